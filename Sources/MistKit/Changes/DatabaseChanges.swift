@@ -51,24 +51,32 @@ extension CloudKitDatabase {
     ) -> ChangePages<DatabaseChanges> {
         ChangePages(operation: Operations.FetchDatabaseChanges.id, startToken: token) {
             (token) async throws(CloudKitError) in
-            if let pageSize, pageSize < 1 {
-                throw .invalidArgument("A page of \(pageSize) zones cannot be asked for; pageSize begins at 1.")
-            }
-            let reply = try await service.page(of: Operations.FetchDatabaseChanges.id, since: token?.text) { client in
-                let response = try await client.fetchDatabaseChanges(
-                    path: path,
-                    body: .json(.init(syncToken: token?.text, resultsLimit: pageSize.map(ResultsLimit.init(count:))))
-                ).ok
-                return (try response.body.json, response.headers.xAppleRequestUUID)
-            }
-            let body = reply.body
-            guard let text = body.syncToken ?? token?.text, let next = DatabaseChangeToken(text) else {
-                throw .noToken(in: reply.origin)
-            }
-            var page = DatabaseChanges(token: next, moreComing: body.moreComing ?? false)
-            page.add(body.zones ?? [], in: reply.origin)
-            return page
+            try await fetchDatabaseChanges(since: token, pageSize: pageSize)
         }
+    }
+
+    /// One page.
+    func fetchDatabaseChanges(
+        since token: DatabaseChangeToken?,
+        pageSize: Int?
+    ) async throws(CloudKitError) -> DatabaseChanges {
+        if let pageSize, pageSize < 1 {
+            throw .invalidArgument("A page of \(pageSize) zones cannot be asked for; pageSize begins at 1.")
+        }
+        let reply = try await service.page(of: Operations.FetchDatabaseChanges.id, since: token?.text) { client in
+            let response = try await client.fetchDatabaseChanges(
+                path: path,
+                body: .json(.init(syncToken: token?.text, resultsLimit: pageSize.map(ResultsLimit.init(count:))))
+            ).ok
+            return (try response.body.json, response.headers.xAppleRequestUUID)
+        }
+        let body = reply.body
+        guard let text = body.syncToken ?? token?.text, let next = DatabaseChangeToken(text) else {
+            throw .noToken(in: reply.origin)
+        }
+        var page = DatabaseChanges(token: next, moreComing: body.moreComing ?? false)
+        page.add(body.zones ?? [], in: reply.origin)
+        return page
     }
 }
 

@@ -33,6 +33,11 @@ final class Retrier: Sendable {
         RetryBudget(measure, clock: clock)
     }
 
+    /// The same, which sends each request once and waits for no throttle.
+    var withoutRepetition: Retrier {
+        Retrier(policy: .never, clock: clock, random: random, logger: logger, throttle: nil)
+    }
+
     /// The same rules for another host, which has no throttle.
     var withoutThrottle: Retrier {
         Retrier(policy: policy, clock: clock, random: random, logger: logger, throttle: nil)

@@ -90,7 +90,7 @@ public struct CloudKitService: Sendable {
     public var allowsSignIn = true
 
     /// What all copies of the service share.
-    let connection: ServiceConnection
+    var connection: ServiceConnection
 
     /// What decides about repetitions.
     var retrier: Retrier { connection.pipeline.retrier }
@@ -295,6 +295,23 @@ final class ServiceConnection: Sendable {
     let assets: AssetHost
     /// The user in whose name this client writes.
     let lastWriter = LastWriter()
+
+    /// The same connection, over which nothing is repeated.
+    var withoutRepetition: ServiceConnection {
+        ServiceConnection(
+            containerIdentifier: containerIdentifier,
+            environment: environment,
+            serverURL: serverURL,
+            middlewares: middlewares,
+            pipeline: RequestPipeline(
+                transport: pipeline.transport,
+                tokenManager: pipeline.tokenManager,
+                retrier: pipeline.retrier.withoutRepetition,
+                logger: pipeline.logger
+            ),
+            assets: assets
+        )
+    }
 
     init(
         containerIdentifier: String,

@@ -9,7 +9,7 @@ public struct FieldError: Error, Sendable, CustomStringConvertible {
     // One reference wide, so that functions which do not fail pay next to nothing for being able to.
     private final class Storage: Sendable {
         let message: String
-        let field: String?
+        package let field: String?
         let cause: JSONError?
 
         init(_ message: String, field: String?, cause: JSONError?) {
@@ -46,7 +46,7 @@ public struct FieldError: Error, Sendable, CustomStringConvertible {
     public var message: String { storage.message }
 
     /// The field, where the error came out of one.
-    var field: String? { storage.field }
+    package var field: String? { storage.field }
 
     /// What is wrong with the JSON itself.
     var cause: JSONError? { storage.cause }

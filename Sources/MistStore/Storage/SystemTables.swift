@@ -43,6 +43,7 @@ enum SystemTables {
                     detail TEXT,
                     -- Failures in a row.
                     failures INTEGER NOT NULL DEFAULT 0,
+                    last_request INTEGER NOT NULL DEFAULT 0,
                     -- The most operations of the next request.
                     batch INTEGER NOT NULL DEFAULT 200
                 );
@@ -77,6 +78,8 @@ enum SystemTables {
                     type INTEGER NOT NULL,
                     name TEXT NOT NULL,
                     kind TEXT NOT NULL,
+                    -- 1: a reference to the record above.
+                    is_parent INTEGER NOT NULL DEFAULT 0,
                     UNIQUE (type, name)
                 );
                 CREATE TABLE mist_user (
@@ -134,9 +137,18 @@ enum SystemTables {
                     created INTEGER,
                     creator INTEGER,
                     time INTEGER NOT NULL,
+                    -- How far below a deleted record: children are deleted first.
+                    depth INTEGER NOT NULL DEFAULT 0,
+                    epoch INTEGER NOT NULL DEFAULT 0,
                     is_conflicting INTEGER NOT NULL DEFAULT 0,
                     UNIQUE (zone, name)
                 );
+                -- Records of types that refer to themselves, whose cascade is to be continued.
+                CREATE TABLE mist_cascade (
+                    zone INTEGER NOT NULL,
+                    name TEXT NOT NULL,
+                    PRIMARY KEY (zone, name)
+                ) WITHOUT ROWID;
                 -- The request under way, at most one for each scope, and what it carries.
                 CREATE TABLE mist_request (
                     scope INTEGER PRIMARY KEY,

@@ -1,0 +1,99 @@
+package import CloudKitModel
+import CloudKitWebServices
+import OpenAPISwiftRuntime
+
+extension CloudKitService {
+    /// The same service for a caller that decides itself what is sent again: each request is sent once, and waits for no throttle.
+    package var withoutRepetition: CloudKitService {
+        var service = self
+        service.connection = connection.withoutRepetition
+        return service
+    }
+}
+
+/// One request each, for the engine of a local store: no batches, no repetition, no lookups of what was lost.
+extension CloudKitDatabase {
+    /// One request of `records/modify`.
+    ///
+    /// - Returns: One result per operation, in their order.
+    package func modifyOnce(
+        _ operations: [RecordOperation],
+        inZone zone: ZoneID,
+        atomic: Bool
+    ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
+        let reply = try await service.reply(to: Operations.ModifyRecords.id) { client in
+            let response = try await client.modifyRecords(
+                path: path,
+                body: .json(.init(operations: operations, zoneID: zone, atomic: atomic))
+            ).ok
+            return (try response.body.json.records ?? [], response.headers.xAppleRequestUUID)
+        }
+        return BatchResults.align(reply, with: operations.map(\.record.recordName))
+    }
+
+    /// One request of `records/lookup`.
+    ///
+    /// - Returns: One result per name, in their order.
+    package func lookUpOnce(
+        _ names: [String],
+        inZone zone: ZoneID
+    ) async throws(CloudKitError) -> [Result<Record, CloudKitError>] {
+        let reply = try await service.reply(to: Operations.LookupRecords.id) { client in
+            let response = try await client.lookupRecords(
+                path: path,
+                body: .json(.init(records: names.map { .init(recordName: $0) }, zoneID: zone))
+            ).ok
+            return (try response.body.json.records ?? [], response.headers.xAppleRequestUUID)
+        }
+        return BatchResults.align(reply, with: names)
+    }
+
+    /// One request of `zones/modify` that creates zones.
+    package func createZonesOnce(_ zones: [ZoneID]) async throws(CloudKitError) -> [Result<Zone, CloudKitError>] {
+        let reply = try await service.reply(to: Operations.ModifyZones.id) { client in
+            let response = try await client.modifyZones(
+                path: path,
+                body: .json(.init(operations: zones.map { ZoneOperation(.create, zone: Zone(zoneID: $0)) }))
+            ).ok
+            return (try response.body.json.zones ?? [], response.headers.xAppleRequestUUID)
+        }
+        return ZoneResults.align(reply, with: zones)
+    }
+
+    /// One page of `changes/database`.
+    package func databaseChangesOnce(since token: String?) async throws(CloudKitError) -> DatabaseChanges {
+        try await fetchDatabaseChanges(since: token.flatMap(DatabaseChangeToken.init), pageSize: nil)
+    }
+
+    /// One page of `changes/zone` for each zone, in their order.
+    package func zoneChangesOnce(
+        _ zones: [(zoneID: ZoneID, token: String?)]
+    ) async throws(CloudKitError) -> [Result<ZoneChanges, CloudKitError>] {
+        let options = ZoneChangesOptions(
+            desiredKeys: nil,
+            desiredRecordTypes: nil,
+            newestFirst: false,
+            pageSize: nil
+        )
+        return try await fetchZoneChanges(zones.map { ($0.zoneID, $0.token.flatMap(ZoneChangeToken.init)) }, options)
+    }
+
+    /// One page of `records/query`.
+    ///
+    /// - Returns: The records, and the marker of the next page.
+    package func queryOnce(
+        _ query: RecordQuery,
+        inZone zone: ZoneID?,
+        continuing marker: String?,
+        desiredKeys: [String]?
+    ) async throws(CloudKitError) -> (results: [Result<Record, CloudKitError>], marker: String?) {
+        let reply = try await service.reply(to: Operations.QueryRecords.id) { client in
+            let response = try await client.queryRecords(
+                path: path,
+                body: .json(.init(query: query, zoneID: zone, desiredKeys: desiredKeys, continuationMarker: marker))
+            ).ok
+            return (try response.body.json, response.headers.xAppleRequestUUID)
+        }
+        return ((reply.body.records ?? []).map { Result($0, in: reply.origin) }, reply.body.continuationMarker)
+    }
+}

@@ -1,0 +1,185 @@
+import CloudKitModel
+import GRDB
+import MistKit
+
+/// A row of `mist_request`.
+struct RequestRow {
+    enum Kind: String {
+        case databaseChanges, zoneChanges, createZones, lookup, modify, query
+    }
+
+    let number: Int64
+    let kind: Kind
+    let zone: Int64?
+    let sent: Int64
+    let isAtomic: Bool
+}
+
+// MARK: - What to do next
+
+extension SyncEngine.Transaction {
+    /// The first of these that applies: wait, find out which zones changed, fetch their changes, look up what conflicts, create
+    /// zones, send.
+    func next(at now: Int64) throws -> SyncEngine.Step {
+        if let request = try requestUnderWay() {
+            // The caller sends one request at a time; one that was given up has an unknown outcome.
+            if let zone = request.zone { try outcomeIsUnknown(inZone: zone) } else { try endRequest() }
+        }
+        let row = try scopeRow()
+        if row.condition == .signedOut { return .blocked(.signedOut) }
+        if row.restsUntil > now { return .wait(until: row.restsUntil) }
+        if scope != .public {
+            if row.isStale {
+                return try begin(.databaseChanges(since: row.token), .databaseChanges, zone: nil, at: now)
+            }
+            let stale = try ZoneRow.all(in: scope, where: "is_stale = 1 AND state = 1", db).prefix(20)
+            if !stale.isEmpty {
+                let cursors = stale.map { SyncRequest.ZoneCursor(zoneID: $0.zoneID, token: $0.token) }
+                return try begin(.zoneChanges(cursors), .zoneChanges, zone: nil, at: now)
+            }
+        }
+        for zone in try ZoneRow.all(in: scope, where: "state = 1", db) {
+            let names = try namesToLookUp(in: zone)
+            guard !names.isEmpty else { continue }
+            return try begin(.lookup(names, zone: zone.zoneID), .lookup, zone: nil, at: now)
+        }
+        if row.pushRestsUntil > now {
+            return .wait(until: row.pushRestsUntil)
+        }
+        let missing = try ZoneRow.all(in: scope, where: "state <> 1", db).filter { try hasPendingWork(in: $0.id) }
+        if scope != .public, !missing.isEmpty {
+            return try begin(.createZones(missing.prefix(200).map(\.zoneID)), .createZones, zone: nil, at: now)
+        }
+        if let batch = try PushBatch.next(in: self, limit: row.batch, at: now) {
+            let request = SyncRequest.modify(batch.operations, zone: batch.zone.zoneID, isAtomic: batch.isAtomic)
+            return try begin(request, .modify, zone: batch.zone.id, isAtomic: batch.isAtomic, at: now)
+        }
+        if let until = try earliestRetry(after: now) { return .wait(until: until) }
+        return .idle
+    }
+
+    /// The names of records whose service's version must be seen before they are sent again.
+    private func namesToLookUp(in zone: ZoneRow) throws -> [String] {
+        let isUncertain = scope == .public && zone.isUncertain
+        return try String.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT name FROM mist_record WHERE zone = ?1 AND is_conflicting = 1
+                    UNION SELECT name FROM mist_tombstone WHERE zone = ?1 AND is_conflicting = 1
+                    UNION SELECT name FROM mist_sent WHERE zone = ?1 AND is_uncertain = 1 AND ?2
+                    LIMIT 200
+                    """
+            ),
+            arguments: [zone.id, isUncertain]
+        )
+    }
+
+    /// Whether a zone that does not exist at the service is needed.
+    private func hasPendingWork(in zone: Int64) throws -> Bool {
+        try file.tables.values.contains { table in
+            try db.value(
+                """
+                SELECT EXISTS (
+                    SELECT 1 FROM mist_edit JOIN \(table.name) ON _id = row WHERE type = ? AND _zone = ?
+                )
+                """,
+                [table.id, zone],
+                as: Bool.self
+            ) ?? false
+        }
+    }
+
+    private func earliestRetry(after now: Int64) throws -> Int64? {
+        try db.value(
+            """
+            SELECT min(until) FROM mist_parked JOIN mist_zone ON mist_zone.id = zone
+            WHERE until > ? AND scope = ?
+            """,
+            [now, scope.number],
+            as: Int64.self
+        )
+    }
+}
+
+// MARK: - The request under way
+
+extension SyncEngine.Transaction {
+    func requestUnderWay() throws -> RequestRow? {
+        try db.row("SELECT * FROM mist_request WHERE scope = ?", [scope.number]).map { row in
+            RequestRow(
+                number: row["number"],
+                kind: RequestRow.Kind(rawValue: row["kind"]) ?? .lookup,
+                zone: row["zone"],
+                sent: row["sent"],
+                isAtomic: row["is_atomic"]
+            )
+        }
+    }
+
+    private func begin(
+        _ request: SyncRequest,
+        _ kind: RequestRow.Kind,
+        zone: Int64?,
+        isAtomic: Bool = false,
+        at now: Int64
+    ) throws -> SyncEngine.Step {
+        try db.run("UPDATE mist_scope SET last_request = last_request + 1 WHERE id = ?", [scope.number])
+        let next = try db.value("SELECT last_request FROM mist_scope WHERE id = ?", [scope.number], as: Int64.self) ?? 0
+        try db.run(
+            "INSERT INTO mist_request (scope, number, kind, zone, sent, is_atomic) VALUES (?, ?, ?, ?, ?, ?)",
+            [scope.number, next, kind.rawValue, zone, now, isAtomic]
+        )
+        return .send(request, number: next)
+    }
+
+    func endRequest() throws {
+        try db.run("DELETE FROM mist_request WHERE scope = ?", [scope.number])
+    }
+
+    /// Nothing tells whether the operations under way were done. They are not repeated before their zone was read to its end.
+    func outcomeIsUnknown(inZone zone: Int64) throws {
+        try db.run("UPDATE mist_sent SET is_uncertain = 1 WHERE zone = ?", [zone])
+        try db.run("UPDATE mist_zone SET is_uncertain = 1, is_stale = 1 WHERE id = ?", [zone])
+        try endRequest()
+    }
+}
+
+// MARK: - The state of the scope
+
+/// A row of `mist_scope`.
+struct ScopeRow {
+    let token: String?
+    let isStale: Bool
+    let restsUntil: Int64
+    let pushRestsUntil: Int64
+    let condition: SyncCondition?
+    let detail: String?
+    let failures: Int
+    let batch: Int64
+}
+
+extension SyncEngine.Transaction {
+    func scopeRow() throws -> ScopeRow {
+        let row = try db.row("SELECT * FROM mist_scope WHERE id = ?", [scope.number])
+        let condition: String? = row?["condition"]
+        return ScopeRow(
+            token: row?["token"],
+            isStale: row?["is_stale"] ?? false,
+            restsUntil: row?["rests_until"] ?? 0,
+            pushRestsUntil: row?["push_rests_until"] ?? 0,
+            condition: condition.flatMap(SyncCondition.init),
+            detail: row?["detail"],
+            failures: row?["failures"] ?? 0,
+            batch: min(row?["batch"] ?? 200, settings.batchSize)
+        )
+    }
+
+    func markStale() throws {
+        try db.run("UPDATE mist_scope SET is_stale = 1, rests_until = 0 WHERE id = ?", [scope.number])
+    }
+
+    /// The machine's time in the service's time.
+    func serviceTime(_ now: Int64) throws -> Int64 {
+        now + (try db.value("SELECT clock_offset FROM mist_state", as: Int64.self) ?? 0)
+    }
+}

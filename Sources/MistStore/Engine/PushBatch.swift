@@ -1,0 +1,364 @@
+import CloudKitModel
+import GRDB
+import MistKit
+import StreamingJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The operations of one request, all in one zone: creates and updates with targets first, then deletes with children first.
+struct PushBatch {
+    let zone: ZoneRow
+    var operations: [RecordOperation] = []
+    var isAtomic = false
+}
+
+extension PushBatch {
+    /// Chooses what to send, and notes it as sent.
+    ///
+    /// - Parameter limit: The most operations.
+    /// - Returns: `nil` when nothing can be sent.
+    static func next(
+        in transaction: SyncEngine.Transaction,
+        limit: Int64,
+        at now: Int64
+    ) throws -> PushBatch? {
+        for zone in try ZoneRow.all(in: transaction.scope, where: "state = 1 AND is_uncertain = 0", transaction.db) {
+            var builder = BatchBuilder(transaction: transaction, zone: zone, limit: Int(limit), now: now)
+            try builder.collectSaves()
+            try builder.collectDeletes()
+            guard !builder.batch.operations.isEmpty else { continue }
+            return builder.batch
+        }
+        return nil
+    }
+}
+
+/// Collects the operations of a zone.
+private struct BatchBuilder {
+    let transaction: SyncEngine.Transaction
+    let zone: ZoneRow
+    let limit: Int
+    let now: Int64
+    var batch: PushBatch
+    /// The names of the batch.
+    private var names: Set<String> = []
+    /// The names that are on the way into the batch: a link back to one of them closes a cycle.
+    private var visiting: Set<String> = []
+    private var size = 0
+
+    init(transaction: SyncEngine.Transaction, zone: ZoneRow, limit: Int, now: Int64) {
+        self.transaction = transaction
+        self.zone = zone
+        self.limit = limit
+        self.now = now
+        batch = PushBatch(zone: zone)
+    }
+
+    private var db: Database { transaction.db }
+    private var isFull: Bool { batch.operations.count >= limit || size >= transaction.settings.bytesOfRequest }
+
+    // MARK: Saves
+
+    mutating func collectSaves() throws {
+        for table in transaction.file.tables.values.sorted(by: { $0.id < $1.id }) {
+            guard try !isParked(table) else { continue }
+            var last: Int64 = 0
+            // Pages, as some of the rows have to wait.
+            while !isFull {
+                let candidates = try table.rows(
+                    """
+                    _id IN (SELECT DISTINCT row FROM mist_edit WHERE type = ? AND row > ? ORDER BY row LIMIT 400)
+                    AND _zone = ? AND NOT EXISTS (\(Self.waiting)) ORDER BY _id
+                    """,
+                    [.integer(table.id), .integer(last), .integer(zone.id), .integer(now)],
+                    db
+                )
+                let next = try db.value(
+                    """
+                    SELECT max(row) FROM (
+                        SELECT DISTINCT row FROM mist_edit WHERE type = ? AND row > ? ORDER BY row LIMIT 400
+                    )
+                    """,
+                    [table.id, last],
+                    as: Int64.self
+                )
+                for row in candidates where !isFull { try add(row, of: table) }
+                guard let next else { break }
+                last = next
+            }
+        }
+    }
+
+    /// Why a record is not sent now: the service refused it, its version is to be looked up, or an earlier life of the name is still
+    /// to be deleted.
+    private static let waiting = """
+        SELECT 1 FROM mist_parked AS parked WHERE parked.zone = _zone AND parked.name = _recordName
+            AND (parked.until IS NULL OR parked.until > ?4)
+        UNION ALL SELECT 1 FROM mist_record AS known WHERE known.zone = _zone AND known.name = _recordName
+            AND known.is_conflicting = 1
+        UNION ALL SELECT 1 FROM mist_tombstone AS tombstone WHERE tombstone.zone = _zone
+            AND tombstone.name = _recordName
+        """
+
+    private func isParked(_ table: RecordTable) throws -> Bool {
+        try db.value("SELECT parked IS NOT NULL FROM mist_type WHERE id = ?", [table.id], as: Bool.self) ?? false
+    }
+
+    /// Adds a record, after the new records that it refers to.
+    private mutating func add(_ row: LocalRow, of table: RecordTable) throws {
+        guard !isFull, !names.contains(row.name), visiting.insert(row.name).inserted else { return }
+        var emptied: Set<String> = []
+        for field in table.fields where field.type == .reference {
+            guard let target = row.fields[field.name]?.referenceValue?.recordName else { continue }
+            if target == row.name || visiting.contains(target) {
+                if try !isKnown(target) { emptied.insert(field.name) }
+            } else if !names.contains(target), try !isKnown(target), let (row, table) = try pendingRow(named: target) {
+                try add(row, of: table)
+            }
+        }
+        visiting.remove(row.name)
+        guard !isFull, names.insert(row.name).inserted else { return }
+        try append(row, of: table, without: emptied)
+    }
+
+    /// Whether the service has a record of the name.
+    private func isKnown(_ name: String) throws -> Bool {
+        try db.value(
+            "SELECT EXISTS (SELECT 1 FROM mist_record WHERE zone = ? AND name = ? AND tag IS NOT NULL)",
+            [zone.id, name],
+            as: Bool.self
+        ) ?? false
+    }
+
+    private func pendingRow(named name: String) throws -> (LocalRow, RecordTable)? {
+        for table in transaction.file.tables.values {
+            let row = try table.rows(
+                "_zone = ? AND _recordName = ? AND ?3 = ?3 AND NOT EXISTS (\(Self.waiting))",
+                [.integer(zone.id), .text(name), .null, .integer(now)],
+                db
+            ).first
+            if let row { return (row, table) }
+        }
+        return nil
+    }
+
+    /// Appends the operation of a record, and notes what is sent.
+    private mutating func append(_ row: LocalRow, of table: RecordTable, without emptied: Set<String>) throws {
+        let known = try KnownVersion.fetch(named: row.name, in: zone.id, db)
+        let edits = try transaction.edits(of: row, table)
+        guard !edits.isEmpty else { return }
+        let isCreate = known?.tag == nil
+        let writer = RecordWriter(
+            row: row,
+            table: table,
+            known: known,
+            edits: edits,
+            emptied: emptied,
+            device: transaction.file.device,
+            serviceTime: try transaction.serviceTime(now),
+            writesTimes: !transaction.settings.typesWithoutEditTimes.contains(table.recordType)
+        )
+        let (operation, times) = writer.operation(isCreate: isCreate)
+        if isCreate, known == nil {
+            try db.run(
+                "INSERT INTO mist_record (type, zone, name, row) VALUES (?, ?, ?, ?)",
+                [table.id, zone.id, row.name, row.id]
+            )
+        }
+        let record = known?.id ?? db.lastInsertedRowID
+        try db.run(
+            "INSERT OR REPLACE INTO mist_sent (record, zone, name, operation, times) VALUES (?, ?, ?, ?, ?)",
+            [record, zone.id, row.name, isCreate ? "create" : "update", Data(times.bytes)]
+        )
+        try db.run("DELETE FROM mist_sent_field WHERE record = ?", [record])
+        for edit in edits where !emptied.contains(edit.field?.name ?? "") {
+            let value = try edit.field.map { try ColumnPair(row.fields[$0.name], of: $0, in: zone.zoneID).value }
+            let statement = try db.cachedStatement(
+                sql: "INSERT INTO mist_sent_field (record, field, time, value) VALUES (?, ?, ?, ?)"
+            )
+            try statement.bind([
+                .integer(record), .integer(edit.field?.id ?? 0), .integer(edit.time), value ?? .null,
+            ])
+            try statement.execute()
+        }
+        // A link that was left out is an edit of its own, for the next batch.
+        for field in table.fields where emptied.contains(field.name) {
+            try db.run(
+                """
+                INSERT INTO mist_edit (type, row, field, time, raw, base)
+                    SELECT type, row, ?, time, raw, NULL FROM mist_edit WHERE type = ? AND row = ? AND field = 0
+                    ON CONFLICT (type, row, field) DO NOTHING
+                """,
+                [field.id, table.id, row.id]
+            )
+        }
+        batch.operations.append(operation)
+        size += operation.estimatedSize
+    }
+
+    // MARK: Deletes
+
+    mutating func collectDeletes() throws {
+        guard !isFull else { return }
+        let tombstones = try db.rows(
+            """
+            SELECT record, name, tag FROM mist_tombstone
+            WHERE zone = ?1 AND is_conflicting = 0 AND NOT EXISTS (
+                SELECT 1 FROM mist_parked AS parked WHERE parked.zone = mist_tombstone.zone
+                    AND parked.name = mist_tombstone.name AND (parked.until IS NULL OR parked.until > ?2)
+            )
+            ORDER BY depth DESC, time, record LIMIT ?3
+            """,
+            [zone.id, now, limit - batch.operations.count]
+        )
+        for row in tombstones {
+            let name: String = row["name"]
+            // Two operations on one name are two requests.
+            guard names.insert(name).inserted else { continue }
+            var record = Record(recordName: name)
+            record.recordChangeTag = row["tag"]
+            batch.operations.append(RecordOperation(.delete, record: record))
+            try db.run(
+                "INSERT OR REPLACE INTO mist_sent (record, zone, name, operation) VALUES (?, ?, ?, 'delete')",
+                [row["record"] as Int64, zone.id, name]
+            )
+        }
+    }
+}
+
+/// A row of `mist_edit`.
+struct EditRow {
+    /// `nil` for the insert.
+    let field: StoredField?
+    let time: Int64
+    /// The time by the machine's clock alone.
+    let raw: Int64
+    let base: FieldValue?
+}
+
+extension SyncEngine.Transaction {
+    /// What was edited in a row and not acknowledged.
+    func edits(of row: LocalRow, _ table: RecordTable) throws -> [EditRow] {
+        let statement = try db.cachedStatement(
+            sql: "SELECT field, time, raw, base FROM mist_edit WHERE type = ? AND row = ? ORDER BY field"
+        )
+        try statement.bind([.integer(table.id), .integer(row.id)])
+        var edits: [EditRow] = []
+        let cursor = try Row.fetchCursor(statement)
+        while let found = try cursor.next() {
+            let number: Int64 = found[0]
+            let field = table.fields.first { $0.id == number }
+            // A field that only a newer program knows stays for that.
+            if number != 0, field == nil { continue }
+            let base = try field.flatMap {
+                try $0.value(ColumnValue(sqliteStatement: statement.sqliteStatement, index: 3), in: table)
+            }
+            edits.append(EditRow(field: field, time: found[1], raw: found[2], base: base))
+        }
+        return edits
+    }
+}
+
+/// Makes the operation of a record.
+private struct RecordWriter {
+    let row: LocalRow
+    let table: RecordTable
+    let known: KnownVersion?
+    let edits: [EditRow]
+    let emptied: Set<String>
+    let device: Int64
+    let serviceTime: Int64
+    let writesTimes: Bool
+
+    func operation(isCreate: Bool) -> (RecordOperation, EditTimes) {
+        var record = Record(recordType: table.recordType, recordName: row.name)
+        let times = times(isCreate: isCreate)
+        if isCreate {
+            for field in table.fields where !emptied.contains(field.name) {
+                if let value = row.fields[field.name] { record.fields[field.name] = value.saved(as: field) }
+            }
+        } else {
+            record.recordChangeTag = known?.tag
+            for case let edit in edits {
+                guard let field = edit.field else { continue }
+                record.fields[field.name] = row.fields[field.name]?.saved(as: field) ?? .null
+            }
+        }
+        if let parent = table.parentField, !emptied.contains(parent.name), isCreate || edits.contains(where: { $0.field?.id == parent.id }),
+            let target = row.fields[parent.name]?.referenceValue
+        {
+            record.parent = Reference(recordName: target.recordName)
+        }
+        if writesTimes { record.fields[EditTimes.fieldName] = .bytes(Data(times.bytes)) }
+        return (RecordOperation(isCreate ? .create : .update, record: record, desiredKeys: []), times)
+    }
+
+    /// The times of all fields: those of the edits, and for the others what the service's version says.
+    private func times(isCreate: Bool) -> EditTimes {
+        var times = EditTimes()
+        times.movedFrom = known?.times.movedFrom
+        times.parts = known?.times.parts ?? []
+        let own = Dictionary(edits.map { ($0.field?.name ?? "", $0) }, uniquingKeysWith: { $1 })
+        var remote: RemoteVersion?
+        if let known, !isCreate {
+            var fields = known.other
+            for field in table.fields where own[field.name] == nil { fields[field.name] = row.fields[field.name] }
+            remote = RemoteVersion(fields: fields, times: known.times, modified: known.modified ?? 0)
+        }
+        let insert = own[""]
+        for field in table.fields {
+            let value = emptied.contains(field.name) ? nil : row.fields[field.name]
+            if let edit = own[field.name] ?? insert {
+                // A field that was left empty in a new record has no edit to tell of.
+                if isCreate, value == nil, own[field.name] == nil { continue }
+                times.set(EditTime(milliseconds: min(edit.time, serviceTime), device: device), of: field.name, value)
+                if field.schema.merge == .counter, !isCreate {
+                    let pending = PendingEdit(
+                        value: value,
+                        base: edit.base,
+                        time: EditTime(milliseconds: edit.time, device: device)
+                    )
+                    times.set(
+                        CounterParts.part(of: field.name, device: device, edit: pending, knownParts: known?.times ?? EditTimes())
+                    )
+                }
+            } else if let remote {
+                times.set(remote.time(of: field.name), of: field.name, value)
+            }
+        }
+        if let remote {
+            for (name, value) in remote.fields where table[name] == nil { times.set(remote.time(of: name), of: name, value) }
+        }
+        return times
+    }
+}
+
+extension FieldValue {
+    /// The value as it is sent.
+    fileprivate func saved(as field: StoredField) -> FieldValue {
+        field.schema.isEncrypted ? .encrypted(plain) : plain
+    }
+}
+
+extension RecordOperation {
+    /// About how many bytes the operation takes in a request.
+    fileprivate var estimatedSize: Int {
+        record.fields.reduce(200) { sum, field in sum + field.name.utf8.count + 40 + field.value.plain.estimatedSize }
+    }
+}
+
+extension FieldValue {
+    fileprivate var estimatedSize: Int {
+        switch self {
+        case .string(let text): text.utf8.count * 5 / 4
+        case .bytes(let data): data.count * 4 / 3
+        case .int64, .double, .timestamp, .null: 20
+        case .reference(let reference): reference.recordName.utf8.count + 60
+        default: Checksum.bytes(of: self).count
+        }
+    }
+}

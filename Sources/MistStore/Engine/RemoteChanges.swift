@@ -1,0 +1,499 @@
+import CloudKitModel
+import GRDB
+import MistKit
+import StreamingJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+// MARK: - A record of the service
+
+extension SyncEngine.Transaction {
+    /// Applies a record of a feed, a lookup or a query: the one way from the service into the tables.
+    func apply(_ record: Record, in zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
+        guard let name = record.recordName else { return }
+        if record.isDeleted {
+            try applyDelete(of: name, in: zone, at: now, &summary)
+        } else {
+            try applyVersion(record, named: name, in: zone, at: now, &summary)
+        }
+    }
+
+    private func applyVersion(
+        _ record: Record,
+        named name: String,
+        in zone: ZoneRow,
+        at now: Int64,
+        _ summary: inout SyncSummary
+    ) throws {
+        let created = record.created?.timestamp.milliseconds
+        if let tombstone = try db.row("SELECT created, record FROM mist_tombstone WHERE zone = ? AND name = ?", [zone.id, name]) {
+            let ours: Int64? = tombstone["created"]
+            if ours == nil || created == nil || ours == created {
+                // The same life: the delete wins, and goes on with the version that was seen.
+                try db.run(
+                    """
+                    UPDATE mist_tombstone SET tag = ?, created = ?, epoch = ?, is_conflicting = 0
+                    WHERE zone = ? AND name = ?
+                    """,
+                    [record.recordChangeTag, created, zone.epoch, zone.id, name]
+                )
+                try forgetSent(named: name, in: zone.id)
+                return
+            }
+            try db.run("DELETE FROM mist_tombstone WHERE zone = ? AND name = ?", [zone.id, name])
+        }
+        guard let table = record.recordType.flatMap({ file.tables[$0] }) else {
+            return try keepForeign(record, named: name, in: zone)
+        }
+        let known = try KnownVersion.fetch(named: name, in: zone.id, db)
+        if let known, let tag = known.tag {
+            try db.run("UPDATE mist_record SET epoch = ? WHERE id = ?", [zone.epoch, known.id])
+            if tag == record.recordChangeTag {
+                try db.run("UPDATE mist_record SET is_conflicting = 0 WHERE id = ?", [known.id])
+                return
+            }
+            let isSameLife = known.created == nil || created == nil || known.created == created
+            if isSameLife, let seen = known.modified, let modified = record.modified?.timestamp.milliseconds, modified < seen {
+                // An older copy, delivered late.
+                return
+            }
+            if !isSameLife { try endLife(of: known, table, .replaced, at: now, &summary) }
+        }
+        try merge(record, named: name, into: table, in: zone, at: now, &summary)
+    }
+
+    /// Merges a version into the row of its name, or adds one.
+    private func merge(
+        _ record: Record,
+        named name: String,
+        into table: RecordTable,
+        in zone: ZoneRow,
+        at now: Int64,
+        _ summary: inout SyncSummary
+    ) throws {
+        let known = try KnownVersion.fetch(named: name, in: zone.id, db)
+        let row = try table.row(named: name, in: zone.id, db)
+        let (remote, parts) = try remoteVersion(record, table, zone)
+        try hear(remote)
+        var pending: [String: PendingEdit] = [:]
+        var raws: [String: Int64] = [:]
+        if let row {
+            (pending, raws) = try pendingEdits(of: row, table)
+        }
+        let modified = record.modified?.timestamp.milliseconds ?? 0
+        guard let row, !pending.isEmpty else {
+            let fields = Dictionary(uniqueKeysWithValues: table.fields.map { ($0.name, remote.fields[$0.name]) })
+            let pairs = try table.pairs(of: fields, in: zone.zoneID)
+            let id: Int64
+            if let row {
+                id = row.id
+                try table.update(id, pairs, at: nil, db)
+                try clearEdits(of: row.id, table)
+            } else {
+                id = try table.insert(pairs, named: name, in: zone.id, at: modified, db)
+            }
+            try store(record, parts, in: table, row: id, zone: zone, known)
+            summary.fetched += 1
+            return
+        }
+        let device = file.device
+        let nowTime = EditTime(milliseconds: try serviceTime(now), device: device)
+        let result: MergeResult
+        do {
+            result = try MergeResult(
+                edits: pending,
+                knownParts: known?.times ?? EditTimes(),
+                remote: remote,
+                rules: rules(of: table),
+                now: nowTime
+            )
+        } catch {
+            try park(
+                name,
+                in: zone.id,
+                reason: "merge",
+                message: "The merge closure of \(table.recordType) failed: \(error)",
+                until: nil,
+                at: now
+            )
+            summary.parked += 1
+            return
+        }
+        summary.merged += 1
+        let lost = result.lost.compactMapValues { $0 }.filter { !$0.value.isNull }
+        if !result.lost.isEmpty {
+            try log(.laterEdit, lost, of: table.recordType, name, in: zone, at: now)
+            summary.lost += result.lost.count
+        }
+        var fields: [String: FieldValue?] = [:]
+        for field in table.fields { fields[field.name] = result.fields[field.name] }
+        try table.update(row.id, try table.pairs(of: fields, in: zone.zoneID), at: nil, db)
+        try clearEdits(of: row.id, table)
+        for (name, edit) in result.remaining {
+            guard let field = table[name] else { continue }
+            let statement = try db.cachedStatement(
+                sql: "INSERT INTO mist_edit (type, row, field, time, raw, base) VALUES (?, ?, ?, ?, ?, ?)"
+            )
+            try statement.bind([
+                .integer(table.id), .integer(row.id), .integer(field.id), .integer(edit.time.milliseconds),
+                .integer(raws[name] ?? now), try ColumnPair(edit.base, of: field, in: zone.zoneID).value,
+            ])
+            try statement.execute()
+        }
+        try store(record, parts, in: table, row: row.id, zone: zone, known)
+        // A new attempt for what was refused with the old version.
+        try db.run("DELETE FROM mist_parked WHERE zone = ? AND name = ?", [zone.id, name])
+    }
+
+    func rules(of table: RecordTable) -> MergeRules {
+        var rules = MergeRules(closures: settings.closures[table.recordType] ?? [:])
+        for field in table.fields where field.schema.merge != .latest { rules.policies[field.name] = field.schema.merge }
+        rules.ignoresEditTimes = settings.typesWithoutEditTimes.contains(table.recordType)
+        return rules
+    }
+
+    /// The record's fields and times, and what of it has no column.
+    private func remoteVersion(
+        _ record: Record,
+        _ table: RecordTable,
+        _ zone: ZoneRow
+    ) throws -> (RemoteVersion, other: [String: FieldValue]) {
+        var fields: [String: FieldValue] = [:]
+        var other: [String: FieldValue] = [:]
+        var times = EditTimes()
+        for (name, value) in record.fields where !value.isNull {
+            if name == EditTimes.fieldName, case .bytes(let data) = value.plain {
+                times = EditTimes(data) ?? EditTimes()
+            } else if let field = table[name], (try? ColumnPair(value, of: field, in: zone.zoneID)) != nil {
+                fields[name] = value.plain
+            } else {
+                other[name] = value
+            }
+        }
+        let modified = record.modified?.timestamp.milliseconds ?? 0
+        return (RemoteVersion(fields: fields, times: times, modified: modified), other)
+    }
+
+    /// What was edited in a row, with the values as they are. An insert is an edit of all fields that have a value.
+    private func pendingEdits(of row: LocalRow, _ table: RecordTable) throws -> ([String: PendingEdit], raws: [String: Int64]) {
+        var pending: [String: PendingEdit] = [:]
+        var raws: [String: Int64] = [:]
+        let edits = try edits(of: row, table)
+        if let insert = edits.first(where: { $0.field == nil }) {
+            let time = EditTime(milliseconds: insert.time, device: file.device)
+            for (name, value) in row.fields {
+                pending[name] = PendingEdit(value: value, base: nil, time: time)
+                raws[name] = insert.raw
+            }
+        }
+        for edit in edits {
+            guard let field = edit.field else { continue }
+            pending[field.name] = PendingEdit(
+                value: row.fields[field.name],
+                base: edit.base,
+                time: EditTime(milliseconds: edit.time, device: file.device)
+            )
+            raws[field.name] = edit.raw
+        }
+        return (pending, raws)
+    }
+
+    func clearEdits(of row: Int64, _ table: RecordTable) throws {
+        try db.run("DELETE FROM mist_edit WHERE type = ? AND row = ?", [table.id, row])
+    }
+
+    /// Edits of this device are later than what it has heard of.
+    private func hear(_ remote: RemoteVersion) throws {
+        let latest = remote.times.times.values.map { $0.clamped(toVersionOf: remote.modified).milliseconds }.max()
+        try db.run(
+            "UPDATE mist_state SET heard = max(heard, ?)",
+            [max(latest ?? 0, remote.modified) + 1]
+        )
+    }
+
+    /// Notes the service's version of a record.
+    private func store(
+        _ record: Record,
+        _ other: [String: FieldValue],
+        in table: RecordTable,
+        row: Int64,
+        zone: ZoneRow,
+        _ known: KnownVersion?
+    ) throws {
+        var times: Data?
+        if case .bytes(let data)? = record.fields[EditTimes.fieldName]?.plain { times = data }
+        try db.run(
+            """
+            INSERT INTO mist_record
+                (type, zone, name, row, tag, created, creator, modified, modifier, parent, share, times, other, epoch)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (zone, name) DO UPDATE SET
+                type = excluded.type, row = excluded.row, tag = excluded.tag, created = excluded.created,
+                creator = excluded.creator, modified = excluded.modified, modifier = excluded.modifier,
+                parent = excluded.parent, share = excluded.share, times = excluded.times, other = excluded.other,
+                epoch = excluded.epoch, is_conflicting = 0
+            """,
+            [
+                table.id, zone.id, record.recordName, row, record.recordChangeTag,
+                record.created?.timestamp.milliseconds, try user(record.created?.userRecordName),
+                record.modified?.timestamp.milliseconds, try user(record.modified?.userRecordName),
+                record.parent?.recordName, record.share?.recordName, times, try OtherFields.text(other), zone.epoch,
+            ]
+        )
+        try db.run(
+            """
+            UPDATE \(table.name) SET _createdTimestamp = ?, _createdUser = ?, _modifiedTimestamp = ?, _modifiedUser = ?
+            WHERE _id = ?
+            """,
+            [
+                record.created?.timestamp.milliseconds, try user(record.created?.userRecordName),
+                record.modified?.timestamp.milliseconds, try user(record.modified?.userRecordName), row,
+            ]
+        )
+        try forgetSent(named: record.recordName ?? "", in: zone.id)
+    }
+
+    func user(_ name: String?) throws -> Int64? {
+        guard let name else { return nil }
+        if let id = try db.value("SELECT id FROM mist_user WHERE name = ?", [name], as: Int64.self) { return id }
+        try db.run("INSERT INTO mist_user (name) VALUES (?)", [name])
+        return db.lastInsertedRowID
+    }
+
+    /// The outcome of what was sent is known.
+    func forgetSent(named name: String, in zone: Int64) throws {
+        try db.run(
+            "DELETE FROM mist_sent_field WHERE record IN (SELECT record FROM mist_sent WHERE zone = ? AND name = ?)",
+            [zone, name]
+        )
+        try db.run("DELETE FROM mist_sent WHERE zone = ? AND name = ?", [zone, name])
+    }
+
+    /// A record of a type that the program does not know is kept whole.
+    private func keepForeign(_ record: Record, named name: String, in zone: ZoneRow) throws {
+        try db.run(
+            "INSERT OR REPLACE INTO mist_foreign (zone, name, type, record, epoch) VALUES (?, ?, ?, ?, ?)",
+            [
+                zone.id, name, record.recordType ?? "",
+                String(decoding: try JSONWriter.bytes(of: record), as: UTF8.self), zone.epoch,
+            ]
+        )
+    }
+
+    /// Makes rows of the records that were kept for a type that the program knows now.
+    func adoptForeign(at now: Int64, _ summary: inout SyncSummary) throws {
+        for type in file.tables.keys.sorted() {
+            let kept = try db.rows(
+                """
+                SELECT zone, name, record FROM mist_foreign JOIN mist_zone ON mist_zone.id = zone
+                WHERE type = ? AND scope = ?
+                """,
+                [type, scope.number]
+            )
+            for row in kept {
+                guard let zone = try ZoneRow.fetch(row["zone"], db) else { continue }
+                let record = try JSONReader.read(Record.self, from: row["record"] as String)
+                try apply(record, in: zone, at: now, &summary)
+                try db.run("DELETE FROM mist_foreign WHERE zone = ? AND name = ?", [zone.id, row["name"] as String])
+            }
+        }
+    }
+}
+
+// MARK: - Deletes
+
+/// Why values are in the recovery log.
+public enum LossReason: String, Hashable, Sendable {
+    /// A later edit of the same field won.
+    case laterEdit
+    /// The record was deleted on another device.
+    case deleted
+    /// The record was deleted and another of the same name created.
+    case replaced
+    /// The record above it, or one that it goes with, was deleted.
+    case deletedWithTarget
+    /// The zone was deleted.
+    case zoneDeleted
+}
+
+extension SyncEngine.Transaction {
+    /// Applies the delete of another device.
+    func applyDelete(of name: String, in zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
+        try db.run("DELETE FROM mist_foreign WHERE zone = ? AND name = ?", [zone.id, name])
+        try db.run("DELETE FROM mist_tombstone WHERE zone = ? AND name = ?", [zone.id, name])
+        try forgetSent(named: name, in: zone.id)
+        // Without a known version, a row of the name is a record that was never sent: of another life.
+        guard let known = try KnownVersion.fetch(named: name, in: zone.id, db) else { return }
+        guard let table = file.tablesByID[known.type] else {
+            try db.run("DELETE FROM mist_record WHERE id = ?", [known.id])
+            return
+        }
+        try endLife(of: known, table, .deleted, at: now, &summary)
+        summary.removed += 1
+        try cascadeDelete(from: name, in: zone, at: now, &summary)
+    }
+
+    /// Removes a record whose life has ended; its edits go to the recovery log.
+    func endLife(
+        of known: KnownVersion,
+        _ table: RecordTable,
+        _ reason: LossReason,
+        at now: Int64,
+        _ summary: inout SyncSummary
+    ) throws {
+        if let row = try table.row(id: known.row, db), let zone = try ZoneRow.fetch(known.zone, db) {
+            try logEdits(of: row, table, reason, in: zone, at: now, &summary)
+            try clearEdits(of: row.id, table)
+            try table.delete(row.id, db)
+        }
+        try forgetSent(named: known.name, in: known.zone)
+        try db.run("DELETE FROM mist_record WHERE id = ?", [known.id])
+        try db.run("DELETE FROM mist_parked WHERE zone = ? AND name = ?", [known.zone, known.name])
+    }
+
+    /// What goes with a record that was deleted elsewhere: the service deletes what it knows, or is told to.
+    private func cascadeDelete(from name: String, in zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
+        for table in file.tables.values.sorted(by: { $0.id < $1.id }) {
+            for field in table.fields where field.type == .reference {
+                let isBound = field.schema.isParent ? "" : " AND \(field.actionColumn ?? "NULL") = 1"
+                let rows = try table.rows(
+                    "\(field.column) = ? AND _zone = ?\(isBound)",
+                    [.text(name), .integer(zone.id)],
+                    db
+                )
+                for row in rows { try logEdits(of: row, table, .deletedWithTarget, in: zone, at: now, &summary) }
+            }
+        }
+        try Cascades(file: file, db: db).run(from: name, in: zone.id)
+        while let row = try db.row("SELECT zone, name FROM mist_cascade LIMIT 1") {
+            let (next, nextName): (Int64, String) = (row["zone"], row["name"])
+            try db.run("DELETE FROM mist_cascade WHERE zone = ? AND name = ?", [next, nextName])
+            guard next == zone.id else { continue }
+            try cascadeDelete(from: nextName, in: zone, at: now, &summary)
+        }
+    }
+
+    private func logEdits(
+        of row: LocalRow,
+        _ table: RecordTable,
+        _ reason: LossReason,
+        in zone: ZoneRow,
+        at now: Int64,
+        _ summary: inout SyncSummary
+    ) throws {
+        let (pending, _) = try pendingEdits(of: row, table)
+        guard !pending.isEmpty else { return }
+        try log(reason, pending.compactMapValues(\.value), of: table.recordType, row.name, in: zone, at: now)
+        summary.lost += pending.count
+    }
+
+    /// Completes what triggers began, with the triggers on.
+    func completeCascades(at now: Int64) throws {
+        guard try db.value("SELECT EXISTS (SELECT 1 FROM mist_cascade)", as: Bool.self) == true else { return }
+        try Cascades(file: file, db: db).complete()
+    }
+}
+
+// MARK: - Zones
+
+extension SyncEngine.Transaction {
+    /// A zone that was seen before is gone: its rows go, and the edits in it are in the recovery log.
+    func zoneIsGone(_ zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
+        for table in file.tables.values {
+            for row in try table.rows("_zone = ?", [.integer(zone.id)], db) {
+                try logEdits(of: row, table, .zoneDeleted, in: zone, at: now, &summary)
+                try clearEdits(of: row.id, table)
+                try table.delete(row.id, db)
+                summary.removed += 1
+            }
+        }
+        try db.run(
+            "DELETE FROM mist_sent_field WHERE record IN (SELECT record FROM mist_sent WHERE zone = ?)",
+            [zone.id]
+        )
+        for table in ["mist_sent", "mist_record", "mist_tombstone", "mist_parked", "mist_foreign"] {
+            try db.run("DELETE FROM \(table) WHERE zone = ?", [zone.id])
+        }
+        try db.run(
+            """
+            UPDATE mist_zone SET state = 2, token = NULL, is_stale = 0, is_uncertain = 0, is_refetching = 0 WHERE id = ?
+            """,
+            [zone.id]
+        )
+    }
+
+    /// Rows that a full refetch did not meet were deleted meanwhile.
+    func sweep(_ zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
+        let missing = try db.rows(
+            "SELECT name FROM mist_record WHERE zone = ? AND epoch <> ? AND tag IS NOT NULL",
+            [zone.id, zone.epoch]
+        )
+        for row in missing { try applyDelete(of: row["name"], in: zone, at: now, &summary) }
+        try db.run("DELETE FROM mist_foreign WHERE zone = ? AND epoch <> ?", [zone.id, zone.epoch])
+        let tombstones = try db.rows(
+            "SELECT name FROM mist_tombstone WHERE zone = ? AND epoch <> ?",
+            [zone.id, zone.epoch]
+        )
+        for row in tombstones {
+            try db.run("DELETE FROM mist_tombstone WHERE zone = ? AND name = ?", [zone.id, row["name"] as String])
+        }
+        try db.run("UPDATE mist_zone SET is_refetching = 0 WHERE id = ?", [zone.id])
+    }
+}
+
+// MARK: - The recovery log and what is parked
+
+extension SyncEngine.Transaction {
+    func log(
+        _ reason: LossReason,
+        _ fields: [String: FieldValue],
+        of type: String,
+        _ name: String,
+        in zone: ZoneRow,
+        at now: Int64
+    ) throws {
+        let text = try OtherFields.text(fields) ?? "{}"
+        try db.run(
+            """
+            INSERT INTO mist_recovery (time, scope, zone, owner, type, name, reason, fields, size)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
+                now, scope.number, zone.zoneID.zoneName, zone.zoneID.owner ?? "", type, name, reason.rawValue, text,
+                text.utf8.count,
+            ]
+        )
+    }
+
+    func park(_ name: String, in zone: Int64, reason: String, message: String, until: Int64?, at now: Int64) throws {
+        try db.run(
+            """
+            INSERT INTO mist_parked (zone, name, reason, message, since, until, attempts) VALUES (?, ?, ?, ?, ?, ?, 1)
+            ON CONFLICT (zone, name) DO UPDATE SET
+                reason = excluded.reason, message = excluded.message, until = excluded.until, attempts = attempts + 1
+            """,
+            [zone, name, reason, message, now, until]
+        )
+    }
+}
+
+extension RecordTable {
+    /// Values of the service in the form of columns; a field without a value is null.
+    fileprivate func pairs(of fields: [String: FieldValue?], in zone: ZoneID) throws -> [String: ColumnPair] {
+        var pairs: [String: ColumnPair] = [:]
+        for field in self.fields {
+            guard let value = fields[field.name] else { continue }
+            pairs[field.name] = try ColumnPair(value, of: field, in: zone)
+        }
+        return pairs
+    }
+}
+
+extension Date {
+    /// Whole milliseconds since 1970, as stamps of the service have them.
+    var milliseconds: Int64 { Int64((timeIntervalSince1970 * 1000).rounded()) }
+}

@@ -1,0 +1,443 @@
+import CloudKitModel
+import GRDB
+import MistKit
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+// MARK: - Replies
+
+extension SyncEngine.Transaction {
+    func handle(
+        _ result: Result<SyncReply, CloudKitError>,
+        to request: RequestRow,
+        at now: Int64,
+        _ summary: inout SyncSummary
+    ) throws {
+        switch result {
+        case .failure(let error):
+            try handle(error, of: request, at: now, &summary)
+        case .success(let reply):
+            try db.run(
+                "UPDATE mist_scope SET failures = 0, condition = NULL, detail = NULL, rests_until = 0 WHERE id = ?",
+                [scope.number]
+            )
+            switch reply {
+            case .databaseChanges(let page): try handle(page, at: now, &summary)
+            case .zoneChanges(let pages): try handle(pages, at: now, &summary)
+            case .zones(let zones): try handle(zones)
+            case .records(let results):
+                if request.kind == .modify {
+                    try handleModified(results, request, at: now, &summary)
+                } else {
+                    try handleFound(results, at: now, &summary)
+                }
+            case .query: break
+            }
+            try endRequest()
+        }
+    }
+
+    private func handle(_ page: SyncReply.DatabasePage, at now: Int64, _ summary: inout SyncSummary) throws {
+        for zoneID in page.changed {
+            let zone = try ZoneRow.identifier(of: zoneID, in: scope, db)
+            try db.run("UPDATE mist_zone SET state = 1, is_stale = 1 WHERE id = ?", [zone])
+        }
+        for zoneID in page.deleted {
+            let id = try ZoneRow.identifier(of: zoneID, in: scope, db)
+            if let zone = try ZoneRow.fetch(id, db), zone.state == .exists { try zoneIsGone(zone, at: now, &summary) }
+        }
+        try db.run(
+            "UPDATE mist_scope SET token = ?, is_stale = ? WHERE id = ?",
+            [page.token, page.moreComing, scope.number]
+        )
+    }
+
+    private func handle(
+        _ pages: [Result<SyncReply.ZonePage, CloudKitError>],
+        at now: Int64,
+        _ summary: inout SyncSummary
+    ) throws {
+        let asked = try ZoneRow.all(in: scope, where: "is_stale = 1 AND state = 1", db).prefix(20)
+        for (zone, result) in zip(asked, pages) {
+            switch result {
+            case .success(let page):
+                for record in page.records { try apply(record, in: zone, at: now, &summary) }
+                try db.run("UPDATE mist_zone SET token = ? WHERE id = ?", [page.token, zone.id])
+                if !page.moreComing { try zoneIsRead(zone, at: now, &summary) }
+            case .failure(let error):
+                try handle(error, of: zone, at: now, &summary)
+            }
+        }
+    }
+
+    /// The zone was read to its end.
+    private func zoneIsRead(_ zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
+        if zone.isRefetching { try sweep(zone, at: now, &summary) }
+        // What was sent and is not in the zone was not done: it is sent again.
+        try db.run("DELETE FROM mist_sent_field WHERE record IN (SELECT record FROM mist_sent WHERE zone = ?)", [zone.id])
+        try db.run("DELETE FROM mist_sent WHERE zone = ?", [zone.id])
+        try db.run("UPDATE mist_zone SET is_stale = 0, is_uncertain = 0 WHERE id = ?", [zone.id])
+    }
+
+    private func handle(_ error: CloudKitError, of zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
+        switch error.code {
+        case .zoneNotFound:
+            try zoneIsGone(zone, at: now, &summary)
+        case .throttled, .tryAgainLater, .zoneBusy, .internalError, .serviceUnavailable, .accessDenied, .network:
+            try rest(because: .throttled, error, at: now)
+        default:
+            guard zone.token != nil else { return try rest(because: .throttled, error, at: now) }
+            // Once more from the beginning; then what was not met is gone.
+            try db.run(
+                "UPDATE mist_zone SET token = NULL, epoch = epoch + 1, is_refetching = 1 WHERE id = ?",
+                [zone.id]
+            )
+        }
+    }
+
+    private func handle(_ zones: [Result<ZoneID, CloudKitError>]) throws {
+        let asked = try ZoneRow.all(in: scope, where: "state <> 1", db)
+        for result in zones {
+            switch result {
+            case .success(let zoneID):
+                let zone = try ZoneRow.identifier(of: zoneID, in: scope, db)
+                try db.run("UPDATE mist_zone SET state = 1 WHERE id = ?", [zone])
+            case .failure(let error) where error.code == .exists:
+                // Whoever was first: the zone is there, with what others put into it.
+                for zone in asked where error.item == .zone(name: zone.zoneID.zoneName) {
+                    try db.run("UPDATE mist_zone SET state = 1, is_stale = 1 WHERE id = ?", [zone.id])
+                }
+            case .failure(let error):
+                try rest(because: error.condition, error, at: 0)
+            }
+        }
+    }
+
+    private func handleFound(
+        _ results: [Result<Record, CloudKitError>],
+        at now: Int64,
+        _ summary: inout SyncSummary
+    ) throws {
+        for zone in try ZoneRow.all(in: scope, where: "state = 1", db) {
+            let names = Set(
+                try String.fetchAll(
+                    db,
+                    sql: """
+                        SELECT name FROM mist_record WHERE zone = ?1 AND is_conflicting = 1
+                        UNION SELECT name FROM mist_tombstone WHERE zone = ?1 AND is_conflicting = 1
+                        UNION SELECT name FROM mist_sent WHERE zone = ?1 AND is_uncertain = 1
+                        """,
+                    arguments: [zone.id]
+                )
+            )
+            guard !names.isEmpty else { continue }
+            for result in results {
+                switch result {
+                case .success(let record):
+                    if names.contains(record.recordName ?? "") { try apply(record, in: zone, at: now, &summary) }
+                case .failure(let error):
+                    guard case .record(let name)? = error.item, names.contains(name) else { continue }
+                    if error.code == .notFound {
+                        try applyDelete(of: name, in: zone, at: now, &summary)
+                    } else {
+                        try rest(because: error.condition, error, at: now)
+                    }
+                }
+            }
+            return
+        }
+    }
+}
+
+// MARK: - Acknowledgements
+
+extension SyncEngine.Transaction {
+    private func handleModified(
+        _ results: [Result<Record, CloudKitError>],
+        _ request: RequestRow,
+        at now: Int64,
+        _ summary: inout SyncSummary
+    ) throws {
+        guard let number = request.zone, let zone = try ZoneRow.fetch(number, db) else { return }
+        let sent = try db.rows("SELECT record, name, operation, times FROM mist_sent WHERE zone = ?", [zone.id])
+        let byName = Dictionary(sent.map { ($0["name"] as String, $0) }, uniquingKeysWith: { $1 })
+        var isUncertain = false
+        for result in results {
+            let name: String?
+            let error: CloudKitError?
+            switch result {
+            case .success(let record): (name, error) = (record.recordName, nil)
+            case .failure(let failure):
+                error = failure
+                if case .record(let failed)? = failure.item { name = failed } else { name = nil }
+            }
+            guard let name, let row = byName[name] else { continue }
+            let text: String = row["operation"]
+            let operation: ItemOutcome.Operation = text == "delete" ? .delete : text == "create" ? .create : .update
+            let outcome = ItemOutcome.of(error, operation)
+            if outcome == .unknown { isUncertain = true }
+            try apply(outcome, of: result, row, operation, in: zone, error, at: now, &summary)
+            if outcome != .unknown { try forgetSent(named: name, in: zone.id) }
+        }
+        // An item without a result has an unknown outcome as well.
+        let rest = try db.value("SELECT count(*) FROM mist_sent WHERE zone = ?", [zone.id], as: Int64.self) ?? 0
+        if isUncertain || rest > 0 {
+            try outcomeIsUnknown(inZone: zone.id)
+        }
+        try db.run("UPDATE mist_scope SET batch = min(200, batch + batch / 4 + 1) WHERE id = ?", [scope.number])
+    }
+
+    private func apply(
+        _ outcome: ItemOutcome,
+        of result: Result<Record, CloudKitError>,
+        _ sent: Row,
+        _ operation: ItemOutcome.Operation,
+        in zone: ZoneRow,
+        _ error: CloudKitError?,
+        at now: Int64,
+        _ summary: inout SyncSummary
+    ) throws {
+        let (name, record): (String, Int64) = (sent["name"], sent["record"])
+        switch outcome {
+        case .acknowledged where operation == .delete:
+            try db.run("DELETE FROM mist_tombstone WHERE record = ?", [record])
+            summary.deleted += 1
+            // The delete comes back in the feed. It must not meet the next life of the name.
+            try db.run(
+                "UPDATE mist_zone SET is_stale = 1 WHERE id = ? AND EXISTS (\(existsRow))",
+                [zone.id, zone.id, name]
+            )
+        case .acknowledged:
+            if case .success(let saved) = result { try acknowledge(saved, sent, in: zone, at: now) }
+            summary.sent += 1
+        case .lookUp:
+            // A record that was deleted here meanwhile has a tombstone.
+            try db.run("UPDATE mist_tombstone SET is_conflicting = 1 WHERE record = ?", [record])
+            try db.run("UPDATE mist_record SET is_conflicting = 1 WHERE id = ?", [record])
+        case .deletedElsewhere:
+            try applyDelete(of: name, in: zone, at: now, &summary)
+        case .zoneIsGone:
+            try zoneIsGone(zone, at: now, &summary)
+        case .later, .quota, .signIn:
+            if let error { try rest(because: error.condition, error, at: now) }
+        case .again, .unknown:
+            break
+        case .fetchZone:
+            try db.run("UPDATE mist_zone SET is_stale = 1 WHERE id = ?", [zone.id])
+            try park(
+                name,
+                in: zone.id,
+                reason: "reference",
+                message: error?.message ?? "",
+                until: now + backoff(after: try attempts(of: name, in: zone.id)),
+                at: now
+            )
+        case .parkType(let field):
+            try db.run(
+                """
+                UPDATE mist_type SET parked = ? WHERE id = (SELECT type FROM mist_record WHERE zone = ? AND name = ?)
+                """,
+                [field ?? "", zone.id, name]
+            )
+            summary.parked += 1
+        case .park:
+            try park(
+                name,
+                in: zone.id,
+                reason: error?.code.description ?? "refused",
+                message: error?.description ?? "",
+                until: nil,
+                at: now
+            )
+            summary.parked += 1
+        }
+    }
+
+    private var existsRow: String {
+        file.tables.values.map { "SELECT 1 FROM \($0.name) WHERE _zone = ?2 AND _recordName = ?3" }
+            .joined(separator: " UNION ALL ")
+    }
+
+    private func attempts(of name: String, in zone: Int64) throws -> Int64 {
+        try db.value("SELECT attempts FROM mist_parked WHERE zone = ? AND name = ?", [zone, name], as: Int64.self) ?? 0
+    }
+
+    /// The service has stored what was sent. Edits made meanwhile remain, with the sent value as their base.
+    private func acknowledge(_ saved: Record, _ sent: Row, in zone: ZoneRow, at now: Int64) throws {
+        let (name, record): (String, Int64) = (sent["name"], sent["record"])
+        let created = saved.created?.timestamp.milliseconds
+        let modified = saved.modified?.timestamp.milliseconds
+        let system: StatementArguments = [
+            saved.recordChangeTag, created, try user(saved.created?.userRecordName), record,
+        ]
+        // Deleted here while it was on the way.
+        try db.run("UPDATE mist_tombstone SET tag = ?, created = ?, creator = ? WHERE record = ?", system)
+        guard let known = try KnownVersion.fetch(named: name, in: zone.id, db), known.id == record,
+            let table = file.tablesByID[known.type]
+        else { return }
+        try db.run("UPDATE mist_record SET tag = ?, created = ?, creator = ? WHERE id = ?", system)
+        try db.run(
+            "UPDATE mist_record SET modified = ?, modifier = ?, times = ?, epoch = ? WHERE id = ?",
+            [modified, try user(saved.modified?.userRecordName), sent["times"] as Data?, zone.epoch, record]
+        )
+        try db.run(
+            """
+            UPDATE \(table.name) SET _createdTimestamp = ?, _createdUser = ?, _modifiedTimestamp = ?, _modifiedUser = ?
+            WHERE _id = ?
+            """,
+            [
+                created, try user(saved.created?.userRecordName), modified, try user(saved.modified?.userRecordName),
+                known.row,
+            ]
+        )
+        // The same time: nothing came after. Another: what was sent is what the service has now.
+        try db.run(
+            """
+            DELETE FROM mist_edit WHERE type = ?1 AND row = ?2 AND EXISTS (
+                SELECT 1 FROM mist_sent_field AS sent
+                WHERE sent.record = ?3 AND sent.field = mist_edit.field AND sent.time = mist_edit.time
+            )
+            """,
+            [table.id, known.row, record]
+        )
+        try db.run(
+            """
+            UPDATE mist_edit SET base = (SELECT value FROM mist_sent_field WHERE record = ?3 AND field = mist_edit.field)
+            WHERE type = ?1 AND row = ?2 AND EXISTS (
+                SELECT 1 FROM mist_sent_field WHERE record = ?3 AND field = mist_edit.field
+            )
+            """,
+            [table.id, known.row, record]
+        )
+        if let modified { try learnTime(modified, at: now) }
+        try db.run("DELETE FROM mist_parked WHERE zone = ? AND name = ?", [zone.id, name])
+    }
+
+    /// The service's clock: what it said while the machine's was `now`. Less than two seconds are no news.
+    private func learnTime(_ serviceTime: Int64, at now: Int64) throws {
+        let old = try db.value("SELECT clock_offset FROM mist_state", as: Int64.self) ?? 0
+        let offset = serviceTime - now
+        guard abs(offset - old) >= 2000 else { return }
+        // Edits that were not sent get the time that they would have had: not before the old offset was learned, not after the
+        // present, and in the same order.
+        let learned = try db.value("SELECT offset_learned FROM mist_state", as: Int64.self) ?? 0
+        var last = Int64.min
+        let edits = try db.rows("SELECT type, row, field, raw FROM mist_edit ORDER BY time, raw")
+        for edit in edits {
+            let raw: Int64 = edit["raw"]
+            let time = max(last, min(max(raw + offset, learned), serviceTime))
+            last = time
+            try db.run(
+                "UPDATE mist_edit SET time = ? WHERE type = ? AND row = ? AND field = ?",
+                [time, edit["type"] as Int64, edit["row"] as Int64, edit["field"] as Int64]
+            )
+        }
+        try db.run(
+            "UPDATE mist_state SET clock_offset = ?, offset_learned = ?, heard = min(heard, ?)",
+            [offset, serviceTime, serviceTime + EditTime.tolerance]
+        )
+    }
+}
+
+// MARK: - Failures of whole requests
+
+extension SyncEngine.Transaction {
+    private func handle(
+        _ error: CloudKitError,
+        of request: RequestRow,
+        at now: Int64,
+        _ summary: inout SyncSummary
+    ) throws {
+        if request.kind == .modify, let zone = request.zone {
+            if error.mayHaveBeenDone || error.code == .outcomeUnknown {
+                try outcomeIsUnknown(inZone: zone)
+                return try rest(because: error.condition, error, at: now)
+            }
+            let count = try db.value("SELECT count(*) FROM mist_sent WHERE zone = ?", [zone], as: Int64.self) ?? 0
+            try handleRefused(error, count: count, zone: zone, at: now, &summary)
+            try db.run("DELETE FROM mist_sent_field WHERE record IN (SELECT record FROM mist_sent WHERE zone = ?)", [zone])
+            try db.run("DELETE FROM mist_sent WHERE zone = ?", [zone])
+            return try endRequest()
+        }
+        try endRequest()
+        switch error.code {
+        case .changeTokenExpired, .badRequest:
+            guard request.kind == .databaseChanges, try scopeRow().token != nil else { fallthrough }
+            try db.run("UPDATE mist_scope SET token = NULL WHERE id = ?", [scope.number])
+        default:
+            try rest(because: error.condition, error, at: now)
+        }
+    }
+
+    /// A request of changes that the service did not take as a whole.
+    private func handleRefused(
+        _ error: CloudKitError,
+        count: Int64,
+        zone: Int64,
+        at now: Int64,
+        _ summary: inout SyncSummary
+    ) throws {
+        switch error.code {
+        case .zoneNotFound:
+            if let zone = try ZoneRow.fetch(zone, db) { try zoneIsGone(zone, at: now, &summary) }
+        case .throttled, .tryAgainLater, .zoneBusy, .internalError, .serviceUnavailable, .network, .quotaExceeded,
+            .authenticationRequired, .authenticationFailed, .misdirectedRequest, .cancelled:
+            try rest(because: error.condition, error, at: now)
+        default:
+            // Something in it cannot be sent: halves, down to the record that it is.
+            if count > 1 {
+                try db.run("UPDATE mist_scope SET batch = max(1, ? / 2) WHERE id = ?", [count, scope.number])
+            } else {
+                let name = try db.value("SELECT name FROM mist_sent WHERE zone = ?", [zone], as: String.self) ?? ""
+                try park(
+                    name,
+                    in: zone,
+                    reason: error.code.description,
+                    message: error.description,
+                    until: nil,
+                    at: now
+                )
+                try db.run("UPDATE mist_scope SET batch = 2 WHERE id = ?", [scope.number])
+                summary.parked += 1
+            }
+        }
+    }
+
+    /// The scope rests: as long as the service says, else longer with each failure.
+    func rest(because condition: SyncCondition, _ error: CloudKitError, at now: Int64) throws {
+        let failures = Int64(try scopeRow().failures)
+        let delay = error.retryAfter.map { $0.milliseconds + Int64(settings.random() * 1000) } ?? backoff(after: failures)
+        let column = condition == .quotaExceeded ? "push_rests_until" : "rests_until"
+        try db.run(
+            "UPDATE mist_scope SET \(column) = ?, failures = failures + 1, condition = ?, detail = ? WHERE id = ?",
+            [now + delay, condition.rawValue, error.redirectURL ?? error.message, scope.number]
+        )
+    }
+
+    /// Full jitter: up to a second, two, four, … at most five minutes.
+    private func backoff(after failures: Int64) -> Int64 {
+        let most = min(Double(300_000), 1000 * Double(1 << min(failures, 20)))
+        return Int64(settings.random() * most) + 1
+    }
+}
+
+extension CloudKitError {
+    var condition: SyncCondition {
+        switch code {
+        case .quotaExceeded: .quotaExceeded
+        case .authenticationRequired, .authenticationFailed: .signedOut
+        case .network: .offline
+        default: .throttled
+        }
+    }
+}
+
+extension Duration {
+    fileprivate var milliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}

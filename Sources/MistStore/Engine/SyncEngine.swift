@@ -1,0 +1,150 @@
+import CloudKitModel
+import GRDB
+import MistKit
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The engine of one scope: two synchronous functions over the database.
+///
+/// ``next(at:)`` decides what to do, in one transaction; ``handle(_:to:at:)`` applies a reply, in one transaction. All that the engine
+/// knows is in tables, so a process that dies between two steps is one that paused. A small asynchronous loop around the two sends
+/// the requests (``SyncLoop``); a simulation calls them itself.
+struct SyncEngine: Sendable {
+    let file: StoreFile
+    let scope: DatabaseScope
+    let settings: SyncSettings
+
+    /// What to do next.
+    enum Step: Hashable, Sendable {
+        /// Send the request, and hand the reply to ``SyncEngine/handle(_:to:at:)`` with its number.
+        case send(SyncRequest, number: Int64)
+        /// Nothing before this time of the machine, in milliseconds since 1970.
+        case wait(until: Int64)
+        /// Everything is fetched and acknowledged, but for what is parked.
+        case idle
+        /// A person has to do something first.
+        case blocked(SyncCondition)
+    }
+
+    /// The transactions of the engine, for a hook of tests at every step.
+    private func write<Value>(_ body: (Transaction) throws -> Value) throws -> Value {
+        try StoreError.wrapping {
+            try file.database.write { db in
+                let transaction = Transaction(file: file, scope: scope, settings: settings, db: db)
+                return try db.applying { try body(transaction) }
+            }
+        }
+    }
+
+    /// One transaction of the engine, and what its parts need.
+    struct Transaction {
+        let file: StoreFile
+        let scope: DatabaseScope
+        let settings: SyncSettings
+        let db: Database
+    }
+
+    /// Begins after a start of the process: what was under way has an unknown outcome.
+    func start() throws {
+        try write { transaction in
+            guard let zone = try transaction.requestUnderWay()?.zone else { return }
+            try transaction.outcomeIsUnknown(inZone: zone)
+        }
+    }
+
+    /// Asks for changes of the service: the next cycle begins with a request for them.
+    func requestPull() throws {
+        try write { try $0.markStale() }
+    }
+
+    /// Decides what to do, and notes the request.
+    ///
+    /// - Parameter now: The machine's time in milliseconds since 1970.
+    func next(at now: Int64) throws -> Step {
+        try write { transaction in
+            try transaction.completeCascades(at: now)
+            return try transaction.next(at: now)
+        }
+    }
+
+    /// Applies a reply.
+    ///
+    /// - Parameters:
+    ///   - result: The reply, or why there is none.
+    ///   - number: The number of the request. A reply to another than the one under way is dropped.
+    ///   - now: The machine's time in milliseconds since 1970.
+    /// - Returns: What changed.
+    @discardableResult
+    func handle(_ result: Result<SyncReply, CloudKitError>, to number: Int64, at now: Int64) throws -> SyncSummary {
+        try write { transaction in
+            guard let request = try transaction.requestUnderWay(), request.number == number else { return SyncSummary() }
+            var summary = SyncSummary()
+            try transaction.handle(result, to: request, at: now, &summary)
+            return summary
+        }
+    }
+}
+
+/// Choices of a store that concern synchronisation.
+struct SyncSettings: Sendable {
+    /// The merge closures by record type and field.
+    var closures: [String: [String: MergeClosure]] = [:]
+    /// The types whose records have no field for edit times.
+    var typesWithoutEditTimes: Set<String> = []
+    /// Records of a request, at most 200.
+    var batchSize: Int64 = 200
+    /// Bytes of a request: the service takes 2 MB.
+    var bytesOfRequest = 1_900_000
+    /// A number from 0 to 1, for waiting times.
+    var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+}
+
+/// What a scope waits for.
+public enum SyncCondition: String, Hashable, Sendable {
+    /// The service cannot be reached.
+    case offline
+    /// The service asked for fewer requests.
+    case throttled
+    /// The storage at the service is full: nothing is sent, changes are fetched.
+    case quotaExceeded
+    /// A user must sign in.
+    case signedOut
+    /// The service does not know a field or a type.
+    case schema
+}
+
+/// What a synchronisation has done.
+public struct SyncSummary: Hashable, Sendable {
+    /// Records that the service's changes added or changed here.
+    public var fetched = 0
+    /// Records that the service's deletes removed here.
+    public var removed = 0
+    /// Records that were created or changed at the service.
+    public var sent = 0
+    /// Records that were deleted at the service.
+    public var deleted = 0
+    /// Records whose changes of both sides were merged.
+    public var merged = 0
+    /// Values that lost to a later edit or a delete, and are in the recovery log.
+    public var lost = 0
+    /// Records that the service refused, and that wait.
+    public var parked = 0
+
+    /// Makes an empty summary.
+    public init() {}
+
+    /// Adds what another part has done.
+    public static func += (left: inout SyncSummary, right: SyncSummary) {
+        left.fetched += right.fetched
+        left.removed += right.removed
+        left.sent += right.sent
+        left.deleted += right.deleted
+        left.merged += right.merged
+        left.lost += right.lost
+        left.parked += right.parked
+    }
+}

@@ -1,0 +1,77 @@
+import Logging
+import MistKit
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The asynchronous loop around the engines: it sends what they ask for, and hands them the replies.
+final class SyncLoop: Sendable {
+    private let engines: [SyncEngine]
+    private let service: any SyncService
+    private let logger: Logger
+    private let clock: @Sendable () -> Date
+    /// The cycle under way, which later calls join.
+    private let running = Mutex<Task<SyncSummary, any Error>?>(nil)
+
+    init(
+        engines: [SyncEngine],
+        service: any SyncService,
+        logger: Logger,
+        clock: @escaping @Sendable () -> Date
+    ) throws {
+        self.engines = engines
+        self.service = service
+        self.logger = logger
+        self.clock = clock
+        for engine in engines { try engine.start() }
+    }
+
+    /// One cycle over all scopes, in their order.
+    func sync() async throws -> SyncSummary {
+        let task = running.withLock { running in
+            if let running { return running }
+            let task = Task { [self] in
+                defer { self.running.withLock { $0 = nil } }
+                return try await cycle()
+            }
+            running = task
+            return task
+        }
+        return try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    private func cycle() async throws -> SyncSummary {
+        var summary = SyncSummary()
+        for engine in engines { summary += try await run(engine) }
+        return summary
+    }
+
+    /// Sends until there is nothing left to do now.
+    private func run(_ engine: SyncEngine) async throws -> SyncSummary {
+        var summary = SyncSummary()
+        try engine.requestPull()
+        while true {
+            try Task.checkCancellation()
+            switch try engine.next(at: clock().milliseconds) {
+            case .send(let request, let number):
+                let result: Result<SyncReply, CloudKitError>
+                do {
+                    result = .success(try await service.send(request, to: engine.scope))
+                } catch let error as CloudKitError {
+                    result = .failure(error)
+                }
+                summary += try engine.handle(result, to: number, at: clock().milliseconds)
+            case .idle, .wait, .blocked:
+                return summary
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+import CloudKitModel
+import MistKit
+
+/// A change of a field that the service has not acknowledged.
+struct PendingEdit: Hashable, Sendable {
+    /// The value here.
+    var value: FieldValue?
+    /// The value of the service's version that the edit was made on; `nil` as well for a record that the service did not have.
+    var base: FieldValue?
+    var time: EditTime
+}
+
+/// A version of a record as the service has it.
+struct RemoteVersion: Hashable, Sendable {
+    var fields: [String: FieldValue]
+    var times: EditTimes
+    /// When the version was made, in milliseconds since 1970 by the service's clock.
+    var modified: Int64
+
+    /// When a field was edited: what its writer noted, else when the version was made.
+    func time(of name: String) -> EditTime {
+        times.time(of: name, fields[name])?.clamped(toVersionOf: modified) ?? EditTime(milliseconds: modified, device: 0)
+    }
+}
+
+/// How the fields of a type are merged.
+struct MergeRules: Sendable {
+    /// The policy of each field that has another one than `latest`.
+    var policies: [String: FieldMerge] = [:]
+    /// Fields that a closure merges.
+    var closures: [String: MergeClosure] = [:]
+    /// Whether the record has no `mist_edits`: a field counts as edited when the version was made, if it is not as in the base.
+    var ignoresEditTimes = false
+}
+
+/// Merges the values of one field: the common one, the one of this device, and the service's. It throws to park the record.
+typealias MergeClosure = @Sendable (_ base: FieldValue?, _ local: FieldValue?, _ remote: FieldValue?) throws -> FieldValue?
+
+/// What a merge decided.
+struct MergeResult: Hashable, Sendable {
+    /// The values of all fields.
+    var fields: [String: FieldValue]
+    /// The edits that are still to be sent, on the service's version.
+    var remaining: [String: PendingEdit]
+    /// The values of this device that lost.
+    var lost: [String: FieldValue?]
+}
+
+extension MergeResult {
+    /// The one decision about a record that was changed on both sides. Push, pull, lookup after a conflict and a full refetch all use it.
+    ///
+    /// - Parameters:
+    ///   - edits: What was edited here and not acknowledged, by field.
+    ///   - knownParts: The counter parts of the version that the edits were made on.
+    ///   - remote: The service's version.
+    ///   - rules: How each field is merged.
+    ///   - now: The time of an edit that a closure makes.
+    /// - Throws: What a closure throws.
+    init(
+        edits: [String: PendingEdit],
+        knownParts: EditTimes,
+        remote: RemoteVersion,
+        rules: MergeRules,
+        now: EditTime
+    ) throws {
+        var result = MergeResult(fields: remote.fields, remaining: [:], lost: [:])
+        for (name, edit) in edits {
+            let theirs = remote.fields[name]
+            var merged: FieldValue?
+            var time = edit.time
+            if let closure = rules.closures[name] {
+                merged = theirs
+                if !edit.value.isSame(as: theirs) {
+                    merged = edit.base.isSame(as: theirs) ? edit.value : try closure(edit.base, edit.value, theirs)
+                    time = max(edit.time, now)
+                }
+            } else {
+                switch rules.policies[name] ?? .latest {
+                case .latest:
+                    let isOurs = edit.time > timeOfRemote(name, edit, remote, rules)
+                    merged = isOurs ? edit.value : theirs
+                    if isOurs {
+                        // Equal values too: the later time is news to the service.
+                        result.set(name, edit.value)
+                        result.remaining[name] = PendingEdit(value: edit.value, base: theirs, time: edit.time)
+                        continue
+                    }
+                case .greatest: merged = extreme(edit.value, theirs, isGreatest: true)
+                case .smallest: merged = extreme(edit.value, theirs, isGreatest: false)
+                case .union: merged = union(edit.value, theirs)
+                case .counter:
+                    merged = counter(name, edit, device: now.device, knownParts: knownParts, remote: remote)
+                }
+            }
+            result.set(name, merged)
+            if merged.isSame(as: theirs) {
+                let isPartOfResult = rules.policies[name] == .union || rules.policies[name] == .counter
+                if !edit.value.isSame(as: theirs), !isPartOfResult { result.lost[name] = .some(edit.value) }
+            } else {
+                result.remaining[name] = PendingEdit(value: merged, base: theirs, time: time)
+            }
+        }
+        self = result
+    }
+}
+
+private func timeOfRemote(
+    _ name: String,
+    _ edit: PendingEdit,
+    _ remote: RemoteVersion,
+    _ rules: MergeRules
+) -> EditTime {
+    if rules.ignoresEditTimes, edit.base.isSame(as: remote.fields[name]) {
+        return EditTime(milliseconds: .min, device: 0)
+    }
+    return remote.time(of: name)
+}
+
+/// A value that is absent loses.
+private func extreme(_ left: FieldValue?, _ right: FieldValue?, isGreatest: Bool) -> FieldValue? {
+    guard let left = left?.present, let right = right?.present else { return left?.present ?? right?.present }
+    let isLess = left.precedes(right)
+    return isLess == isGreatest ? right : left
+}
+
+/// All elements of both lists, in the order of their encoding.
+private func union(_ left: FieldValue?, _ right: FieldValue?) -> FieldValue? {
+    guard let left = left?.present, let right = right?.present else { return left?.present ?? right?.present }
+    guard let type = left.type ?? right.type, let element = type.element else { return right }
+    let all = ((left.elements ?? []) + (right.elements ?? [])).map(\.comparable)
+    let unique = Dictionary(all.map { ($0.encoding, $0) }, uniquingKeysWith: { first, _ in first })
+    return FieldValue.list(unique.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value), of: element)
+}
+
+/// The service's value, and what this device has added that is not in it.
+private func counter(
+    _ name: String,
+    _ edit: PendingEdit,
+    device: Int64,
+    knownParts: EditTimes,
+    remote: RemoteVersion
+) -> FieldValue? {
+    let added = CounterParts.sum(of: name, device: device, edit: edit, knownParts: knownParts)
+    let included = remote.times.part(of: name, device: device)?.sum ?? 0
+    let (rest, _) = added.subtractingReportingOverflow(included)
+    let (value, overflow) = (remote.fields[name]?.int64Value ?? 0).addingReportingOverflow(rest)
+    return .int64(overflow ? (rest > 0 ? .max : .min) : value)
+}
+
+/// What a device adds to a counter.
+enum CounterParts {
+    /// What the device has added in all, the pending edit included.
+    static func sum(of name: String, device: Int64, edit: PendingEdit, knownParts: EditTimes) -> Int64 {
+        let before = knownParts.part(of: name, device: device)?.sum ?? 0
+        let change = (edit.value?.int64Value ?? 0).subtractingReportingOverflow(edit.base?.int64Value ?? 0).partialValue
+        return before.addingReportingOverflow(change).partialValue
+    }
+
+    /// The part to send with the pending edit.
+    static func part(of name: String, device: Int64, edit: PendingEdit, knownParts: EditTimes) -> EditTimes.Part {
+        EditTimes.Part(
+            field: Checksum.of(name: name),
+            device: device,
+            sequence: (knownParts.part(of: name, device: device)?.sequence ?? 0) + 1,
+            sum: sum(of: name, device: device, edit: edit, knownParts: knownParts)
+        )
+    }
+}
+
+extension MergeResult {
+    fileprivate mutating func set(_ name: String, _ value: FieldValue?) {
+        fields[name] = value?.present
+    }
+}
+
+extension FieldValue {
+    /// The value; `nil` for a null.
+    var present: FieldValue? { isNull ? nil : self }
+
+    /// The bytes of the value's JSON: an order that all devices agree on.
+    var encoding: [UInt8] { Checksum.bytes(of: self) }
+
+    /// Whether a value of the same type is smaller; by the encoding where the type has no order.
+    fileprivate func precedes(_ other: FieldValue) -> Bool {
+        switch (plain, other.plain) {
+        case (.int64(let left), .int64(let right)): left < right
+        case (.timestamp(let left), .timestamp(let right)): left < right
+        case (.string(let left), .string(let right)): left.utf8.lexicographicallyPrecedes(right.utf8)
+        case (.double(let left), .double(let right)): left < right
+        case (let left, let right): left.encoding.lexicographicallyPrecedes(right.encoding)
+        }
+    }
+}
+
+extension FieldValue? {
+    /// Whether both are the same to the service: absent and null are, and so are references that differ in their zone alone.
+    func isSame(as other: FieldValue?) -> Bool {
+        switch (self?.present, other?.present) {
+        case (nil, nil): true
+        case (let left?, let right?): left == right || left.comparable == right.comparable
+        default: false
+        }
+    }
+}
+
+extension FieldType {
+    /// The type of a list's elements; `nil` for a type that is no list.
+    var element: FieldType? {
+        switch self {
+        case .stringList: .string
+        case .int64List: .int64
+        case .doubleList: .double
+        case .timestampList: .timestamp
+        case .bytesList: .bytes
+        case .referenceList: .reference
+        case .assetList: .asset
+        case .locationList: .location
+        default: nil
+        }
+    }
+}

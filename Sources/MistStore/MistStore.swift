@@ -1,0 +1,150 @@
+import GRDB
+public import Logging
+public import MistKit
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Typed records on this machine, in SQLite, synchronised with CloudKit.
+///
+/// Local work never waits for the network and never fails because of it. What was acknowledged locally reaches the service, or the
+/// program is told why not, whatever crashes in between.
+///
+/// ```swift
+/// let store = try MistStore(at: folder, records: [TodoList.self, Todo.self], service: service)
+/// let todos = store.privateDatabase
+/// let home = try await todos.add(TodoList(name: "Home"))
+/// try await todos.add(Todo(list: home.reference(), title: "Milk"))
+/// let open = try await todos.find(Query<Todo> { Filter(\.isDone == false); Sort(\.title) })
+/// try await store.sync()
+/// ```
+///
+/// ## Topics
+///
+/// ### Opening a store
+/// - ``init(at:records:service:configuration:logger:)``
+/// - ``StoreConfiguration``
+/// - ``close()``
+///
+/// ### Records
+/// - ``privateDatabase``
+/// - ``publicDatabase``
+/// - ``LocalDatabase``
+///
+/// ### Synchronising
+/// - ``sync()``
+/// - ``SyncSummary``
+public final class MistStore: Sendable {
+    let files: [DatabaseScope: StoreFile]
+    let service: (any SyncService)?
+    let configuration: StoreConfiguration
+    let logger: Logger
+    private let loop: SyncLoop?
+
+    /// Opens the store of a folder, and creates it when it does not exist.
+    ///
+    /// - Parameters:
+    ///   - folder: Where the files are kept: `user.sqlite` and `public.sqlite`. It is created when it does not exist.
+    ///   - records: The record types that the store keeps.
+    ///   - service: What the store is synchronised with, usually a `CloudKitService`; `nil` for a store that is never synchronised.
+    ///   - configuration: Choices.
+    ///   - logger: Takes the store's log lines.
+    /// - Throws: A ``StoreError``.
+    public init(
+        at folder: URL,
+        records: [any CloudKitRecord.Type],
+        service: (any SyncService)? = nil,
+        configuration: StoreConfiguration = StoreConfiguration(),
+        logger: Logger = Logger(label: "MistStore")
+    ) throws {
+        let schemas = records.map { $0.schema }
+        do {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        } catch {
+            throw StoreError(
+                .readOnly,
+                "The folder \(folder.path) cannot be created: \(error). Check the path and its permissions."
+            )
+        }
+        func open(_ name: String, _ zones: [DatabaseScope: ZoneID]) throws -> StoreFile {
+            let path = folder.appendingPathComponent(name).path
+            let pool = try StoreError.wrapping { try StoreFile.open(atPath: path) }
+            return try StoreFile(pool, schemas: schemas, scopes: zones)
+        }
+        let user = try open("user.sqlite", [.private: ZoneID(zoneName: configuration.zoneName)])
+        let common = try open("public.sqlite", [.public: .default])
+        files = [.private: user, .public: common]
+        self.service = service
+        self.configuration = configuration
+        self.logger = logger
+        loop = try service.map { service in
+            try SyncLoop(
+                engines: [(.public, common), (.private, user)].map { scope, file in
+                    SyncEngine(file: file, scope: scope, settings: configuration.settings)
+                },
+                service: service,
+                logger: logger,
+                clock: configuration.clock
+            )
+        }
+    }
+
+    /// The records of the signed-in user.
+    public var privateDatabase: LocalDatabase { database(.private) }
+
+    /// The records that all users of the app share.
+    public var publicDatabase: LocalDatabase { database(.public) }
+
+    private func database(_ scope: DatabaseScope) -> LocalDatabase {
+        guard let file = files[scope] else { preconditionFailure("MistStore opens a file for each scope") }
+        return LocalDatabase(file: file, scope: scope, configuration: configuration)
+    }
+
+    /// Fetches the service's changes, merges, and sends what was changed here.
+    ///
+    /// A second call while one runs joins it.
+    ///
+    /// - Returns: What was done.
+    /// - Throws: A ``StoreError`` when the file fails, or when the store has no service. A service that cannot be reached is no
+    ///   error: the changes stay, and the next call sends them.
+    @discardableResult
+    public func sync() async throws -> SyncSummary {
+        guard let loop else {
+            throw StoreError(.closed, "The store was opened without a service. Give it one: MistStore(at:records:service:).")
+        }
+        return try await loop.sync()
+    }
+
+    /// Closes the files. Calls that come later fail.
+    public func close() throws {
+        try StoreError.wrapping { for file in files.values { try file.database.close() } }
+    }
+}
+
+/// Choices of a store.
+public struct StoreConfiguration: Sendable {
+    /// The zone of the private database that the records are kept in.
+    public var zoneName = "Records"
+
+    /// What time it is.
+    public var clock: @Sendable () -> Date = { Date() }
+
+    /// A number from 0 to 1, for waiting times.
+    public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+
+    private(set) var closures: [String: [String: MergeClosure]] = [:]
+
+    /// Makes the usual choices.
+    public init() {}
+
+    var settings: SyncSettings {
+        var settings = SyncSettings()
+        settings.closures = closures
+        settings.random = random
+        return settings
+    }
+}

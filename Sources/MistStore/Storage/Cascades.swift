@@ -1,0 +1,25 @@
+import GRDB
+
+/// Goes on with the deletes that triggers began: SQLite does not run a trigger for what it changes itself.
+struct Cascades {
+    let file: StoreFile
+    let db: Database
+
+    /// Deletes what goes with the records of `mist_cascade`, level by level.
+    func complete() throws {
+        while let row = try db.row("SELECT zone, name FROM mist_cascade LIMIT 1") {
+            let (zone, name): (Int64, String) = (row["zone"], row["name"])
+            try run(from: name, in: zone)
+            try db.run("DELETE FROM mist_cascade WHERE zone = ? AND name = ?", [zone, name])
+        }
+    }
+
+    /// Deletes what goes with a record; the names of what was deleted are in `mist_cascade` then.
+    func run(from name: String, in zone: Int64) throws {
+        for table in file.tables.values.sorted(by: { $0.id < $1.id }) {
+            for statement in table.cascade(from: ":name", in: ":zone") {
+                try db.cachedStatement(sql: statement).execute(arguments: ["name": name, "zone": zone])
+            }
+        }
+    }
+}

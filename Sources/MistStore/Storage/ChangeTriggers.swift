@@ -1,0 +1,166 @@
+/// The triggers of a record type's table: they note what was changed, whichever program changed it.
+///
+/// They are part of the file and need no function of this library, so that a change made with any SQLite tool is synchronised too.
+/// While the engine writes (`mist_state.applying`), they rest.
+///
+/// SQLite has three limits that shape them. The conflict clause of the outer statement replaces those inside of a trigger, so upserts
+/// name their conflict. `INSERT OR REPLACE` removes a row without its delete trigger; the insert trigger then finds the record by its
+/// name. Without `recursive_triggers`, which other tools do not set, a trigger does not run for what it changes itself; so a cascade
+/// within one table ends after one level. `mist_cascade` has the names from which the store goes on before it sends anything.
+struct ChangeTriggers {
+    let table: RecordTable
+    /// All tables of the file: those whose rows may refer to this type's.
+    let tables: [RecordTable]
+
+    private static let isOn = "(SELECT applying FROM mist_state) = 0"
+
+    /// The machine's clock.
+    private static let raw = """
+        (SELECT coalesce(clock, CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)) FROM mist_state)
+        """
+
+    /// The names of the triggers, for replacing them.
+    var names: [String] {
+        ["insert", "delete", "rename"].map { "mist_\($0)_\(table.recordType)" }
+            + table.fields.map { "mist_update_\(table.recordType)_\($0.name)" }
+    }
+
+    /// The statements that create them.
+    var definitions: [String] { [insert, delete, rename] + table.fields.map(update) }
+
+    private func upsertedEdit(_ select: String) -> String {
+        """
+        INSERT INTO mist_edit (type, row, field, time, raw, base) \(select)
+            ON CONFLICT (type, row, field) DO UPDATE SET time = max(excluded.time, time + 1), raw = excluded.raw;
+        """
+    }
+
+    /// A new record; or, for a name that the service knows, an edit of all fields, since the row was replaced.
+    private var insert: String {
+        """
+        CREATE TRIGGER \(quoted("mist_insert_\(table.recordType)")) AFTER INSERT ON \(table.name) WHEN \(Self.isOn)
+        BEGIN
+            SELECT RAISE(ABORT, 'mist: the name is taken by a record of another type')
+                FROM mist_record WHERE zone = NEW._zone AND name = NEW._recordName AND type <> \(table.id);
+            \(upsertedEdit("""
+                SELECT \(table.id), NEW._id, field.id, \(Tombstones.time), \(Self.raw), NULL
+                FROM mist_record JOIN mist_field AS field ON field.type = \(table.id)
+                WHERE mist_record.zone = NEW._zone AND mist_record.name = NEW._recordName
+                """))
+            DELETE FROM mist_edit WHERE type = \(table.id) AND row IN (
+                SELECT row FROM mist_record WHERE zone = NEW._zone AND name = NEW._recordName AND row <> NEW._id
+            );
+            UPDATE mist_record SET row = NEW._id WHERE zone = NEW._zone AND name = NEW._recordName;
+            \(upsertedEdit("""
+                SELECT \(table.id), NEW._id, 0, \(Tombstones.time), \(Self.raw), NULL
+                WHERE NOT EXISTS (SELECT 1 FROM mist_record WHERE zone = NEW._zone AND name = NEW._recordName)
+                """))
+        END
+        """
+    }
+
+    private func update(_ field: StoredField) -> String {
+        let changed = field.columns.map { "NEW.\($0) IS NOT OLD.\($0)" }.joined(separator: " OR ")
+        return """
+            CREATE TRIGGER \(quoted("mist_update_\(table.recordType)_\(field.name)"))
+            AFTER UPDATE OF \(field.columns.joined(separator: ", ")) ON \(table.name) WHEN (\(changed)) AND \(Self.isOn)
+            BEGIN
+                \(upsertedEdit("""
+                    SELECT \(table.id), NEW._id, \(field.id), \(Tombstones.time), \(Self.raw), OLD.\(field.column) WHERE true
+                    """))
+            END
+            """
+    }
+
+    /// A record whose name or zone is changed is another record: the old one is deleted, and a new one created.
+    private var rename: String {
+        """
+        CREATE TRIGGER \(quoted("mist_rename_\(table.recordType)")) AFTER UPDATE OF _recordName, _zone ON \(table.name)
+        WHEN (NEW._recordName IS NOT OLD._recordName OR NEW._zone IS NOT OLD._zone) AND \(Self.isOn)
+        BEGIN
+            \(tombstone)
+            DELETE FROM mist_edit WHERE type = \(table.id) AND row = NEW._id;
+            \(upsertedEdit("SELECT \(table.id), NEW._id, 0, \(Tombstones.time), \(Self.raw), NULL WHERE true"))
+            \(linksFollow)
+        END
+        """
+    }
+
+    /// What referred to the old name refers to the new one.
+    private var linksFollow: String {
+        tables.flatMap { other in
+            other.fields.filter { $0.type == .reference }.map { field in
+                """
+                UPDATE \(other.name) SET \(field.column) = NEW._recordName
+                    WHERE \(field.column) = OLD._recordName AND _zone = OLD._zone AND OLD._zone = NEW._zone;
+                """
+            }
+        }.joined(separator: "\n    ")
+    }
+
+    private var delete: String {
+        """
+        CREATE TRIGGER \(quoted("mist_delete_\(table.recordType)")) AFTER DELETE ON \(table.name) WHEN \(Self.isOn)
+        BEGIN
+            DELETE FROM mist_edit WHERE type = \(table.id) AND row = OLD._id;
+            \(tombstone)
+            \(tables.flatMap { $0.cascade(from: "OLD._recordName", in: "OLD._zone") }.joined(separator: "\n    "))
+        END
+        """
+    }
+
+    /// A delete is noted where the service has the record, or may have it.
+    private var tombstone: String {
+        """
+        \(Tombstones.insert(depth: "0", where: "zone = OLD._zone AND name = OLD._recordName"))
+        DELETE FROM mist_record WHERE zone = OLD._zone AND name = OLD._recordName;
+        DELETE FROM mist_parked WHERE zone = OLD._zone AND name = OLD._recordName;
+        """
+    }
+}
+
+/// Statements about `mist_tombstone`.
+enum Tombstones {
+    /// The time of an edit: the machine's clock in the service's time, and never before anything that was heard of.
+    static let time = """
+        (SELECT max(coalesce(clock, CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)) + clock_offset, heard) \
+        FROM mist_state)
+        """
+
+    /// Notes the delete of the records that the service has, or may have.
+    static func insert(depth: String, where condition: String) -> String {
+        """
+        INSERT INTO mist_tombstone (record, type, zone, name, tag, created, creator, time, depth, epoch)
+            SELECT id, type, zone, name, tag, created, creator, \(time), \(depth), epoch FROM mist_record WHERE \(condition)
+            ON CONFLICT (zone, name) DO UPDATE SET
+                time = excluded.time, tag = excluded.tag, record = excluded.record, depth = excluded.depth;
+        """
+    }
+}
+
+extension RecordTable {
+    /// The statements that delete the rows that go with a record: those below it, and those that refer to it with the action
+    /// `DELETE_SELF`.
+    ///
+    /// They do all that the delete trigger does, because SQLite does not run that for rows that it deletes itself. From the
+    /// names in `mist_cascade` the store goes on.
+    func cascade(from name: String, in zone: String) -> [String] {
+        fields.filter { $0.type == .reference }.flatMap { field -> [String] in
+            let isBound = field.schema.isParent ? "" : " AND \(field.actionColumn ?? "NULL") = 1"
+            let condition = "\(field.column) = \(name) AND _zone = \(zone)\(isBound)"
+            let names = "SELECT _recordName FROM \(self.name) WHERE \(condition)"
+            let depth = "1 + coalesce((SELECT depth FROM mist_tombstone WHERE zone = \(zone) AND name = \(name)), 0)"
+            return [
+                Tombstones.insert(depth: "(\(depth))", where: "zone = \(zone) AND name IN (\(names))"),
+                """
+                INSERT INTO mist_cascade (zone, name) SELECT _zone, _recordName FROM \(self.name) WHERE \(condition)
+                    ON CONFLICT (zone, name) DO UPDATE SET name = excluded.name;
+                """,
+                "DELETE FROM mist_edit WHERE type = \(id) AND row IN (SELECT _id FROM \(self.name) WHERE \(condition));",
+                "DELETE FROM mist_record WHERE zone = \(zone) AND name IN (\(names));",
+                "DELETE FROM mist_parked WHERE zone = \(zone) AND name IN (\(names));",
+                "DELETE FROM \(self.name) WHERE \(condition);",
+            ]
+        }
+    }
+}

@@ -1,0 +1,239 @@
+import CloudKitModel
+import GRDB
+import MistKit
+import StreamingJSON
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A record of CloudKit, and not of GRDB.
+typealias Record = CloudKitModel.Record
+
+/// A row of a record type's table.
+struct LocalRow: Sendable {
+    /// `_id`
+    let id: Int64
+    /// `mist_zone.id`
+    let zone: Int64
+    let name: String
+    /// The fields that have a value.
+    var fields: [String: FieldValue]
+    var created: Int64?
+    var modified: Int64?
+}
+
+extension RecordTable {
+    private static let systemColumns = "_id, _zone, _recordName, _createdTimestamp, _modifiedTimestamp"
+
+    /// The list of columns that ``rows(_:_:_:)`` reads.
+    private var columns: String {
+        ([Self.systemColumns] + fields.flatMap(\.columns)).joined(separator: ", ")
+    }
+
+    /// The rows of a condition.
+    ///
+    /// - Parameters:
+    ///   - condition: What follows `WHERE`.
+    ///   - values: The values of its parameters.
+    /// - Returns: The rows, in the order of the condition.
+    func rows(_ condition: String, _ values: [ColumnValue], _ db: Database) throws -> [LocalRow] {
+        let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM \(name) WHERE \(condition)")
+        try statement.bind(values)
+        var rows: [LocalRow] = []
+        let cursor = try Row.fetchCursor(statement)
+        while try cursor.next() != nil { rows.append(try row(statement)) }
+        return rows
+    }
+
+    func row(id: Int64, _ db: Database) throws -> LocalRow? {
+        try rows("_id = ?", [.integer(id)], db).first
+    }
+
+    func row(named name: String, in zone: Int64, _ db: Database) throws -> LocalRow? {
+        try rows("_zone = ? AND _recordName = ?", [.integer(zone), .text(name)], db).first
+    }
+
+    /// The row that a statement stands at.
+    private func row(_ statement: Statement) throws -> LocalRow {
+        func column(_ index: Int) -> ColumnValue { ColumnValue(sqliteStatement: statement.sqliteStatement, index: CInt(index)) }
+        var row = LocalRow(
+            id: column(0).integer ?? 0,
+            zone: column(1).integer ?? 0,
+            name: column(2).text ?? "",
+            fields: [:],
+            created: column(3).integer,
+            modified: column(4).integer
+        )
+        var index = 5
+        for field in fields {
+            let value = column(index)
+            let action = field.actionColumn == nil ? ColumnValue.null : column(index + 1)
+            index += field.columns.count
+            guard value != .null else { continue }
+            row.fields[field.name] = try field.value(value, action: action, in: self)
+        }
+        return row
+    }
+
+    // MARK: Writing
+
+    /// Adds a row.
+    ///
+    /// - Returns: Its `_id`.
+    @discardableResult
+    func insert(_ fields: [String: ColumnPair], named name: String, in zone: Int64, at time: Int64, _ db: Database) throws
+        -> Int64
+    {
+        let present = self.fields.filter { fields[$0.name] != nil }
+        let columns = ["_zone", "_recordName", "_createdTimestamp", "_modifiedTimestamp"] + present.flatMap(\.columns)
+        let statement = try db.cachedStatement(
+            sql: """
+                INSERT INTO \(self.name) (\(columns.joined(separator: ", "))) \
+                VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))
+                """
+        )
+        let values = present.flatMap { field in fields[field.name].map { $0.values(of: field) } ?? [] }
+        try statement.bind([.integer(zone), .text(name), .integer(time), .integer(time)] + values)
+        try statement.execute()
+        return db.lastInsertedRowID
+    }
+
+    /// Sets fields of a row.
+    func update(_ id: Int64, _ fields: [String: ColumnPair], at time: Int64?, _ db: Database) throws {
+        let present = self.fields.filter { fields[$0.name] != nil }
+        var assignments = present.flatMap(\.columns).map { "\($0) = ?" }
+        if time != nil { assignments.append("_modifiedTimestamp = ?") }
+        guard !assignments.isEmpty else { return }
+        let statement = try db.cachedStatement(
+            sql: "UPDATE \(name) SET \(assignments.joined(separator: ", ")) WHERE _id = ?"
+        )
+        var values = present.flatMap { field in fields[field.name].map { $0.values(of: field) } ?? [] }
+        if let time { values.append(.integer(time)) }
+        try statement.bind(values + [.integer(id)])
+        try statement.execute()
+    }
+
+    func delete(_ id: Int64, _ db: Database) throws {
+        try db.run("DELETE FROM \(name) WHERE _id = ?", [id])
+    }
+
+    /// Fields in the form of their columns.
+    ///
+    /// - Parameters:
+    ///   - fields: The values. Fields that the type does not have are left out.
+    ///   - zone: The zone of the record.
+    /// - Throws: A ``StoreError`` for the first value that does not fit: `value`, or `link` for a reference out of the zone.
+    func columnPairs(of fields: [String: FieldValue], named name: String, in zone: ZoneID) throws -> [String: ColumnPair] {
+        var pairs: [String: ColumnPair] = [:]
+        for field in self.fields {
+            guard let value = fields[field.name] else { continue }
+            do {
+                pairs[field.name] = try ColumnPair(value, of: field, in: zone)
+            } catch {
+                let code: StoreError.Code = if case .otherZone = error { .link } else { .value }
+                throw StoreError(
+                    code,
+                    error.description,
+                    recordType: recordType,
+                    recordName: name,
+                    fieldName: field.name
+                )
+            }
+        }
+        return pairs
+    }
+}
+
+/// The values of a field's columns: one, and a second for the action of a reference.
+struct ColumnPair: Hashable, Sendable {
+    var value: ColumnValue
+    var action = ColumnValue.null
+
+    static let null = ColumnPair(value: .null)
+
+    init(value: ColumnValue) {
+        self.value = value
+    }
+
+    init(_ value: FieldValue?, of field: StoredField, in zone: ZoneID) throws(ColumnError) {
+        self.value = try ColumnValue(value, as: try field.columnType(), in: zone)
+        if field.type == .reference { action = try ColumnValue(actionOf: value) }
+    }
+
+    func values(of field: StoredField) -> [ColumnValue] {
+        field.actionColumn == nil ? [value] : [value, action]
+    }
+}
+
+extension StoredField {
+    func columnType() throws(ColumnError) -> ColumnType {
+        guard let type = ColumnType(type) else { throw .otherType(type, expected: .string) }
+        return type
+    }
+
+    /// A column's value as a field's. What another program wrote and no field of the type can be is an error.
+    func value(_ value: ColumnValue, action: ColumnValue = .null, in table: RecordTable) throws -> FieldValue? {
+        do {
+            return try value.fieldValue(as: try columnType(), action: action)
+        } catch {
+            throw StoreError(.value, error.description, recordType: table.recordType, fieldName: name)
+        }
+    }
+}
+
+extension ColumnValue {
+    var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
+    var text: String? { if case .text(let value) = self { value } else { nil } }
+}
+
+/// The service's version of a record, `mist_record`.
+struct KnownVersion: Sendable {
+    let id: Int64
+    let type: Int64
+    let zone: Int64
+    let name: String
+    let row: Int64
+    let tag: String?
+    let created: Int64?
+    let modified: Int64?
+    let times: EditTimes
+    let other: [String: FieldValue]
+    let isConflicting: Bool
+
+    private init(_ row: Row) throws {
+        id = row["id"]
+        type = row["type"]
+        zone = row["zone"]
+        name = row["name"]
+        self.row = row["row"]
+        tag = row["tag"]
+        created = row["created"]
+        modified = row["modified"]
+        let bytes: Data? = row["times"]
+        times = bytes.flatMap { EditTimes($0) } ?? EditTimes()
+        let text: String? = row["other"]
+        other = try text.map(OtherFields.read) ?? [:]
+        isConflicting = row["is_conflicting"]
+    }
+
+    static func fetch(named name: String, in zone: Int64, _ db: Database) throws -> KnownVersion? {
+        try db.row("SELECT * FROM mist_record WHERE zone = ? AND name = ?", [zone, name]).map(KnownVersion.init)
+    }
+}
+
+/// The fields of a record that have no column, as JSON.
+enum OtherFields {
+    static func read(_ text: String) throws -> [String: FieldValue] {
+        let fields = try JSONReader.read(Record.Fields.self, from: text)
+        return Dictionary(fields.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+    }
+
+    static func text(_ fields: [String: FieldValue]) throws -> String? {
+        guard !fields.isEmpty else { return nil }
+        let sorted = Record.Fields(fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+        return String(decoding: try JSONWriter.bytes(of: sorted), as: UTF8.self)
+    }
+}

@@ -1,0 +1,173 @@
+import GRDB
+import MistKit
+
+/// Brings the tables of a file up to date with the program's record types, in one transaction.
+///
+/// New types get tables, new fields get columns. Nothing is dropped: a file that a newer program has extended keeps what this one does not
+/// know, and its rows keep their values.
+struct SchemaUpdate {
+    let schemas: [RecordSchema]
+    /// The zone of rows that name none.
+    let homeZone: Int64
+
+    init(_ schemas: [RecordSchema], homeZone: Int64) {
+        self.schemas = schemas
+        self.homeZone = homeZone
+    }
+
+    /// - Returns: The tables of the program's types.
+    /// - Throws: A ``StoreError``: `schema` where types do not fit each other or the file.
+    func apply(to db: Database) throws -> [RecordTable] {
+        try check()
+        let old = try Self.tables(in: db)
+        for schema in schemas {
+            try update(schema, old.first { $0.recordType == schema.recordType }, db)
+        }
+        let all = try Self.tables(in: db)
+        try replaceTriggers(of: all, db)
+        let known = Dictionary(uniqueKeysWithValues: schemas.map { ($0.recordType, $0) })
+        let own = all.compactMap { table in known[table.recordType].map { table.described(by: $0) } }
+        for statement in own.flatMap(\.referenceIndexes) { try db.execute(sql: statement) }
+        return own
+    }
+
+    /// What can be told of the types alone.
+    private func check() throws {
+        var types: [String: String] = [:]
+        for schema in schemas {
+            if let other = types.updateValue(schema.recordType, forKey: schema.recordType.lowercased()) {
+                throw StoreError(
+                    .schema,
+                    "The record types \(other) and \(schema.recordType) need tables of one name. Rename one of them.",
+                    recordType: schema.recordType
+                )
+            }
+            if schema.recordType.lowercased().hasPrefix("mist_") || schema.recordType.lowercased().hasPrefix("sqlite_") {
+                throw StoreError(
+                    .schema,
+                    "Names that begin with mist_ or sqlite_ are those of the store's own tables. Rename the record type.",
+                    recordType: schema.recordType
+                )
+            }
+            if let problem = schema.problems().first {
+                throw StoreError(.schema, problem, recordType: schema.recordType)
+            }
+            var names: [String: String] = [:]
+            for field in schema.fields {
+                if let other = names.updateValue(field.name, forKey: field.name.lowercased()) {
+                    throw StoreError(
+                        .schema,
+                        "The fields \(other) and \(field.name) need columns of one name, as SQLite ignores case. Rename one of them.",
+                        recordType: schema.recordType,
+                        fieldName: field.name
+                    )
+                }
+            }
+        }
+    }
+
+    private func update(_ schema: RecordSchema, _ table: RecordTable?, _ db: Database) throws {
+        guard let table else {
+            try db.run("INSERT INTO mist_type (name) VALUES (?)", [schema.recordType])
+            let id = db.lastInsertedRowID
+            let fields = try schema.fields.map { try note($0, of: id, db) }
+            let table = RecordTable(id: id, recordType: schema.recordType, fields: fields)
+            try db.execute(sql: table.definition(defaultZone: homeZone))
+            return
+        }
+        for field in schema.fields {
+            guard let stored = table[field.name] else {
+                let added = try note(field, of: table.id, db)
+                for column in added.definitions {
+                    try db.execute(sql: "ALTER TABLE \(table.name) ADD COLUMN \(column)")
+                }
+                try rename(field, of: table, to: added, db)
+                continue
+            }
+            guard stored.type == field.type else {
+                throw StoreError(
+                    .schema,
+                    """
+                    The field is \(field.type) in the program and \(stored.type) in the file. A field keeps its type: give the new \
+                    one another name.
+                    """,
+                    recordType: schema.recordType,
+                    fieldName: field.name
+                )
+            }
+            if stored.schema.isParent != field.isParent {
+                try db.run("UPDATE mist_field SET is_parent = ? WHERE id = ?", [field.isParent, stored.id])
+            }
+        }
+    }
+
+    private func note(_ field: RecordSchema.Field, of type: Int64, _ db: Database) throws -> StoredField {
+        try db.run(
+            "INSERT INTO mist_field (type, name, kind, is_parent) VALUES (?, ?, ?, ?)",
+            [type, field.name, field.type.rawValue, field.isParent]
+        )
+        return StoredField(id: db.lastInsertedRowID, schema: field)
+    }
+
+    /// A field that had another name begins with the values of that. The old column stays, for older programs.
+    private func rename(_ field: RecordSchema.Field, of table: RecordTable, to new: StoredField, _ db: Database) throws {
+        guard let old = field.formerNames.lazy.compactMap({ table[$0] }).first, old.type == new.type else { return }
+        let pairs = zip(new.columns, old.columns).map { "\($0) = \($1)" }.joined(separator: ", ")
+        try db.applying { try db.execute(sql: "UPDATE \(table.name) SET \(pairs)") }
+    }
+
+    /// All tables of the file, those that the program does not know included.
+    static func tables(in db: Database) throws -> [RecordTable] {
+        let fields = try db.rows("SELECT id, type, name, kind, is_parent FROM mist_field ORDER BY id")
+        let byType = Dictionary(grouping: fields) { row -> Int64 in row["type"] }
+        return try db.rows("SELECT id, name FROM mist_type ORDER BY id").map { row in
+            let id: Int64 = row["id"]
+            return RecordTable(
+                id: id,
+                recordType: row["name"],
+                fields: (byType[id] ?? []).map { field in
+                    let kind: String = field["kind"]
+                    return StoredField(
+                        id: field["id"],
+                        schema: RecordSchema.Field(
+                            name: field["name"],
+                            type: FieldType(rawValue: kind),
+                            isParent: field["is_parent"]
+                        )
+                    )
+                }
+            )
+        }
+    }
+
+    /// Replaces the triggers that are not as this library writes them, unless a newer one wrote them.
+    private func replaceTriggers(of tables: [RecordTable], _ db: Database) throws {
+        let existing = Dictionary(
+            uniqueKeysWithValues: try db.rows("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+                .map { row -> (String, String) in (row["name"], row["sql"]) }
+        )
+        for table in tables {
+            let generation = try db.value(
+                "SELECT generation FROM mist_type WHERE id = ?",
+                [table.id],
+                as: Int64.self
+            ) ?? 0
+            guard generation <= RecordTable.generation else { continue }
+            let triggers = ChangeTriggers(table: table, tables: tables)
+            for (name, definition) in zip(triggers.names, triggers.definitions) where existing[name] != definition {
+                if existing[name] != nil { try db.execute(sql: "DROP TRIGGER \(quoted(name))") }
+                try db.execute(sql: definition)
+            }
+            try db.run("UPDATE mist_type SET generation = ? WHERE id = ?", [RecordTable.generation, table.id])
+        }
+    }
+}
+
+extension RecordTable {
+    /// The table with what the program says of its fields; fields that only the file knows keep their places behind.
+    fileprivate func described(by schema: RecordSchema) -> RecordTable {
+        let own = schema.fields.compactMap { field in self[field.name].map { StoredField(id: $0.id, schema: field) } }
+        let others = fields.filter { field in !own.contains { $0.id == field.id } }
+        return RecordTable(id: id, recordType: recordType, fields: own + others)
+    }
+}

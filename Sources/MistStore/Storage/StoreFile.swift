@@ -1,0 +1,255 @@
+import CloudKitModel
+import GRDB
+import MistKit
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// One SQLite file of the store: the tables of the record types, and the engine's state.
+///
+/// All state is in the file. Two objects over the same file, one after the other, behave like one.
+final class StoreFile: Sendable {
+    let database: any DatabaseWriter
+    /// The scopes that the file holds.
+    let scopes: [DatabaseScope]
+    /// The tables of the program's record types, by type.
+    let tables: [String: RecordTable]
+    /// The same by number.
+    let tablesByID: [Int64: RecordTable]
+    /// The zone of records that name none, by scope.
+    let homeZones: [DatabaseScope: Int64]
+    /// What makes this copy of the file different from others.
+    let device: Int64
+
+    /// Opens the file and brings its tables up to date.
+    ///
+    /// - Parameters:
+    ///   - database: The file.
+    ///   - schemas: The program's record types.
+    ///   - scopes: The scopes that the file holds, with the zone of records that name none.
+    ///   - newDevice: The identifier of a file that is created.
+    /// - Throws: A ``StoreError``.
+    init(
+        _ database: any DatabaseWriter,
+        schemas: [RecordSchema],
+        scopes: [DatabaseScope: ZoneID],
+        newDevice: () -> Int64 = { Int64.random(in: 1...Int64.max) }
+    ) throws {
+        self.database = database
+        self.scopes = scopes.keys.sorted { $0.number < $1.number }
+        let opened = try StoreError.wrapping {
+            try database.write { db in
+                try Self.prepare(db, newDevice: newDevice)
+                var homes: [DatabaseScope: Int64] = [:]
+                for (scope, zone) in scopes {
+                    try db.run("INSERT OR IGNORE INTO mist_scope (id) VALUES (?)", [scope.number])
+                    homes[scope] = try ZoneRow.identifier(of: zone, in: scope, db)
+                }
+                let home = homes[scopes.keys.contains(.private) ? .private : .public] ?? 1
+                let tables = try SchemaUpdate(schemas, homeZone: home).apply(to: db)
+                return (tables, homes, try db.value("SELECT device FROM mist_state", as: Int64.self) ?? 0)
+            }
+        }
+        tables = Dictionary(uniqueKeysWithValues: opened.0.map { ($0.recordType, $0) })
+        tablesByID = Dictionary(uniqueKeysWithValues: opened.0.map { ($0.id, $0) })
+        homeZones = opened.1
+        device = opened.2
+    }
+
+    /// Opens an SQLite file as the store uses it: with a write-ahead log, and a wait of five seconds for other processes.
+    static func open(atPath path: String) throws -> DatabasePool {
+        var configuration = Configuration()
+        configuration.label = "MistStore"
+        configuration.foreignKeysEnabled = false
+        configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { db in
+            // With a write-ahead log a commit is in the operating system's hands before it returns: it outlives the process.
+            try db.execute(sql: "PRAGMA synchronous = NORMAL")
+            try db.execute(sql: "PRAGMA temp_store = MEMORY")
+        }
+        return try DatabasePool(path: path, configuration: configuration)
+    }
+
+    /// Creates the store's own tables in an empty file; refuses a file that is not a store.
+    private static func prepare(_ db: Database, newDevice: () -> Int64) throws {
+        let application = try db.value("PRAGMA application_id", as: Int64.self) ?? 0
+        if application == SystemTables.applicationID {
+            let format = try db.value("SELECT format FROM mist_state", as: Int64.self) ?? 0
+            guard format <= SystemTables.format else {
+                throw StoreError(
+                    .newerFormat,
+                    "The file has the format \(format), and this version of MistStore knows \(SystemTables.format). Use a newer version."
+                )
+            }
+            return
+        }
+        let isEmpty = try db.value("SELECT count(*) FROM sqlite_master", as: Int64.self) == 0
+        guard application == 0, isEmpty else {
+            throw StoreError(
+                .notAStore,
+                "The file is an SQLite database of another program. Choose another folder for the store."
+            )
+        }
+        try SystemTables.create(in: db, device: newDevice())
+    }
+
+    func table(of type: String) throws -> RecordTable {
+        guard let table = tables[type] else {
+            throw StoreError(
+                .unknownRecordType,
+                "The store was opened without this record type. Add it to the list of types: MistStore(at:records:).",
+                recordType: type
+            )
+        }
+        return table
+    }
+}
+
+extension DatabaseScope {
+    /// The number of the scope in the file.
+    var number: Int64 {
+        switch self {
+        case .public: 0
+        case .private: 1
+        case .shared: 2
+        }
+    }
+
+    init?(number: Int64) {
+        switch number {
+        case 0: self = .public
+        case 1: self = .private
+        case 2: self = .shared
+        default: return nil
+        }
+    }
+}
+
+extension StoreError {
+    /// Runs something that uses SQLite, and gives its failures the store's form.
+    static func wrapping<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as DatabaseError {
+            throw StoreError(error)
+        }
+    }
+
+    init(_ error: DatabaseError) {
+        let said = error.message ?? "no message"
+        switch error.resultCode {
+        case .SQLITE_NOTADB:
+            self.init(.notAStore, "The file is not an SQLite database. Choose another folder for the store.")
+        case .SQLITE_CORRUPT:
+            self.init(
+                .damaged,
+                "The file is damaged: \(said). Move it away and open the store again, which fetches what was synchronised."
+            )
+        case .SQLITE_FULL: self.init(.full, "The disk is full. Free some space and try again.")
+        case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM:
+            self.init(.readOnly, "The file cannot be opened for writing: \(said). Check the permissions of the folder.")
+        case .SQLITE_CONSTRAINT where said.contains("mist: the name is taken"):
+            self.init(.nameTaken, "A record of another type has this name. Record names are unique in a zone.")
+        case .SQLITE_CONSTRAINT where said.contains("_recordName"):
+            self.init(
+                .recordName,
+                "A record name has 1 to 255 printable ASCII characters and does not begin with an underscore."
+            )
+        default:
+            self.init(.storage, "SQLite reported \(error.resultCode): \(said).")
+        }
+    }
+}
+
+/// Statements that are compiled once for each connection.
+extension Database {
+    func run(_ sql: String, _ arguments: StatementArguments = []) throws {
+        try cachedStatement(sql: sql).execute(arguments: arguments)
+    }
+
+    /// The first column of the first row.
+    func value<Value: DatabaseValueConvertible & StatementColumnConvertible>(
+        _ sql: String,
+        _ arguments: StatementArguments = [],
+        as type: Value.Type
+    ) throws -> Value? {
+        try Value.fetchOne(cachedStatement(sql: sql), arguments: arguments)
+    }
+
+    func row(_ sql: String, _ arguments: StatementArguments = []) throws -> Row? {
+        try Row.fetchOne(cachedStatement(sql: sql), arguments: arguments)
+    }
+
+    func rows(_ sql: String, _ arguments: StatementArguments = []) throws -> [Row] {
+        try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
+    }
+
+    /// Writes as the engine: the triggers of record types rest.
+    func applying<Value>(_ body: () throws -> Value) throws -> Value {
+        try run("UPDATE mist_state SET applying = 1")
+        let value = try body()
+        try run("UPDATE mist_state SET applying = 0")
+        return value
+    }
+}
+
+/// A row of `mist_zone`.
+struct ZoneRow: Sendable {
+    enum State: Int64 {
+        case unknown = 0
+        case exists = 1
+        case gone = 2
+    }
+
+    let id: Int64
+    let scope: DatabaseScope
+    let zoneID: ZoneID
+    let state: State
+    let token: String?
+    let isStale: Bool
+    let isUncertain: Bool
+    let epoch: Int64
+    let isRefetching: Bool
+
+    private init(_ row: Row) {
+        id = row["id"]
+        scope = DatabaseScope(number: row["scope"]) ?? .private
+        let owner: String = row["owner"]
+        zoneID = ZoneID(zoneName: row["name"], ownerRecordName: owner.isEmpty ? nil : owner)
+        state = State(rawValue: row["state"]) ?? .unknown
+        token = row["token"]
+        isStale = row["is_stale"]
+        isUncertain = row["is_uncertain"]
+        epoch = row["epoch"]
+        isRefetching = row["is_refetching"]
+    }
+
+    static func fetch(_ id: Int64, _ db: Database) throws -> ZoneRow? {
+        try db.row("SELECT * FROM mist_zone WHERE id = ?", [id]).map(ZoneRow.init)
+    }
+
+    static func all(in scope: DatabaseScope, where condition: String = "true", _ db: Database) throws -> [ZoneRow] {
+        try db.rows("SELECT * FROM mist_zone WHERE scope = ? AND \(condition) ORDER BY id", [scope.number])
+            .map(ZoneRow.init)
+    }
+
+    /// The number of a zone, which is noted when it is first named. In a person's own databases the owner is left out.
+    static func identifier(of zone: ZoneID, in scope: DatabaseScope, _ db: Database) throws -> Int64 {
+        let owner = scope == .shared ? zone.owner ?? "" : ""
+        try db.run(
+            """
+            INSERT INTO mist_zone (scope, name, owner, state) VALUES (?, ?, ?, ?)
+            ON CONFLICT (scope, owner, name) DO NOTHING
+            """,
+            [scope.number, zone.zoneName, owner, zone.zoneName == ZoneID.default.zoneName ? 1 : 0]
+        )
+        return try db.value(
+            "SELECT id FROM mist_zone WHERE scope = ? AND owner = ? AND name = ?",
+            [scope.number, owner, zone.zoneName],
+            as: Int64.self
+        ) ?? 0
+    }
+}
