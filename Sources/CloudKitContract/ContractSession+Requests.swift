@@ -3,29 +3,33 @@ import StreamingJSON
 // What rules do, in the words of the protocol.
 extension ContractSession {
     /// Makes a zone in the first user's private database, for this session alone.
-    mutating func makeZone(_ name: String = "Notes", in place: Place = .privateDatabase) async throws -> Place {
-        let zone = place.zone(unique(name))
+    mutating func makeZone(_ name: String = "Notes", in destination: Destination = .privateDatabase) async throws
+        -> Destination
+    {
+        let zone = destination.zone(unique(name))
         willDelete(zone: zone)
-        let reply = try await modifyZones([("create", zone.zoneName)], in: place)
+        let reply = try await modifyZones([("create", zone.zoneName)], in: destination)
         try reply.expectZones([.zone(zone.zoneName)])
         return zone
     }
 
-    func modifyZones(_ operations: [(type: String, name: String)], in place: Place) async throws -> ContractReply {
+    func modifyZones(_ operations: [(type: String, name: String)], in destination: Destination) async throws
+        -> ContractReply
+    {
         let operations = operations.map { operation -> JSONValue in
             [
                 "operationType": .string(operation.type),
                 "zone": ["zoneID": ["zoneName": .string(operation.name)]],
             ]
         }
-        return try await post("zones/modify", ["operations": .array(operations)], in: place)
+        return try await post("zones/modify", ["operations": .array(operations)], in: destination)
     }
 
     /// Sends operations on records, each for itself: what a request without `atomic` does is not known. An `atomic` of `nil` sends
     /// none.
     func modify(
         _ operations: [Operation],
-        in place: Place,
+        in destination: Destination,
         _ options: [String: JSONValue] = [:]
     ) async throws -> ContractReply {
         var body = options
@@ -35,24 +39,24 @@ extension ContractSession {
             body["atomic"] = false
         }
         body["operations"] = .array(operations.map(\.json))
-        return try await post("records/modify", .object(withZone(body, place)), in: place)
+        return try await post("records/modify", .object(withZone(body, destination)), in: destination)
     }
 
     func lookup(
         _ names: [String],
-        in place: Place,
+        in destination: Destination,
         _ options: [String: JSONValue] = [:]
     ) async throws -> ContractReply {
         var body = options
         body["records"] = .array(names.map { ["recordName": .string($0)] })
-        return try await post("records/lookup", .object(withZone(body, place)), in: place)
+        return try await post("records/lookup", .object(withZone(body, destination)), in: destination)
     }
 
     func query(
         _ recordType: String = noteType,
         filters: [JSONValue] = [],
         sorts: [JSONValue] = [],
-        in place: Place,
+        in destination: Destination,
         _ options: [String: JSONValue] = [:]
     ) async throws -> ContractReply {
         var query: [String: JSONValue] = ["recordType": .string(recordType)]
@@ -60,24 +64,24 @@ extension ContractSession {
         if !sorts.isEmpty { query["sortBy"] = .array(sorts) }
         var body = options
         body["query"] = .object(query)
-        return try await post("records/query", .object(withZone(body, place)), in: place)
+        return try await post("records/query", .object(withZone(body, destination)), in: destination)
     }
 
     /// Asks changes/zone about one zone.
     func changes(
-        in place: Place,
+        in destination: Destination,
         since token: String? = nil,
         options: [String: JSONValue] = [:]
     ) async throws -> ContractReply {
         var zone = options
-        zone["zoneID"] = place.zoneID ?? ["zoneName": "_defaultZone"]
+        zone["zoneID"] = destination.zoneID ?? ["zoneName": "_defaultZone"]
         zone["syncToken"] = token.map(JSONValue.string)
-        return try await post("changes/zone", ["zones": [.object(zone)]], in: place)
+        return try await post("changes/zone", ["zones": [.object(zone)]], in: destination)
     }
 
-    private func withZone(_ body: [String: JSONValue], _ place: Place) -> [String: JSONValue] {
+    private func withZone(_ body: [String: JSONValue], _ destination: Destination) -> [String: JSONValue] {
         var body = body
-        if body["zoneID"] == nil { body["zoneID"] = place.zoneID }
+        if body["zoneID"] == nil { body["zoneID"] = destination.zoneID }
         return body
     }
 }
@@ -89,34 +93,36 @@ extension ContractSession {
     mutating func save(
         _ name: String,
         _ fields: Fields = [:],
-        in place: Place,
+        in destination: Destination,
         type: String = noteType
     ) async throws -> JSONValue {
-        if place.zoneID == nil { willDelete(name, in: place) }
-        let reply = try await modify([.create(name, fields, type: type)], in: place)
+        if destination.zoneID == nil { willDelete(name, in: destination) }
+        let reply = try await modify([.create(name, fields, type: type)], in: destination)
         return try reply.record()
     }
 
     /// Saves many records, at most 200 in a request.
-    mutating func save(_ operations: [Operation], in place: Place) async throws {
+    mutating func save(_ operations: [Operation], in destination: Destination) async throws {
         for start in stride(from: 0, to: operations.count, by: 200) {
             let batch = Array(operations[start..<min(start + 200, operations.count)])
-            let reply = try await modify(batch, in: place, ["desiredKeys": []])
+            let reply = try await modify(batch, in: destination, ["desiredKeys": []])
             for index in batch.indices { _ = try reply.record(index) }
         }
     }
 
     /// The state of records: what a lookup of them answers.
-    func state(of names: [String], in place: Place) async throws -> [JSONValue] {
-        try await lookup(names, in: place).records
+    func state(of names: [String], in destination: Destination) async throws -> [JSONValue] {
+        try await lookup(names, in: destination).records
     }
 
     /// All changes of a zone since a token, over all pages.
-    func allChanges(in place: Place, since token: String? = nil) async throws -> (records: [JSONValue], token: String) {
+    func allChanges(in destination: Destination, since token: String? = nil) async throws -> (
+        records: [JSONValue], token: String
+    ) {
         var token = token
         var records: [JSONValue] = []
         while true {
-            let reply = try await changes(in: place, since: token)
+            let reply = try await changes(in: destination, since: token)
             try reply.expectZones([
                 .including(
                     ["records": .anything, "syncToken": .text, "moreComing": .anything],

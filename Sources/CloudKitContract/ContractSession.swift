@@ -16,9 +16,9 @@ public struct ContractSession: Sendable {
     let target: ContractTarget
     /// What tells this session's names from all others.
     let ending: String
-    private var zones: [Place] = []
-    private var records: [(place: Place, name: String)] = []
-    private var subscriptions: [(place: Place, id: String)] = []
+    private var zones: [Destination] = []
+    private var records: [(destination: Destination, name: String)] = []
+    private var subscriptions: [(destination: Destination, id: String)] = []
 
     init(target: ContractTarget) {
         self.target = target
@@ -33,30 +33,30 @@ public struct ContractSession: Sendable {
 
     /// Deletes what the session made. What cannot be deleted stays: the rule's own outcome matters more.
     func cleanUp() async {
-        for (place, id) in subscriptions {
-            _ = try? await modifySubscriptions([("delete", ["subscriptionID": .string(id)])], in: place)
+        for (destination, id) in subscriptions {
+            _ = try? await modifySubscriptions([("delete", ["subscriptionID": .string(id)])], in: destination)
         }
         for zone in zones {
             let operation: JSONValue = ["operationType": "delete", "zone": ["zoneID": zone.zoneID ?? .null]]
             _ = try? await post("zones/modify", ["operations": [operation]], in: zone)
         }
-        for (place, name) in records {
-            _ = try? await modify([.forceDelete(name)], in: place)
+        for (destination, name) in records {
+            _ = try? await modify([.forceDelete(name)], in: destination)
         }
     }
 
     /// Deletes a record when the session ends. Records in the session's zones go with the zones.
-    mutating func willDelete(_ name: String, in place: Place) {
-        records.append((place, name))
+    mutating func willDelete(_ name: String, in destination: Destination) {
+        records.append((destination, name))
     }
 
     /// Deletes a subscription when the session ends.
-    mutating func willDelete(subscription id: String, in place: Place) {
-        subscriptions.append((place, id))
+    mutating func willDelete(subscription id: String, in destination: Destination) {
+        subscriptions.append((destination, id))
     }
 
     /// Deletes a zone when the session ends.
-    mutating func willDelete(zone: Place) {
+    mutating func willDelete(zone: Destination) {
         zones.append(zone)
     }
 }
@@ -71,7 +71,7 @@ struct ContractRequest: Sendable {
     var query: [(name: String, value: String)] = []
     var headers: HTTPFields = [.contentType: "application/json"]
     var body: [UInt8]?
-    var identity: Place.Identity
+    var identity: Destination.Identity
     /// The web token to send instead of the identity's own.
     var webAuthToken: String?
     /// The API token to send instead of the target's own.
@@ -98,27 +98,27 @@ struct ContractRequest: Sendable {
 }
 
 extension ContractSession {
-    /// The path of an endpoint of a place's database.
-    func path(_ endpoint: String, in place: Place) -> String {
-        "/database/1/\(target.containerIdentifier)/\(target.environment)/\(place.scope)/\(endpoint)"
+    /// The path of an endpoint of a destination's database.
+    func path(_ endpoint: String, in destination: Destination) -> String {
+        "/database/1/\(target.containerIdentifier)/\(target.environment)/\(destination.scope)/\(endpoint)"
     }
 
-    func post(_ endpoint: String, _ body: JSONValue, in place: Place) async throws -> ContractReply {
-        try await send(try request(endpoint, body, in: place))
+    func post(_ endpoint: String, _ body: JSONValue, in destination: Destination) async throws -> ContractReply {
+        try await send(try request(endpoint, body, in: destination))
     }
 
-    func get(_ endpoint: String, in place: Place) async throws -> ContractReply {
-        var request = try request(endpoint, nil, in: place)
+    func get(_ endpoint: String, in destination: Destination) async throws -> ContractReply {
+        var request = try request(endpoint, nil, in: destination)
         request.method = .get
         return try await send(request)
     }
 
     /// A POST that can still be changed before it is sent.
-    func request(_ endpoint: String, _ body: JSONValue?, in place: Place) throws -> ContractRequest {
+    func request(_ endpoint: String, _ body: JSONValue?, in destination: Destination) throws -> ContractRequest {
         ContractRequest(
-            path: path(endpoint, in: place),
+            path: path(endpoint, in: destination),
             body: try body.map { try JSONWriter.bytes(of: $0) },
-            identity: place.identity
+            identity: destination.identity
         )
     }
 

@@ -1,7 +1,7 @@
 import StreamingJSON
 
-/// A database and maybe a zone of it, as one caller sees it: where a rule's request goes.
-struct Place: Sendable {
+/// Where a rule's request goes, and with which credentials: a database, and maybe one zone of it.
+struct Destination: Sendable {
     /// The credentials with which a request is made.
     enum Identity: Sendable {
         /// No credentials.
@@ -22,21 +22,21 @@ struct Place: Sendable {
     /// The `zoneID` of requests; without it they are about the default zone.
     var zoneID: JSONValue?
 
-    static let privateDatabase = Place(scope: "private", identity: .user)
-    static let sharedDatabase = Place(scope: "shared", identity: .user)
+    static let privateDatabase = Destination(scope: "private", identity: .user)
+    static let sharedDatabase = Destination(scope: "shared", identity: .user)
 
-    static func publicDatabase(as identity: Identity) -> Place {
-        Place(scope: "public", identity: identity)
+    static func publicDatabase(as identity: Identity) -> Destination {
+        Destination(scope: "public", identity: identity)
     }
 
-    /// The same database and zone, for another caller.
-    func seen(by identity: Identity) -> Place {
-        Place(scope: scope, identity: identity, zoneID: zoneID)
+    /// The same database and zone, with the credentials of another caller.
+    func seen(by identity: Identity) -> Destination {
+        Destination(scope: scope, identity: identity, zoneID: zoneID)
     }
 
     /// A zone of the same database.
-    func zone(_ name: String) -> Place {
-        Place(scope: scope, identity: identity, zoneID: ["zoneName": .string(name)])
+    func zone(_ name: String) -> Destination {
+        Destination(scope: scope, identity: identity, zoneID: ["zoneName": .string(name)])
     }
 
     var zoneName: String { zoneID?["zoneName"]?.stringValue ?? "_defaultZone" }

@@ -94,8 +94,8 @@ extension JSONPattern {
         case .array(let patterns):
             guard let elements = value.arrayValue else { return "\(path): expected an array, got \(value.brief)" }
             for (index, (pattern, element)) in zip(patterns, elements).enumerated() {
-                let place = "\(path)[\(index)]"
-                if let found = pattern.difference(from: element, at: place, comparingReasons: comparingReasons) {
+                let elementPath = "\(path)[\(index)]"
+                if let found = pattern.difference(from: element, at: elementPath, comparingReasons: comparingReasons) {
                     return found
                 }
             }
@@ -119,15 +119,15 @@ extension JSONPattern {
         guard let found = value.objectValue else { return "\(path): expected an object, got \(value.brief)" }
         for (key, pattern) in members.required.sorted(by: { $0.key < $1.key }) {
             guard let member = found[key] else { return "\(path).\(key): expected \(pattern), is absent" }
-            let place = "\(path).\(key)"
-            if let found = pattern.difference(from: member, at: place, comparingReasons: comparingReasons) {
+            let memberPath = "\(path).\(key)"
+            if let found = pattern.difference(from: member, at: memberPath, comparingReasons: comparingReasons) {
                 return found
             }
         }
         for (key, member) in found.sorted(by: { $0.key < $1.key }) where members.required[key] == nil {
             if let pattern = members.optional[key] {
-                let place = "\(path).\(key)"
-                if let found = pattern.difference(from: member, at: place, comparingReasons: comparingReasons) {
+                let memberPath = "\(path).\(key)"
+                if let found = pattern.difference(from: member, at: memberPath, comparingReasons: comparingReasons) {
                     return found
                 }
             } else if members.isClosed || members.forbidden.contains(key) {

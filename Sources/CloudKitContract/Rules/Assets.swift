@@ -73,8 +73,8 @@ let assetRules: [ContractRule] = [
         )
     },
     ContractRule(404, "an upload to the public database has no keys", "L") { session in
-        let place = Place.publicDatabase(as: .user)
-        let reply = try await session.upload(picture, for: "photo", named: session.unique("a"), in: place)
+        let destination = Destination.publicDatabase(as: .user)
+        let reply = try await session.upload(picture, for: "photo", named: session.unique("a"), in: destination)
         try reply.expect(
             .including([
                 "singleFile": .including(
@@ -224,9 +224,9 @@ private let picture: [UInt8] = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 
 
 extension ContractSession {
     /// The body of assets/upload.
-    fileprivate func uploads(_ tokens: [JSONValue], in place: Place) -> JSONValue {
+    fileprivate func uploads(_ tokens: [JSONValue], in destination: Destination) -> JSONValue {
         var body: [String: JSONValue] = ["tokens": .array(tokens)]
-        body["zoneID"] = place.zoneID
+        body["zoneID"] = destination.zoneID
         return .object(body)
     }
 
@@ -235,11 +235,11 @@ extension ContractSession {
         _ bytes: [UInt8],
         for field: String,
         named name: String?,
-        in place: Place
+        in destination: Destination
     ) async throws -> ContractReply {
         var token: [String: JSONValue] = ["recordType": .string(noteType), "fieldName": .string(field)]
         token["recordName"] = name.map(JSONValue.string)
-        let reply = try await post("assets/upload", uploads([.object(token)], in: place), in: place)
+        let reply = try await post("assets/upload", uploads([.object(token)], in: destination), in: destination)
         return try await fetch(try reply.text("tokens", "0", "url"), method: .post, body: bytes)
     }
 
@@ -248,17 +248,19 @@ extension ContractSession {
         _ bytes: [UInt8],
         for field: String,
         named name: String?,
-        in place: Place
+        in destination: Destination
     ) async throws -> JSONValue {
-        let reply = try await upload(bytes, for: field, named: name, in: place)
+        let reply = try await upload(bytes, for: field, named: name, in: destination)
         try reply.expect(.including(["singleFile": .including(["receipt": .text])]))
         return reply.body?["singleFile"] ?? .null
     }
 
     /// Saves a new record with a file in its field `photo`, and returns where to download it.
-    fileprivate func savedAsset(_ bytes: [UInt8], named name: String, in place: Place) async throws -> String {
-        let asset = try await uploaded(bytes, for: "photo", named: name, in: place)
-        let reply = try await modify([.create(name, ["photo": .typed(asset, "ASSETID")])], in: place)
+    fileprivate func savedAsset(_ bytes: [UInt8], named name: String, in destination: Destination) async throws
+        -> String
+    {
+        let asset = try await uploaded(bytes, for: "photo", named: name, in: destination)
+        let reply = try await modify([.create(name, ["photo": .typed(asset, "ASSETID")])], in: destination)
         return try reply.text("records", "0", "fields", "photo", "value", "downloadURL")
     }
 

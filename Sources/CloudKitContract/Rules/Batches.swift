@@ -144,7 +144,7 @@ let batchRules: [ContractRule] = [
 /// A batch of two creates around an update with an old tag.
 private func mixedBatch(
     _ options: [String: JSONValue],
-    in zone: Place,
+    in zone: Destination,
     _ session: inout ContractSession
 ) async throws -> ContractReply {
     let stale = try await session.save("stale", ["title": "a"], in: zone)["recordChangeTag"]?.stringValue
@@ -159,7 +159,7 @@ private func mixedBatch(
 
 private func checkBatch(
     _ options: [String: JSONValue],
-    in zone: Place,
+    in zone: Destination,
     _ session: inout ContractSession
 ) async throws {
     let reply = try await mixedBatch(options, in: zone, &session)

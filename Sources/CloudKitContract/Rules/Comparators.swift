@@ -295,7 +295,7 @@ let items: [(name: String, fields: Fields)] = [
 
 extension ContractSession {
     /// A zone with the five records, and the two that they refer to.
-    mutating func makeItems() async throws -> Place {
+    mutating func makeItems() async throws -> Destination {
         let zone = try await makeZone("Items")
         var operations = ["t1", "t2"].map { Operation.create($0, type: "ContractAnchor") }
         operations += items.map { .create($0.name, $0.fields, type: "ContractItem") }
@@ -310,7 +310,7 @@ private func comparatorRule(
     _ name: String,
     _ evidence: String,
     _ lines: [(filter: JSONValue, names: String)],
-    also check: (@Sendable (inout ContractSession, Place) async throws -> Void)? = nil
+    also check: (@Sendable (inout ContractSession, Destination) async throws -> Void)? = nil
 ) -> ContractRule {
     ContractRule(number, name, evidence) { session in
         let zone = try await session.makeItems()

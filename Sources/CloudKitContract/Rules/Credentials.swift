@@ -11,9 +11,9 @@ import StreamingJSON
 let credentialRules: [ContractRule] = [
     ContractRule(30, "private and shared databases need a user: the error says where to sign in", "AL", requires: []) {
         session in
-        for place in [Place.privateDatabase, .sharedDatabase] {
+        for destination in [Destination.privateDatabase, .sharedDatabase] {
             for endpoint in ["zones/list", "users/caller"] {
-                let reply = try await session.get(endpoint, in: place.seen(by: .apiToken))
+                let reply = try await session.get(endpoint, in: destination.seen(by: .apiToken))
                 try reply.expectError("AUTHENTICATION_REQUIRED", reason: "request needs authorization")
                 let redirect = try reply.text("redirectURL")
                 try reply.require(redirect.hasPrefix("http"), "an absolute redirectURL")
@@ -100,7 +100,7 @@ let serverKeyRules: [ContractRule] = [
     ContractRule(40, "a signed request is let in, its query string signed as it is sent", "AJ", requires: [.serverKey])
     { session in
         for query in [[], [("ckjsBuildVersion", "2420ProjectDev22"), ("clientId", "a b/c")]] {
-            var request = try session.request("records/lookup", ["records": [["recordName": "none"]]], in: keyPlace)
+            var request = try session.request("records/lookup", ["records": [["recordName": "none"]]], in: keyDatabase)
             request.query = query
             try await session.send(request).expectRecords([.failure("none", "NOT_FOUND")])
         }
@@ -156,7 +156,7 @@ let serverKeyRules: [ContractRule] = [
     ContractRule(46, "an empty body is signed by the hash of nothing, or by nothing", "JL", requires: [.serverKey]) {
         session in
         for hash in [nil, ""] {
-            var request = try session.request("zones/list", nil, in: keyPlace)
+            var request = try session.request("zones/list", nil, in: keyDatabase)
             request.method = .get
             request.signing.hash = hash
             try await session.send(request).expectZones([.zone("_defaultZone", type: "DEFAULT_ZONE")])
@@ -164,7 +164,7 @@ let serverKeyRules: [ContractRule] = [
     },
     ContractRule(48, "a key does not open private and shared databases", "U", requires: [.serverKey]) { session in
         for scope in ["private", "shared"] {
-            try await session.lookup(["a"], in: Place(scope: scope, identity: .serverKey))
+            try await session.lookup(["a"], in: Destination(scope: scope, identity: .serverKey))
                 .expectError("AUTHENTICATION_FAILED", "ACCESS_DENIED")
         }
     },
@@ -175,10 +175,10 @@ let serverKeyRules: [ContractRule] = [
         requires: [.serverKey]
     ) { session in
         // Apple's sample for Node begins with users/caller; a live note says that it is refused.
-        let record = try await session.save(session.unique("a"), ["title": "a"], in: keyPlace)
+        let record = try await session.save(session.unique("a"), ["title": "a"], in: keyDatabase)
         let writer = record["created"]?["userRecordName"] ?? .null
         for endpoint in ["users/caller", "users/current"] {
-            let reply = try await session.get(endpoint, in: keyPlace)
+            let reply = try await session.get(endpoint, in: keyDatabase)
             if reply.status == 200 {
                 try reply.expect(.including(["userRecordName": .value(writer)], without: ["serverErrorCode"]))
             } else {
@@ -191,11 +191,11 @@ let serverKeyRules: [ContractRule] = [
         let names = ["a", "b"].map(session.unique)
         var writers: Set<String> = []
         for name in names {
-            let record = try await session.save(name, ["title": "a"], in: keyPlace)
+            let record = try await session.save(name, ["title": "a"], in: keyDatabase)
             writers.insert(record["created"]?["userRecordName"]?.stringValue ?? "")
         }
         let caller = try await session.get("users/caller", in: .publicDatabase(as: .user))
-        let reply = try await session.lookup(names, in: keyPlace)
+        let reply = try await session.lookup(names, in: keyDatabase)
         try reply.require(
             writers.count == 1 && writers.first?.hasPrefix("_") == true,
             "one user record name for the key"
@@ -203,13 +203,13 @@ let serverKeyRules: [ContractRule] = [
         try reply.require(writers.first != caller.body?["userRecordName"]?.stringValue, "another name than the user's")
     },
     ContractRule(35, "a reply to a key carries no web token", "JI", requires: [.serverKey]) { session in
-        let reply = try await session.lookup(["a"], in: keyPlace)
+        let reply = try await session.lookup(["a"], in: keyDatabase)
         try reply.expectRecords([.failure("a", "NOT_FOUND")])
         try reply.require(reply.headers[.cloudKitWebAuthToken] == nil, "no X-Apple-CloudKit-Web-Auth-Token")
     },
 ]
 
-private let keyPlace = Place.publicDatabase(as: .serverKey)
+private let keyDatabase = Destination.publicDatabase(as: .serverKey)
 
 /// A rule that a signature made wrong is refused, with no hint of what was wrong.
 private func refusedSignature(
@@ -219,7 +219,7 @@ private func refusedSignature(
     _ spoil: @escaping @Sendable (inout ContractRequest.Signing) -> Void
 ) -> ContractRule {
     ContractRule(number, "\(name) is refused", evidence, requires: [.serverKey]) { session in
-        var request = try session.request("records/lookup", ["records": []], in: keyPlace)
+        var request = try session.request("records/lookup", ["records": []], in: keyDatabase)
         spoil(&request.signing)
         try await session.send(request).expectError("AUTHENTICATION_FAILED", reason: "Authentication failed")
     }

@@ -16,10 +16,10 @@ let endpointRules: [ContractRule] = [
         }
     },
     ContractRule(7, "POST users/caller with an empty object is GET users/caller", "I") { session in
-        let place = Place.publicDatabase(as: .user)
-        let get = try await session.get("users/caller", in: place)
+        let destination = Destination.publicDatabase(as: .user)
+        let get = try await session.get("users/caller", in: destination)
         try get.expect(.including(["userRecordName": .text]))
-        try await session.post("users/caller", [:], in: place).expect(.value(get.body ?? nil))
+        try await session.post("users/caller", [:], in: destination).expect(.value(get.body ?? nil))
     },
     ContractRule(8, "an endpoint that takes POST alone does not answer GET", "U") { session in
         let reply = try await session.get("records/query", in: .privateDatabase)
@@ -65,19 +65,22 @@ let endpointRules: [ContractRule] = [
         session in
         for (scope, name) in [("private", "privatedb"), ("shared", "sharedb")] {
             let body: JSONValue = ["lookupInfos": [["emailAddress": "unknown@example.com"]]]
-            try await session.post("users/discover", body, in: Place(scope: scope, identity: .user)).expectError(
+            try await session.post("users/discover", body, in: Destination(scope: scope, identity: .user)).expectError(
                 "BAD_REQUEST",
                 reason: "endpoint not applicable in the database type '\(name)'"
             )
         }
     },
     ContractRule(265, "change feeds are not for the public database", "AI") { session in
-        let place = Place.publicDatabase(as: .user)
+        let destination = Destination.publicDatabase(as: .user)
         let zone: JSONValue = ["zoneID": ["zoneName": "_defaultZone"]]
         let reason = "endpoint not applicable in the database type 'publicdb'"
-        try await session.post("changes/zone", ["zones": [zone]], in: place).expectError("BAD_REQUEST", reason: reason)
-        try await session.post("changes/database", [:], in: place).expectError("BAD_REQUEST", reason: reason)
-        try await session.post("records/changes", zone, in: place).expectError("BAD_REQUEST", reason: reason)
+        try await session.post("changes/zone", ["zones": [zone]], in: destination).expectError(
+            "BAD_REQUEST",
+            reason: reason
+        )
+        try await session.post("changes/database", [:], in: destination).expectError("BAD_REQUEST", reason: reason)
+        try await session.post("records/changes", zone, in: destination).expectError("BAD_REQUEST", reason: reason)
     },
     ContractRule(78, "zones are not made in the public database", "I") { session in
         try await session.modifyZones([("create", session.unique("Notes"))], in: .publicDatabase(as: .user))
@@ -87,7 +90,7 @@ let endpointRules: [ContractRule] = [
             )
     },
     ContractRule(83, "zone IDs of the shared database need their owner", "L") { session in
-        let zone = Place.sharedDatabase.zone("Notes")
+        let zone = Destination.sharedDatabase.zone("Notes")
         let reason = "zoneID needs to have ownerRecordName field for calls to sharedb"
         try await session.query(in: zone).expectError("BAD_REQUEST", reason: reason)
         try await session.lookup(["a"], in: zone).expectError("BAD_REQUEST", reason: reason)

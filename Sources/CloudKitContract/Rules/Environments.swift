@@ -20,8 +20,12 @@ let environmentRules: [ContractRule] = [
         let (name, type) = (session.unique("a"), "Undeployed" + session.ending)
         let creation = Operation.create(name, ["title": "a"], type: type)
         for (database, endpoint) in [("private", "records/modify"), ("public", "records/modify")] {
-            let place = Place(scope: database, identity: .user)
-            var request = try session.request(endpoint, ["operations": [creation.json], "atomic": false], in: place)
+            let destination = Destination(scope: database, identity: .user)
+            var request = try session.request(
+                endpoint,
+                ["operations": [creation.json], "atomic": false],
+                in: destination
+            )
             request.path = request.path.inProduction
             request.apiToken = production.apiToken
             request.webAuthToken = production.webAuthToken

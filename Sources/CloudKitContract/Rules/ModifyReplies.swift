@@ -33,10 +33,10 @@ let modifyReplyRules: [ContractRule] = [
         try reply.require((created?.int64Value ?? 0) > 1_500_000_000_000, "`created` in milliseconds since 1970")
     },
     ContractRule(137, "`modified` says who wrote last", "A", requires: [.serverKey]) { session in
-        let place = Place.publicDatabase(as: .serverKey)
+        let destination = Destination.publicDatabase(as: .serverKey)
         let name = session.unique("a")
-        let first = try await session.save(name, ["title": "a"], in: place)
-        let reply = try await session.modify([.forceUpdate(name, ["title": "b"])], in: place)
+        let first = try await session.save(name, ["title": "a"], in: destination)
+        let reply = try await session.modify([.forceUpdate(name, ["title": "b"])], in: destination)
         let record = try reply.record()
         try reply.require(
             record["modified"]?["userRecordName"] == first["created"]?["userRecordName"],

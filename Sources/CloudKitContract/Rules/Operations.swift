@@ -191,7 +191,7 @@ extension Line {
     /// The record as it stands, and the change tag that the operation carries.
     private func prepare(
         _ name: String,
-        in zone: Place,
+        in zone: Destination,
         session: inout ContractSession
     ) async throws -> (before: JSONValue?, tag: String?) {
         if state == .missing { return (nil, nil) }

@@ -5,14 +5,14 @@ let permissionRules: [ContractRule] = [
     ContractRule(53, "with the API token alone, public records can be read", "A") { session in
         let name = session.unique("a")
         try await session.save(name, ["title": "a"], in: .publicDatabase(as: .user))
-        let everyone = Place.publicDatabase(as: .apiToken)
+        let everyone = Destination.publicDatabase(as: .apiToken)
         try await session.lookup([name], in: everyone).expectRecords([.record(name, ["title": "a"])])
         try await session.query(filters: [.filter("EQUALS", "title", "none has this title")], in: everyone)
             .expectRecords([])
     },
     ContractRule(53, "with the API token alone, nothing can be created", "L", requires: []) { session in
         let name = session.unique("a")
-        let everyone = Place.publicDatabase(as: .apiToken)
+        let everyone = Destination.publicDatabase(as: .apiToken)
         try await session.modify([.create(name, ["title": "a"])], in: everyone)
             .expectRecords([.failure(name, "ACCESS_DENIED", reason: "CREATE operation not permitted")])
         try await session.lookup([name], in: everyone).expectRecords([.failure(name, "NOT_FOUND")])
@@ -26,9 +26,9 @@ let permissionRules: [ContractRule] = [
             Operation("replace", name, ["title": "b"], tag: tag), Operation("forceReplace", name, ["title": "b"]),
             .delete(name, tag: tag), .forceDelete(name),
         ]
-        for place in [mine.seen(by: .secondUser), mine.seen(by: .apiToken)] {
+        for destination in [mine.seen(by: .secondUser), mine.seen(by: .apiToken)] {
             for operation in operations {
-                try await session.modify([operation], in: place)
+                try await session.modify([operation], in: destination)
                     .expectRecords([.failure(name, "ACCESS_DENIED", reason: "WRITE operation not permitted")])
             }
         }
@@ -47,7 +47,7 @@ let permissionRules: [ContractRule] = [
         let name = session.unique("a")
         try await session.save(name, ["title": "a"], in: .privateDatabase)
         let zone = try await session.makeZone()
-        let others = Place.privateDatabase.seen(by: .secondUser)
+        let others = Destination.privateDatabase.seen(by: .secondUser)
         try await session.lookup([name], in: others).expectRecords([.failure(name, "NOT_FOUND")])
         try await session.lookup([name], in: zone.seen(by: .secondUser)).expectError("ZONE_NOT_FOUND")
         try await session.modify([.create(name, ["title": "b"])], in: others).expectRecords([
@@ -79,4 +79,4 @@ let permissionRules: [ContractRule] = [
     },
 ]
 
-private let mine = Place.publicDatabase(as: .user)
+private let mine = Destination.publicDatabase(as: .user)

@@ -18,8 +18,10 @@ let replyRules: [ContractRule] = [
         }
     },
     ContractRule(2, "each reply has a UUID of its own, in a header", "R") { session in
-        let place = Place.publicDatabase(as: .apiToken)
-        let (one, two) = (try await session.lookup(["a"], in: place), try await session.lookup(["a"], in: place))
+        let destination = Destination.publicDatabase(as: .apiToken)
+        let (one, two) = (
+            try await session.lookup(["a"], in: destination), try await session.lookup(["a"], in: destination)
+        )
         try one.require(one.headers[.requestUUID]?.isEmpty == false, "X-Apple-Request-UUID")
         try two.require(
             two.headers[.requestUUID]?.isEmpty == false && two.headers[.requestUUID] != one.headers[.requestUUID],

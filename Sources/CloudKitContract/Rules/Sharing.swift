@@ -61,12 +61,12 @@ let sharingRules: [ContractRule] = [
     ContractRule(372, "a short GUID is asked for by a dictionary or by its bare text", "J") { session in
         let zone = try await session.makeZone()
         let shared = try await session.share("root", in: zone)
-        let place = Place.publicDatabase(as: .user)
+        let destination = Destination.publicDatabase(as: .user)
         let text: JSONValue = ["shortGUIDs": [.string(shared.shortGUID)]]
         let dictionary: JSONValue = ["shortGUIDs": [["value": .string(shared.shortGUID)]]]
         let replies = [
-            try await session.post("records/resolve", text, in: place),
-            try await session.post("records/resolve", dictionary, in: place),
+            try await session.post("records/resolve", text, in: destination),
+            try await session.post("records/resolve", dictionary, in: destination),
         ]
         for reply in replies {
             try reply.expect(.including(["results": .array([.shareResult(shared.shortGUID, scope: "PRIVATE")])]))
@@ -82,9 +82,9 @@ let sharingRules: [ContractRule] = [
             ["serverErrorCode": .text, "reason": .text],
             without: ["share", "rootRecord", "zoneID"]
         )
-        let place = Place.publicDatabase(as: .user)
+        let destination = Destination.publicDatabase(as: .user)
         for endpoint in ["records/resolve", "records/accept"] {
-            try await session.post(endpoint, body, in: place).expect(
+            try await session.post(endpoint, body, in: destination).expect(
                 .including(["results": .array([failed, .shareResult(shared.shortGUID, scope: "PRIVATE"), failed])])
             )
         }
@@ -147,7 +147,7 @@ let sharingRules: [ContractRule] = [
         let shared = try await session.share("root", in: zone, with: address)
         try await session.modify([.create("private", ["title": "mine"])], in: zone).expectNames(["private"])
         let body: JSONValue = ["shortGUIDs": [["value": .string(shared.shortGUID)]]]
-        let guest = Place.publicDatabase(as: .secondUser)
+        let guest = Destination.publicDatabase(as: .secondUser)
         try await session.post("records/resolve", body, in: guest)
             .expect(.including(["results": .array([.shareResult(shared.shortGUID, scope: "SHARED")])]))
         try await session.post("records/accept", body, in: guest).expect(
@@ -158,8 +158,8 @@ let sharingRules: [ContractRule] = [
             ])
         )
         let owner = try await session.get("users/caller", in: .publicDatabase(as: .user)).text("userRecordName")
-        let database = Place.sharedDatabase.seen(by: .secondUser)
-        let place = Place(
+        let database = Destination.sharedDatabase.seen(by: .secondUser)
+        let destination = Destination(
             scope: "shared",
             identity: .secondUser,
             zoneID: ["zoneName": .string(zone.zoneName), "ownerRecordName": .string(owner)]
@@ -173,10 +173,10 @@ let sharingRules: [ContractRule] = [
             "\(zone.zoneName) of \(owner) among the zones"
         )
         // What is shared can be read and written; what is beside it is not there.
-        try await session.lookup(["root", "private"], in: place)
+        try await session.lookup(["root", "private"], in: destination)
             .expectRecords([.record("root", ["title": "a"]), .failure("private", "NOT_FOUND")])
         let writer = try await session.get("users/caller", in: guest).text("userRecordName")
-        try await session.modify([.forceUpdate("root", ["title": "b"])], in: place)
+        try await session.modify([.forceUpdate("root", ["title": "b"])], in: destination)
             .expectRecords([.record("root", ["title": "b"])])
         let stamp = JSONPattern.including(["userRecordName": .value(.string(writer))])
         try await session.lookup(["root"], in: zone)
@@ -185,9 +185,9 @@ let sharingRules: [ContractRule] = [
             .expect(.including(["zones": .anything, "syncToken": .text, "moreComing": .anything]))
 
         // Who deletes the share from the shared database has left it.
-        try await session.modify([.forceDelete(shared.recordName)], in: place)
+        try await session.modify([.forceDelete(shared.recordName)], in: destination)
             .expectRecords([.deleted(shared.recordName)])
-        try await session.lookup(["root"], in: place).expectError("ZONE_NOT_FOUND")
+        try await session.lookup(["root"], in: destination).expectError("ZONE_NOT_FOUND")
         try await session.lookup([shared.recordName], in: zone)
             .expectRecords([.including(["recordType": "cloudkit.share"], without: ["serverErrorCode"])])
     },
@@ -249,7 +249,7 @@ extension ContractSession {
     /// Makes a record and shares it, as Apple's page on sharing does: the record first, then the share.
     fileprivate func share(
         _ name: String,
-        in zone: Place,
+        in zone: Destination,
         with address: String = "guest@example.com"
     ) async throws -> (reply: ContractReply, recordName: String, shortGUID: String) {
         let root = try await modify([.root(name)], in: zone)

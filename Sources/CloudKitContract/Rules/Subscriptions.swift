@@ -11,11 +11,13 @@ import StreamingJSON
 /// subscriptions/list, lookup and modify.
 let subscriptionRules: [ContractRule] = [
     ContractRule(270, "a query subscription is saved, listed and looked up as it was sent", "A") { session in
-        let (place, id) = (Place.privateDatabase, session.unique("query"))
+        let (destination, id) = (Destination.privateDatabase, session.unique("query"))
         let subscription = session.querySubscription(id, of: session.ownType, ["create", "delete"])
-        try await session.subscribe(id, subscription, in: place)
-        try await session.lookupSubscriptions([id], in: place).expectSubscriptions([.including(subscription.patterns)])
-        let list = try await session.get("subscriptions/list", in: place)
+        try await session.subscribe(id, subscription, in: destination)
+        try await session.lookupSubscriptions([id], in: destination).expectSubscriptions([
+            .including(subscription.patterns)
+        ])
+        let list = try await session.get("subscriptions/list", in: destination)
         try list.require(list.subscriptionIDs.filter { $0 == id }.count == 1, "\(id) once")
     },
     ContractRule(271, "a zone subscription names its zone", "J") { session in
@@ -30,61 +32,67 @@ let subscriptionRules: [ContractRule] = [
         ])
     },
     ContractRule(272, "saving a subscription again under its name succeeds, and it is there once", "L") { session in
-        let (place, id) = (Place.privateDatabase, session.unique("again"))
+        let (destination, id) = (Destination.privateDatabase, session.unique("again"))
         let subscription = session.querySubscription(id, of: session.ownType, ["create"])
-        for _ in 1...2 { try await session.subscribe(id, subscription, in: place) }
-        let list = try await session.get("subscriptions/list", in: place)
+        for _ in 1...2 { try await session.subscribe(id, subscription, in: destination) }
+        let list = try await session.get("subscriptions/list", in: destination)
         try list.require(list.subscriptionIDs.filter { $0 == id }.count == 1, "\(id) once")
     },
     ContractRule(273, "a second subscription to the same type and events fails in words of its own", "L") { session in
-        let (place, first, second) = (Place.privateDatabase, session.unique("first"), session.unique("second"))
+        let (destination, first, second) = (
+            Destination.privateDatabase, session.unique("first"), session.unique("second")
+        )
         let type = session.ownType
-        try await session.subscribe(first, session.querySubscription(first, of: type, ["create", "update"]), in: place)
-        session.willDelete(subscription: second, in: place)
+        try await session.subscribe(
+            first,
+            session.querySubscription(first, of: type, ["create", "update"]),
+            in: destination
+        )
+        session.willDelete(subscription: second, in: destination)
         try await session.modifySubscriptions(
             [("create", session.querySubscription(second, of: type, ["update", "create"]))],
-            in: place
+            in: destination
         ).expectSubscriptions([
             .including([
                 "subscriptionID": .value(.string(second)), "serverErrorCode": "INTERNAL_ERROR",
                 "reason": .reason("could not find subscription we just created"),
             ])
         ])
-        let list = try await session.get("subscriptions/list", in: place)
+        let list = try await session.get("subscriptions/list", in: destination)
         try list.require(!list.subscriptionIDs.contains(second), "no \(second)")
     },
     ContractRule(273, "subscriptions to one type with other events stand beside each other", "L") { session in
-        let place = Place.privateDatabase
+        let destination = Destination.privateDatabase
         for events in [["create"], ["update"], ["create", "update"]] {
             let id = session.unique(events.joined(separator: "-"))
-            try await session.subscribe(id, session.querySubscription(id, of: session.ownType, events), in: place)
+            try await session.subscribe(id, session.querySubscription(id, of: session.ownType, events), in: destination)
         }
     },
     ContractRule(274, "the deletion of a subscription is answered with its bare name", "L") { session in
-        let (place, id) = (Place.privateDatabase, session.unique("gone"))
-        try await session.subscribe(id, session.querySubscription(id, of: session.ownType, ["create"]), in: place)
-        try await session.modifySubscriptions([("delete", ["subscriptionID": .string(id)])], in: place)
+        let (destination, id) = (Destination.privateDatabase, session.unique("gone"))
+        try await session.subscribe(id, session.querySubscription(id, of: session.ownType, ["create"]), in: destination)
+        try await session.modifySubscriptions([("delete", ["subscriptionID": .string(id)])], in: destination)
             .expectSubscriptions([["subscriptionID": .value(.string(id))]])
-        let list = try await session.get("subscriptions/list", in: place)
+        let list = try await session.get("subscriptions/list", in: destination)
         try list.require(!list.subscriptionIDs.contains(id), "no \(id)")
-        try await session.lookupSubscriptions([id], in: place).expectSubscriptions([
+        try await session.lookupSubscriptions([id], in: destination).expectSubscriptions([
             .subscriptionFailure(id, "NOT_FOUND")
         ])
     },
     ContractRule(275, "lookups and operations are answered each in its place", "A") { session in
-        let (place, id, none) = (Place.privateDatabase, session.unique("here"), session.unique("none"))
-        session.willDelete(subscription: id, in: place)
+        let (destination, id, none) = (Destination.privateDatabase, session.unique("here"), session.unique("none"))
+        session.willDelete(subscription: id, in: destination)
         try await session.modifySubscriptions(
             [
                 ("create", ["subscriptionID": .string(none), "subscriptionType": "query"]),
                 ("create", session.querySubscription(id, of: session.ownType, ["create"])),
             ],
-            in: place
+            in: destination
         ).expectSubscriptions([
             .subscriptionFailure(none, "BAD_REQUEST"),
             .including(["subscriptionID": .value(.string(id))], without: ["serverErrorCode"]),
         ])
-        try await session.lookupSubscriptions([none, id], in: place).expectSubscriptions([
+        try await session.lookupSubscriptions([none, id], in: destination).expectSubscriptions([
             .subscriptionFailure(none, "NOT_FOUND"),
             .including(["subscriptionID": .value(.string(id))], without: ["serverErrorCode"]),
         ])
@@ -97,23 +105,25 @@ let subscriptionRules: [ContractRule] = [
             ])
     },
     ContractRule(277, "subscriptions are the caller's own", "AI", requires: [.user, .secondUser]) { session in
-        let (place, id) = (Place.publicDatabase(as: .user), session.unique("own"))
-        try await session.subscribe(id, session.querySubscription(id, of: session.ownType, ["create"]), in: place)
-        let list = try await session.get("subscriptions/list", in: place.seen(by: .secondUser))
+        let (destination, id) = (Destination.publicDatabase(as: .user), session.unique("own"))
+        try await session.subscribe(id, session.querySubscription(id, of: session.ownType, ["create"]), in: destination)
+        let list = try await session.get("subscriptions/list", in: destination.seen(by: .secondUser))
         try list.require(!list.subscriptionIDs.contains(id), "no \(id)")
     },
     ContractRule(277, "a subscription made with a key belongs to the key", "L", requires: [.user, .serverKey]) {
         session in
-        let (place, id) = (Place.publicDatabase(as: .serverKey), session.unique("key"))
-        try await session.subscribe(id, session.querySubscription(id, of: session.ownType, ["create"]), in: place)
-        let own = try await session.get("subscriptions/list", in: place)
+        let (destination, id) = (Destination.publicDatabase(as: .serverKey), session.unique("key"))
+        try await session.subscribe(id, session.querySubscription(id, of: session.ownType, ["create"]), in: destination)
+        let own = try await session.get("subscriptions/list", in: destination)
         try own.require(own.subscriptionIDs.contains(id), "\(id)")
-        let others = try await session.get("subscriptions/list", in: place.seen(by: .user))
+        let others = try await session.get("subscriptions/list", in: destination.seen(by: .user))
         try others.require(!others.subscriptionIDs.contains(id), "no \(id)")
     },
     ContractRule(278, "subscriptions need a user or a key", "AI", requires: []) { session in
-        for place in [Place.publicDatabase(as: .apiToken), Place(scope: "private", identity: .apiToken)] {
-            try await session.get("subscriptions/list", in: place).expectError("AUTHENTICATION_REQUIRED")
+        for destination in [
+            Destination.publicDatabase(as: .apiToken), Destination(scope: "private", identity: .apiToken),
+        ] {
+            try await session.get("subscriptions/list", in: destination).expectError("AUTHENTICATION_REQUIRED")
         }
     },
     ContractRule(279, "a request changes at most 200 subscriptions", "AI") { session in
@@ -221,17 +231,17 @@ let pushRules: [ContractRule] = [
     ) { session in
         let (zone, other) = (try await session.makeZone("One"), try await session.makeZone("Two"))
         let courier = try await session.courier(as: .user)
-        for place in [zone, other] {
-            let id = session.unique("zone-\(place.zoneName)")
-            try await session.subscribe(id, session.zoneSubscription(id, of: place), in: .privateDatabase)
+        for destination in [zone, other] {
+            let id = session.unique("zone-\(destination.zoneName)")
+            try await session.subscribe(id, session.zoneSubscription(id, of: destination), in: .privateDatabase)
         }
-        for place in [other, zone] {
-            try await session.save("a", in: place)
+        for destination in [other, zone] {
+            try await session.save("a", in: destination)
             try await session.push(from: courier).expect(
                 .push([
                     "fet": .including([
-                        "sid": .value(.string(session.unique("zone-\(place.zoneName)"))),
-                        "zid": .value(.string(place.zoneName)), "zoid": .text, "dbs": .wholeNumber,
+                        "sid": .value(.string(session.unique("zone-\(destination.zoneName)"))),
+                        "zid": .value(.string(destination.zoneName)), "zoid": .text, "dbs": .wholeNumber,
                     ])
                 ])
             )
@@ -263,48 +273,49 @@ extension ContractSession {
         ]
     }
 
-    func zoneSubscription(_ id: String, of zone: Place) -> JSONValue {
+    func zoneSubscription(_ id: String, of zone: Destination) -> JSONValue {
         ["subscriptionID": .string(id), "subscriptionType": "zone", "zoneID": zone.zoneID ?? .null]
     }
 
     func modifySubscriptions(
         _ operations: [(type: String, subscription: JSONValue)],
-        in place: Place
+        in destination: Destination
     ) async throws -> ContractReply {
         let operations = operations.map { operation -> JSONValue in
             ["operationType": .string(operation.type), "subscription": operation.subscription]
         }
-        return try await post("subscriptions/modify", ["operations": .array(operations)], in: place)
+        return try await post("subscriptions/modify", ["operations": .array(operations)], in: destination)
     }
 
     /// Saves a subscription, which must succeed.
-    mutating func subscribe(_ id: String, _ subscription: JSONValue, in place: Place) async throws {
-        willDelete(subscription: id, in: place)
-        try await modifySubscriptions([("create", subscription)], in: place).expectSubscriptions([
+    mutating func subscribe(_ id: String, _ subscription: JSONValue, in destination: Destination) async throws {
+        willDelete(subscription: id, in: destination)
+        try await modifySubscriptions([("create", subscription)], in: destination).expectSubscriptions([
             .including(["subscriptionID": .value(.string(id))], without: ["serverErrorCode", "reason"])
         ])
     }
 
-    func lookupSubscriptions(_ ids: [String], in place: Place) async throws -> ContractReply {
+    func lookupSubscriptions(_ ids: [String], in destination: Destination) async throws -> ContractReply {
         let subscriptions = ids.map { JSONValue.object(["subscriptionID": .string($0)]) }
-        return try await post("subscriptions/lookup", ["subscriptions": .array(subscriptions)], in: place)
+        return try await post("subscriptions/lookup", ["subscriptions": .array(subscriptions)], in: destination)
     }
 
     /// Sends a request to the device module.
-    func device(_ endpoint: String, _ body: JSONValue, as identity: Place.Identity) async throws -> ContractReply {
+    func device(_ endpoint: String, _ body: JSONValue, as identity: Destination.Identity) async throws -> ContractReply
+    {
         var request = try request(endpoint, body, in: .publicDatabase(as: identity))
         request.path = "/device/1/\(target.containerIdentifier)/\(target.environment)/\(endpoint)"
         return try await send(request)
     }
 
-    func createToken(_ client: String? = nil, as identity: Place.Identity) async throws -> ContractReply {
+    func createToken(_ client: String? = nil, as identity: Destination.Identity) async throws -> ContractReply {
         let client = client ?? unique("client")
         let body: JSONValue = ["apnsEnvironment": "development", "clientId": .string(client)]
         return try await device("tokens/create", body, as: identity)
     }
 
     /// Makes a token, registers it, and returns the courier's address.
-    func courier(as identity: Place.Identity) async throws -> String {
+    func courier(as identity: Destination.Identity) async throws -> String {
         let client = unique("client")
         let reply = try await createToken(client, as: identity)
         let body: JSONValue = [

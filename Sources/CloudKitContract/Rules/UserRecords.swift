@@ -3,9 +3,9 @@ import StreamingJSON
 /// The records of type `Users` in the public database.
 let userRecordRules: [ContractRule] = [
     ContractRule(425, "the public database has a record for each person, by user record name", "A") { session in
-        let place = Place.publicDatabase(as: .user)
-        let name = try await session.get("users/caller", in: place).text("userRecordName")
-        try await session.lookup([name], in: place).expectRecords([.userRecord(name)])
+        let destination = Destination.publicDatabase(as: .user)
+        let name = try await session.get("users/caller", in: destination).text("userRecordName")
+        try await session.lookup([name], in: destination).expectRecords([.userRecord(name)])
     },
     ContractRule(
         426,
@@ -13,26 +13,26 @@ let userRecordRules: [ContractRule] = [
         "N",
         requires: [.user, .secondUser, .openSchema]
     ) { session in
-        let place = Place.publicDatabase(as: .user)
-        let name = try await session.get("users/caller", in: place).text("userRecordName")
+        let destination = Destination.publicDatabase(as: .user)
+        let name = try await session.get("users/caller", in: destination).text("userRecordName")
         let title = Field.string(session.unique("a"))
         let changed = JSONPattern.userRecord(name, ["title": title])
-        try await session.modify([.forceUpdate(name, ["title": title], type: "Users")], in: place).expectRecords([
+        try await session.modify([.forceUpdate(name, ["title": title], type: "Users")], in: destination).expectRecords([
             changed
         ])
-        let others = place.seen(by: .secondUser)
+        let others = destination.seen(by: .secondUser)
         try await session.modify([.forceUpdate(name, ["title": "b"], type: "Users")], in: others)
             .expectRecords([.failure(name, "ACCESS_DENIED")])
         try await session.lookup([name], in: others).expectRecords([changed])
     },
     ContractRule(427, "clients neither create nor delete records of people", "U") { session in
-        let place = Place.publicDatabase(as: .user)
-        let name = try await session.get("users/caller", in: place).text("userRecordName")
+        let destination = Destination.publicDatabase(as: .user)
+        let name = try await session.get("users/caller", in: destination).text("userRecordName")
         let made = session.unique("a")
         let refusals = ["ACCESS_DENIED", "BAD_REQUEST"]
-        try await session.modify([.create(made, type: "Users"), .forceDelete(name)], in: place)
+        try await session.modify([.create(made, type: "Users"), .forceDelete(name)], in: destination)
             .expectRecords([.failure(made, refusals[0], refusals[1]), .failure(name, refusals[0], refusals[1])])
-        try await session.lookup([name], in: place).expectRecords([.userRecord(name)])
+        try await session.lookup([name], in: destination).expectRecords([.userRecord(name)])
     },
     ContractRule(428, "records of people are not queried", "N") { session in
         try await session.query("Users", in: .publicDatabase(as: .user))

@@ -93,14 +93,14 @@ let userRules: [ContractRule] = [
         guard let address = session.target.secondUser?.emailAddress else { return }
         let caller = try await session.get("users/caller", in: .publicDatabase(as: .secondUser))
         let name = try caller.text("userRecordName")
-        let place = Place.publicDatabase(as: .user)
+        let destination = Destination.publicDatabase(as: .user)
         let byAddress = JSONPattern.object(
             JSONPattern.Members(
                 required: ["userRecordName": .value(.string(name)), "emailAddress": .value(.string(address))],
                 optional: ["firstName": .text, "lastName": .text]
             )
         )
-        try await session.post("users/lookup/email", ["users": [["emailAddress": .string(address)]]], in: place)
+        try await session.post("users/lookup/email", ["users": [["emailAddress": .string(address)]]], in: destination)
             .expect(.including(["users": .array([byAddress])]))
         let byName = JSONPattern.object(
             JSONPattern.Members(
@@ -108,7 +108,7 @@ let userRules: [ContractRule] = [
                 optional: ["firstName": .text, "lastName": .text]
             )
         )
-        try await session.post("users/lookup/id", ["users": [["userRecordName": .string(name)]]], in: place)
+        try await session.post("users/lookup/id", ["users": [["userRecordName": .string(name)]]], in: destination)
             .expect(.including(["users": .array([byName])]))
     },
     ContractRule(49, "only a user can discover other users", "L", requires: [.serverKey, .userDiscovery]) { session in

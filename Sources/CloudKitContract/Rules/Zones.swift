@@ -89,7 +89,7 @@ let zoneRules: [ContractRule] = [
         ])
     },
     ContractRule(77, "records of an unknown zone are a failure of the request", "AI") { session in
-        let zone = Place.privateDatabase.zone(session.unique("None"))
+        let zone = Destination.privateDatabase.zone(session.unique("None"))
         try await session.query(in: zone).expectError("ZONE_NOT_FOUND")
         try await session.lookup(["a"], in: zone).expectError("ZONE_NOT_FOUND")
         try await session.modify([.create("a")], in: zone).expectError("ZONE_NOT_FOUND")
