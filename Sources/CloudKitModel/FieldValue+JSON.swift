@@ -224,37 +224,61 @@ extension FieldValue: JSONBackedCodable {
 
 extension FieldValue {
     /// The types that are read into a case of ``FieldValue``. The last of them are written verbatim.
-    enum Tag: Int {
+    enum Tag: Int, CaseIterable {
         case string, int64, double, timestamp, bytes, reference, asset, location
         case stringList, int64List, doubleList, timestampList, bytesList, referenceList, assetList, locationList
         case encryptedBytes, assetAlias, assetListAlias, email, numberInt64, numberDouble
         case unknown = -1
         case absent = -2
 
-        static let keys = JSONKeys(
-            "STRING",
-            "INT64",
-            "DOUBLE",
-            "TIMESTAMP",
-            "BYTES",
-            "REFERENCE",
-            "ASSETID",
-            "LOCATION",
-            "STRING_LIST",
-            "INT64_LIST",
-            "DOUBLE_LIST",
-            "TIMESTAMP_LIST",
-            "BYTES_LIST",
-            "REFERENCE_LIST",
-            "ASSETID_LIST",
-            "LOCATION_LIST",
-            "ENCRYPTED_BYTES",
-            "ASSET",
-            "ASSET_LIST",
-            "EMAIL",
-            "NUMBER_INT64",
-            "NUMBER_DOUBLE"
-        )
+        /// The names of the types. The index of a name is the raw value of its tag.
+        static let keys = JSONKeys(allCases.compactMap(\.name))
+
+        private var name: String? {
+            switch self {
+            case .string: "STRING"
+            case .int64: "INT64"
+            case .double: "DOUBLE"
+            case .timestamp: "TIMESTAMP"
+            case .bytes: "BYTES"
+            case .reference: "REFERENCE"
+            case .asset: "ASSETID"
+            case .location: "LOCATION"
+            case .stringList: "STRING_LIST"
+            case .int64List: "INT64_LIST"
+            case .doubleList: "DOUBLE_LIST"
+            case .timestampList: "TIMESTAMP_LIST"
+            case .bytesList: "BYTES_LIST"
+            case .referenceList: "REFERENCE_LIST"
+            case .assetList: "ASSETID_LIST"
+            case .locationList: "LOCATION_LIST"
+            case .encryptedBytes: "ENCRYPTED_BYTES"
+            case .assetAlias: "ASSET"
+            case .assetListAlias: "ASSET_LIST"
+            case .email: "EMAIL"
+            case .numberInt64: "NUMBER_INT64"
+            case .numberDouble: "NUMBER_DOUBLE"
+            case .unknown, .absent: nil
+            }
+        }
+
+        /// The type of a list whose elements have this type and come without it: JSON shows these types by itself.
+        var untaggedList: Tag? {
+            switch self {
+            case .string: .stringList
+            case .int64: .int64List
+            case .double: .doubleList
+            case .reference: .referenceList
+            case .asset: .assetList
+            case .location: .locationList
+            case .timestamp, .bytes, .stringList, .int64List, .doubleList, .timestampList, .bytesList, .referenceList,
+                .assetList, .locationList, .encryptedBytes, .assetAlias, .assetListAlias, .email, .numberInt64,
+                .numberDouble, .unknown, .absent:
+                nil
+            }
+        }
+
+        var type: FieldType? { name.map(FieldType.init(rawValue:)) }
 
         /// Reads the type's name; gives the name too when it is unknown.
         static func read(from reader: inout JSONReader) throws(JSONError) -> (Tag, FieldType?) {
@@ -262,23 +286,6 @@ extension FieldValue {
             if let tag = Tag(rawValue: try reader.readString(in: keys)), tag != .unknown { return (tag, nil) }
             reader.rewind(to: start)
             return (.unknown, FieldType(rawValue: try reader.readRepeatedString()))
-        }
-
-        /// The type whose values these are.
-        var canonical: Tag {
-            switch self {
-            case .encryptedBytes: .bytes
-            case .assetAlias: .asset
-            case .assetListAlias: .assetList
-            case .email: .string
-            case .numberInt64: .int64
-            case .numberDouble: .double
-            default: self
-            }
-        }
-
-        var type: FieldType? {
-            rawValue >= 0 ? FieldType(rawValue: Self.keys[rawValue]) : nil
         }
     }
 
@@ -292,6 +299,11 @@ extension FieldValue {
         from reader: inout JSONReader,
         isExact: inout Bool
     ) -> FieldValue? {
+        func alias(of canonical: Tag) -> FieldValue? {
+            isExact = false
+            return value(of: token, at: position, canonical, from: &reader, isExact: &isExact)
+        }
+        reader.rewind(to: position)
         do throws(JSONError) {
             switch tag {
             case .string:
@@ -305,30 +317,32 @@ extension FieldValue {
                 return try date(of: token, at: position, from: &reader, isExact: &isExact).map(FieldValue.timestamp)
             case .bytes:
                 return bytes(of: token, from: reader, isExact: &isExact).map(FieldValue.bytes)
-            case .reference:
-                reader.rewind(to: position)
-                return .reference(try Reference(json: &reader))
-            case .asset:
-                reader.rewind(to: position)
-                return .asset(try Asset(json: &reader))
-            case .location:
-                reader.rewind(to: position)
-                return .location(try Location(json: &reader))
-            case .stringList, .int64List, .doubleList, .timestampList, .bytesList, .referenceList, .assetList,
-                .locationList:
-                reader.rewind(to: position)
-                return try list(tag, from: &reader, isExact: &isExact)
-            case .encryptedBytes:
-                isExact = false
-                return bytes(of: token, from: reader, isExact: &isExact).map(FieldValue.bytes)
-            case .assetAlias, .assetListAlias, .email, .numberInt64, .numberDouble:
-                isExact = false
-                return value(of: token, at: position, tag.canonical, from: &reader, isExact: &isExact)
-            case .unknown:
-                return nil
-            case .absent:
-                reader.rewind(to: position)
-                return try untagged(token, at: position, from: &reader, isExact: &isExact)
+            case .reference: return .reference(try Reference(json: &reader))
+            case .asset: return .asset(try Asset(json: &reader))
+            case .location: return .location(try Location(json: &reader))
+            case .stringList: return .stringList(try reader.read())
+            case .int64List:
+                return try elements(from: &reader, isExact: &isExact, int64).map(FieldValue.int64List)
+            case .doubleList:
+                return try elements(from: &reader, isExact: &isExact, double).map(FieldValue.doubleList)
+            case .timestampList:
+                return try elements(from: &reader, isExact: &isExact, date).map(FieldValue.timestampList)
+            case .bytesList:
+                return try elements(from: &reader, isExact: &isExact) { token, _, reader, isExact in
+                    bytes(of: token, from: reader, isExact: &isExact)
+                }
+                .map(FieldValue.bytesList)
+            case .referenceList: return .referenceList(try reader.read())
+            case .assetList: return .assetList(try reader.read())
+            case .locationList: return .locationList(try reader.read())
+            case .encryptedBytes: return alias(of: .bytes)
+            case .assetAlias: return alias(of: .asset)
+            case .assetListAlias: return alias(of: .assetList)
+            case .email: return alias(of: .string)
+            case .numberInt64: return alias(of: .int64)
+            case .numberDouble: return alias(of: .double)
+            case .unknown: return nil
+            case .absent: return try untagged(token, at: position, from: &reader, isExact: &isExact)
             }
         } catch {
             return nullOnly(token, tag, isExact: &isExact)
@@ -411,36 +425,6 @@ extension FieldValue {
     {
         guard case .string(let text) = token else { return nil }
         return reader.withBase64(of: text, isCanonical: &isExact) { Data($0) }
-    }
-
-    private static func list(
-        _ tag: Tag,
-        from reader: inout JSONReader,
-        isExact: inout Bool
-    ) throws(JSONError) -> FieldValue? {
-        switch tag {
-        case .stringList:
-            return .stringList(try reader.read())
-        case .int64List:
-            return try elements(from: &reader, isExact: &isExact, int64).map(FieldValue.int64List)
-        case .doubleList:
-            return try elements(from: &reader, isExact: &isExact, double).map(FieldValue.doubleList)
-        case .timestampList:
-            return try elements(from: &reader, isExact: &isExact, date).map(FieldValue.timestampList)
-        case .bytesList:
-            return try elements(from: &reader, isExact: &isExact) { token, _, reader, isExact in
-                bytes(of: token, from: reader, isExact: &isExact)
-            }
-            .map(FieldValue.bytesList)
-        case .referenceList:
-            return .referenceList(try reader.read())
-        case .assetList:
-            return .assetList(try reader.read())
-        case .locationList:
-            return .locationList(try reader.read())
-        default:
-            return nil
-        }
     }
 
     @inline(__always)
@@ -536,14 +520,6 @@ extension FieldValue {
             default: guard common == tag else { return nil }
             }
         }
-        switch common {
-        case .string: return .stringList
-        case .int64: return .int64List
-        case .double: return .doubleList
-        case .reference: return .referenceList
-        case .asset: return .assetList
-        case .location: return .locationList
-        default: return nil
-        }
+        return common?.untaggedList
     }
 }

@@ -313,7 +313,9 @@ extension FieldValue {
         case .assetList(let values): values.map(FieldValue.asset)
         case .locationList(let values): values.map(FieldValue.location)
         // An empty list of no known type.
-        default: stringListValue.map { _ in [] }
+        case .unknown: emptyList()
+        case .string, .int64, .double, .timestamp, .bytes, .reference, .asset, .location, .null, .encrypted, .verbatim:
+            nil
         }
     }
 }

@@ -84,6 +84,30 @@ struct FieldValueTests {
         }
     }
 
+    /// Reading takes each type of the document into a case of its own, and a list apart into elements of its type.
+    @Test(arguments: FieldType.allCases.filter { $0 != .unknownList && $0 != .encryptedBytes })
+    func everyTypeOfTheDocumentHasACase(type: FieldType) throws {
+        let scalars: [FieldType: String] = [
+            .string: #""a""#, .int64: "3", .double: "2.5", .timestamp: "1000", .bytes: #""AQI=""#,
+            .reference: #"{"recordName":"R","action":"NONE"}"#, .asset: #"{"fileChecksum":"c"}"#,
+            .location: #"{"latitude":1.0,"longitude":2.0}"#,
+        ]
+        let isList = type.rawValue.hasSuffix("_LIST")
+        let scalar = isList ? FieldType(rawValue: String(type.rawValue.dropLast("_LIST".count))) : type
+        let sample = try #require(scalars[scalar], "\(scalar) needs a sample here")
+        let json = isList ? "[\(sample)]" : sample
+        let value = try expectRoundTrip(FieldValue.self, #"{"value":\#(json),"type":"\#(type.rawValue)"}"#)
+        if case .unknown = value.plain { Issue.record("FieldValue.Tag does not have \(type)") }
+        if case .verbatim = value { Issue.record("\(type) is not written as it is read") }
+        #expect(value.type == type)
+        let elements = value.elements
+        #expect((elements == nil) == !isList, "FieldValue.elements takes lists apart, and nothing else")
+        if let elements {
+            #expect(elements.map(\.type) == [scalar])
+            #expect(FieldValue.list(elements, of: scalar) == value, "FieldValue.list(_:of:) makes a list of elements")
+        }
+    }
+
     /// Each of these comes in another form than it would be written in, is typed all the same, and is written as it came.
     @Test(
         arguments: [

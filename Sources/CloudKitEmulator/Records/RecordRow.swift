@@ -243,7 +243,9 @@ struct RecordPresentation {
         case .int64List(let list): quoted(list.map { "\($0)" }, .int64List) ?? value
         case .doubleList(let list): quoted(list.map { "\($0)" }, .doubleList) ?? value
         case .timestampList(let list): quoted(list.map { "\($0.milliseconds)" }, .timestampList) ?? value
-        default: value
+        case .string, .bytes, .reference, .asset, .location, .stringList, .bytesList, .referenceList, .assetList,
+            .locationList, .null, .encrypted, .unknown, .verbatim:
+            value
         }
     }
 

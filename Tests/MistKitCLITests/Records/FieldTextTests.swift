@@ -36,6 +36,22 @@ struct FieldTextTests {
         #expect(assignment.value == value)
     }
 
+    /// Each type of the document is one that people can type, and the help names it, unless it is among the exceptions.
+    @Test(arguments: FieldType.allCases)
+    func everyTypeOfTheDocumentCanBeTyped(_ type: FieldType) throws {
+        // What an upload or a lookup gives, and what is written under another type.
+        let exceptions: Set<FieldType> = [.asset, .assetList, .locationList, .unknownList, .encryptedBytes]
+        let texts: [FieldType: String] = [
+            .int64: "1", .double: "1.5", .timestamp: "1500", .bytes: "AQI=", .location: "59.9,10.7",
+            .int64List: "1,2", .doubleList: "1.5,2", .timestampList: "0,1500", .bytesList: "AQI=,AQ==",
+        ]
+        guard !exceptions.contains(type) else { return }
+        let value = try FieldText.assignment("f:\(type.rawValue)=\(texts[type] ?? "text")").value
+        #expect(value.type == type)
+        let error = #expect(throws: CommandError.self) { try FieldText.assignment("f:NONE=") }
+        #expect(error?.remedy.contains(type.rawValue.replacing("_LIST", with: "")) == true)
+    }
+
     @Test(arguments: [
         ("title", "The field \"title\" has no value."),
         ("=x", "The field \"=x\" has no name."),

@@ -75,7 +75,8 @@ struct FieldRules {
             for location in locations { try check(location) }
         case .string where known?.base == .reference:
             throw .badRequest("could not decode reference object")
-        default:
+        case .string, .int64, .double, .bytes, .asset, .stringList, .int64List, .doubleList, .bytesList, .assetList,
+            .verbatim:
             break
         }
         if let known, let kind = FieldKind(of: value), !known.holds(kind) {
