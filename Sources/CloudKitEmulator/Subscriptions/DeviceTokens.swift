@@ -221,7 +221,7 @@ extension CloudKitEmulator {
     /// Waits until exactly `count` calls wait for a push, so that a test does not need to sleep.
     ///
     /// - Parameter count: The number of calls.
-    public func waitForCouriers(_ count: Int) async {
+    package func waitForCouriers(_ count: Int) async {
         await pushSignal.wait(forWaiters: count)
     }
 }
