@@ -111,6 +111,21 @@ let userRules: [ContractRule] = [
         try await session.post("users/lookup/id", ["users": [["userRecordName": .string(name)]]], in: destination)
             .expect(.including(["users": .array([byName])]))
     },
+    ContractRule(
+        62,
+        "users/lookup/contacts lists users without a request body, or fails as GET users/discover was seen to",
+        "AU",
+        requires: [.user, .userDiscovery]
+    ) { session in
+        let reply = try await session.post("users/lookup/contacts", nil, in: .publicDatabase(as: .user))
+        if reply.status == 500 {
+            try reply.expectError("INTERNAL_ERROR")
+        } else {
+            try reply.expect(.including(["users": .anything], without: ["serverErrorCode"]))
+            let users = reply.body?["users"]?.arrayValue ?? []
+            try reply.require(users.allSatisfy { $0["userRecordName"]?.stringValue != nil }, "users with their names")
+        }
+    },
     ContractRule(49, "only a user can discover other users", "L", requires: [.serverKey, .userDiscovery]) { session in
         let body: JSONValue = ["lookupInfos": [["emailAddress": "unknown@example.com"]]]
         try await session.post("users/discover", body, in: .publicDatabase(as: .serverKey))
