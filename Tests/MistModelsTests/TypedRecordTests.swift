@@ -124,7 +124,7 @@ struct TypedRecordTests {
                     #"decoding record(name: "missing"): The record cannot be read as Feed: the field "title" "#
                 )
             )
-            #expect(texts[2].contains(#"the field "feedURL" does not fit: the STRING is no URL"#))
+            #expect(texts[2].contains(#"the field "feedURL" does not fit: the STRING is not a URL"#))
             #expect(texts[3].hasSuffix("The record cannot be read as Feed: its record type is Story."))
             #expect(texts[4].hasPrefix("NOT_FOUND"))
 
@@ -148,7 +148,7 @@ struct TypedRecordTests {
             #expect(error.message.contains(#"the field "small" does not fit: the INT64 300 does not fit Int8"#))
         }
         for (name, value, text) in [
-            ("status", "archived", "Status has no value archived"), ("uuid", "x", "the STRING is no UUID"),
+            ("status", "archived", "Status has no value archived"), ("uuid", "x", "the STRING is not a UUID"),
             ("number", "x", "expected INT64, found STRING"), ("place", "x", "expected LOCATION, found STRING"),
             ("date", "x", "expected TIMESTAMP, found STRING"), ("ints", "x", "expected INT64_LIST, found STRING"),
             ("settings", "{", "the STRING is not the JSON of Settings"),

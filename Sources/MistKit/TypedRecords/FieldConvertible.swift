@@ -29,8 +29,8 @@ public protocol FieldStorable: Sendable {
     /// - Throws: A ``FieldError`` for a value that the service has no form for.
     func savedFieldValue() throws(FieldError) -> FieldValue
 
-    /// Takes the value of the field that a reader is at; `nil` for a null. You need not implement it: the default goes by
-    /// ``init(fieldValue:)``, the types that come with MistKit read the JSON themselves.
+    /// Takes the value of the field that a reader is at; `nil` for a null. You do not need to implement it: the default uses
+    /// ``init(fieldValue:)``. The types that come with MistKit read the JSON themselves.
     ///
     /// - Parameter reader: In front of a field's value.
     /// - Returns: The value.
@@ -65,20 +65,20 @@ public protocol FieldConvertible: FieldElement {}
 /// A type that may be the element of a list: a ``FieldConvertible`` one, or one whose values queries do not compare, which are
 /// `Location` and `Asset`.
 public protocol FieldElement: FieldStorable {
-    /// A list of values as the service knows it. You need not implement it.
+    /// A list of values as the service knows it. You do not need to implement it.
     ///
     /// - Parameter values: The elements.
     /// - Returns: The list.
     static func fieldValue(ofList values: [Self]) -> FieldValue
 
-    /// The elements of the service's list. You need not implement it.
+    /// The elements of the service's list. You do not need to implement it.
     ///
     /// - Parameter value: The list.
     /// - Returns: Its elements.
     /// - Throws: A ``FieldError`` where it is no list, or an element is not of this type.
     static func list(from value: FieldValue) throws(FieldError) -> [Self]
 
-    /// Takes the list of the field that a reader is at; `nil` for a null. You need not implement it: the default goes by
+    /// Takes the list of the field that a reader is at; `nil` for a null. You do not need to implement it: the default uses
     /// ``list(from:)``.
     ///
     /// - Parameter reader: In front of a field's value.
@@ -205,7 +205,7 @@ extension URL: FieldConvertible {
     /// Takes a `STRING` that is a URL.
     public init(fieldValue: FieldValue) throws(FieldError) {
         let text = try String(fieldValue: fieldValue)
-        guard let url = URL(string: text) else { throw FieldError("the STRING is no URL") }
+        guard let url = URL(string: text) else { throw FieldError("the STRING is not a URL") }
         self = url
     }
 }
@@ -218,7 +218,7 @@ extension UUID: FieldConvertible {
     /// Takes a `STRING` that is a UUID.
     public init(fieldValue: FieldValue) throws(FieldError) {
         let text = try String(fieldValue: fieldValue)
-        guard let uuid = UUID(uuidString: text) else { throw FieldError("the STRING is no UUID") }
+        guard let uuid = UUID(uuidString: text) else { throw FieldError("the STRING is not a UUID") }
         self = uuid
     }
 }
