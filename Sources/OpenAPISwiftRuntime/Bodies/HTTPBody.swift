@@ -269,7 +269,7 @@ extension HTTPBody: AsyncSequence {
     /// Some bytes of the body.
     public typealias Element = ByteChunk
 
-    /// What reading can throw: whatever the sequence behind the body throws, or ``HTTPBodyError``.
+    /// The errors of reading: whatever the sequence behind the body throws, or ``HTTPBodyError``.
     public typealias Failure = any Error
 
     /// Reads the chunks of a body in order.

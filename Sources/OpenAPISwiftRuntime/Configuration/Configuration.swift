@@ -27,10 +27,10 @@ public struct Configuration: Sendable {
     /// How JSON bodies are laid out.
     public var jsonEncodingOptions: JSONEncodingOptions
 
-    /// What makes the boundaries of multipart bodies that are sent.
+    /// The generator of the boundaries of multipart bodies that are sent.
     public var multipartBoundaryGenerator: any MultipartBoundaryGenerator
 
-    /// What writes and reads XML bodies, if there are any.
+    /// The coder of XML bodies, if there are any.
     public var xmlCoder: (any CustomCoder)?
 
     /// How many bytes of a received body are brought into memory to be read as a whole: JSON, and URL-encoded forms.

@@ -30,7 +30,7 @@ extension URL {
 
 /// The text given for the URL of a server is not a URL.
 ///
-/// It stands for the response 404.
+/// Its response is 404.
 public struct InvalidServerURLError: Error, HTTPResponseConvertible, Hashable, Sendable, CustomStringConvertible {
     /// The text.
     public var text: String

@@ -11,8 +11,8 @@ public import HTTPTypes
 /// Whatever fails (a middleware, reading the request, the handler, writing the response) is thrown as a `ServerError`.
 /// Its ``underlyingError`` is the original error; the other properties are filled as far as the request got.
 ///
-/// The response it stands for is that of the underlying error if that conforms to ``HTTPResponseConvertible``, else a
-/// bare 500. ``ErrorHandlingMiddleware`` sends it.
+/// Its response is that of the underlying error if that conforms to ``HTTPResponseConvertible``, otherwise a
+/// 500 without a body. ``ErrorHandlingMiddleware`` sends it.
 public struct ServerError: Error, HTTPResponseConvertible {
     /// The operation that was called.
     public var operationID: String
@@ -47,7 +47,7 @@ public struct ServerError: Error, HTTPResponseConvertible {
     /// The body of the response.
     public var httpBody: HTTPBody?
 
-    /// Creates an error with the response it stands for.
+    /// Creates an error with its response.
     /// - Parameters:
     ///   - operationID: The operation that was called.
     ///   - request: The request.

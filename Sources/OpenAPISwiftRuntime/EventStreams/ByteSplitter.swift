@@ -3,7 +3,7 @@
 /// A piece that lies within one chunk is a slice of it; only a piece that spans chunks is copied. Memory is that of one
 /// chunk and one piece.
 struct ByteSplitter: Sendable {
-    /// What ends a piece.
+    /// The end of a piece.
     enum Terminator: Sendable {
         /// One byte.
         case byte(UInt8)
@@ -14,7 +14,7 @@ struct ByteSplitter: Sendable {
 
     private let terminator: Terminator
 
-    /// What a piece is called in errors.
+    /// The name of a piece in errors.
     private let name: String
 
     private let maximumLength: Int

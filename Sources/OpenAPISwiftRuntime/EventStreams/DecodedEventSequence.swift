@@ -6,7 +6,7 @@ public struct DecodedEventSequence<Upstream: AsyncSequence & Sendable, Event: Se
     /// A value.
     public typealias Element = Event
 
-    /// What reading can throw: whatever the upstream throws, or `JSONError`.
+    /// The errors of reading: whatever the upstream throws, or `JSONError`.
     public typealias Failure = any Error
 
     private let upstream: Upstream

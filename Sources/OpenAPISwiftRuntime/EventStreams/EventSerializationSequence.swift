@@ -1,4 +1,4 @@
-/// How an event stands in a body: its bytes, and those that keep it apart from others.
+/// The form of an event in a body: its bytes, and the separator between events.
 public protocol EventFraming: SendableMetatype {
     /// The type of the values in the body.
     associatedtype Event
@@ -27,7 +27,7 @@ extension EventSerializationSequence: AsyncSequence {
     /// A chunk of the body: one event.
     public typealias Element = ArraySlice<UInt8>
 
-    /// What reading can throw: whatever the upstream throws, or ``EventStreamError``.
+    /// The errors of reading: whatever the upstream throws, or ``EventStreamError``.
     public typealias Failure = any Error
 
     /// Writes the events in order.

@@ -31,7 +31,7 @@ extension JSONLinesDeserializationSequence: AsyncSequence {
     /// A line.
     public typealias Element = ArraySlice<UInt8>
 
-    /// What reading can throw: whatever the upstream throws, or ``EventStreamError``.
+    /// The errors of reading: whatever the upstream throws, or ``EventStreamError``.
     public typealias Failure = any Error
 
     /// Reads the lines in order.
@@ -139,7 +139,7 @@ extension AsyncSequence where Self: Sendable, Element: Encodable & Sendable {
     /// // {"message":"Hello"}
     /// // {"message":"Hi"}
     /// ```
-    /// - Parameter encoder: What writes a value: keys sorted and slashes as they are, unless told otherwise. It must
+    /// - Parameter encoder: What writes a value: by default with sorted keys and unescaped slashes. It must
     ///   not be one that prints pretty, since a value must stay on its line.
     /// - Returns: The chunks of the body, one a value.
     public func asEncodedJSONLines(

@@ -33,7 +33,7 @@ extension JSONSequenceDeserializationSequence: AsyncSequence {
     /// A record.
     public typealias Element = ArraySlice<UInt8>
 
-    /// What reading can throw: whatever the upstream throws, or ``EventStreamError``.
+    /// The errors of reading: whatever the upstream throws, or ``EventStreamError``.
     public typealias Failure = any Error
 
     /// Reads the records in order.
@@ -148,7 +148,7 @@ extension AsyncSequence where Self: Sendable, Element: Encodable & Sendable {
     /// // ␞{"message":"Hello"}
     /// // ␞{"message":"Hi"}
     /// ```
-    /// - Parameter encoder: What writes a value: keys sorted and slashes as they are, unless told otherwise.
+    /// - Parameter encoder: What writes a value: by default with sorted keys and unescaped slashes.
     /// - Returns: The chunks of the body, one a value.
     public func asEncodedJSONSequence(
         encoder: JSONEncoder = {

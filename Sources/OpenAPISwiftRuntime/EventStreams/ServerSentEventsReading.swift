@@ -32,7 +32,7 @@ extension ServerSentEventsLineDeserializationSequence: AsyncSequence {
     /// A line.
     public typealias Element = ArraySlice<UInt8>
 
-    /// What reading can throw: whatever the upstream throws, or ``EventStreamError``.
+    /// The errors of reading: whatever the upstream throws, or ``EventStreamError``.
     public typealias Failure = any Error
 
     /// Reads the lines in order.
@@ -78,7 +78,7 @@ extension ServerSentEventsLineDeserializationSequence: AsyncSequence {
 ///
 /// A blank line ends an event; one that the end of the stream cuts off is dropped. Several `data` lines are joined by
 /// LF. Comments, unknown fields, identifiers that hold NUL and waiting times that are not digits are ignored, and so
-/// are events in which nothing else stands. Text that is not UTF-8 is repaired with U+FFFD.
+/// are events that have nothing else. Text that is not UTF-8 is repaired with U+FFFD.
 public struct ServerSentEventsDeserializationSequence<Upstream: AsyncSequence & Sendable>: Sendable
 where Upstream.Element == ArraySlice<UInt8> {
     private let upstream: Upstream
@@ -100,7 +100,7 @@ extension ServerSentEventsDeserializationSequence: AsyncSequence {
     /// An event.
     public typealias Element = ServerSentEvent
 
-    /// What reading can throw: whatever the upstream throws.
+    /// The errors of reading: whatever the upstream throws.
     public typealias Failure = any Error
 
     /// Reads the events in order.

@@ -91,7 +91,7 @@ extension AsyncSequence where Self: Sendable, Element == ServerSentEvent {
 
 extension AsyncSequence where Self: Sendable {
     /// Writes a body of server-sent events whose data is JSON.
-    /// - Parameter encoder: What writes the data: keys sorted and slashes as they are, unless told otherwise.
+    /// - Parameter encoder: What writes the data: by default with sorted keys and unescaped slashes.
     /// - Returns: The chunks of the body, one an event.
     public func asEncodedServerSentEventsWithJSONData<JSONDataType: Encodable>(
         encoder: JSONEncoder = {

@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// What generated code finds wrong with a message.
+/// A mistake that generated code finds in a message.
 ///
 /// On a server the error decides the status of the response when `ErrorHandlingMiddleware` is installed.
 public struct GeneratedCodeError: Error, HTTPResponseConvertible, Sendable, CustomStringConvertible {

@@ -2,7 +2,7 @@
 ///
 /// Values are immutable inside; setting a property makes a new one, which gives the struct value semantics.
 @_spi(Generated) public final class IndirectValue<Value: Sendable>: Sendable {
-    /// What is held.
+    /// The value in the box.
     public let value: Value
 
     /// Holds a value.

@@ -37,7 +37,7 @@ public protocol ServerMiddleware: Sendable {
     ///   - operationID: The operation of the document that the request belongs to.
     ///   - next: Passes the request on.
     /// - Returns: The response, and its body if it has one.
-    /// - Throws: Anything; ``ErrorHandlingMiddleware``, if it stands further out, makes a response of it.
+    /// - Throws: Any error; ``ErrorHandlingMiddleware``, if it comes earlier in the list, makes a response of it.
     func intercept(
         _ request: HTTPRequest,
         body: HTTPBody?,

@@ -84,7 +84,7 @@ extension MultipartBody: AsyncSequence {
     /// A part.
     public typealias Element = Part
 
-    /// What reading can throw: whatever the sequence behind the body throws, ``MultipartError`` or ``HTTPBodyError``.
+    /// The errors of reading: whatever the sequence behind the body throws, ``MultipartError`` or ``HTTPBodyError``.
     public typealias Failure = any Error
 
     /// Reads the parts of a body in order.

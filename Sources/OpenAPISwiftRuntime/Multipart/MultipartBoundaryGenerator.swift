@@ -37,7 +37,7 @@ public struct ConstantMultipartBoundaryGenerator: MultipartBoundaryGenerator {
 
 /// A prefix and random digits, new for each body.
 public struct RandomMultipartBoundaryGenerator: MultipartBoundaryGenerator {
-    /// What every boundary begins with.
+    /// The beginning of every boundary.
     public let boundaryPrefix: String
 
     /// The number of digits after the prefix.

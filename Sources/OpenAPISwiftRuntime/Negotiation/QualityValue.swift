@@ -16,7 +16,7 @@ public struct QualityValue: Sendable, Hashable {
     /// The quality as a number from 0 to 1.
     public var doubleValue: Double { Double(thousandths) / 1000 }
 
-    /// Whether the quality is 1, which need not be said in a header.
+    /// Whether the quality is 1, the value that a header can leave out.
     public var isDefault: Bool { thousandths == 1000 }
 }
 

@@ -1,6 +1,6 @@
 public import StreamingJSON
 
-/// What a type must be able to do to be a JSON body: read and write itself, be compared, cross tasks.
+/// The requirements of the type of a JSON body: it reads and writes itself, can be compared, and can be passed between tasks.
 public typealias JSONPayload = JSONReadable & JSONWritable & Hashable & Sendable
 
 /// A response that is one JSON value and has no documented header fields.
@@ -32,10 +32,10 @@ public struct JSONResponse<Value: JSONPayload>: OperationValue {
 /// The value is held indirectly: a body is one pointer wide, so what holds one costs no more code for a large value.
 @frozen
 public indirect enum JSONBody<Value: JSONPayload>: OperationValue {
-    /// The value under the name of a schema that stands in the body itself, with idiomatic naming.
+    /// The value under the name of a schema that is written inline in the body, with idiomatic naming.
     public typealias JsonPayload = Value
     // swift-format-ignore: TypeNamesShouldBeCapitalized
-    /// The value under the name of a schema that stands in the body itself, with defensive naming.
+    /// The value under the name of a schema that is written inline in the body, with defensive naming.
     public typealias jsonPayload = Value
 
     /// `application/json`

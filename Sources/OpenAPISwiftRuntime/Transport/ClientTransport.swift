@@ -6,7 +6,7 @@ public import HTTPTypes
     public import Foundation
 #endif
 
-/// What carries the requests of a generated client to a server.
+/// A transport that carries the requests of a generated client to a server.
 ///
 /// A transport for tests can be one closure in a struct:
 ///
@@ -30,7 +30,7 @@ public protocol ClientTransport: Sendable {
     ///
     /// Cancelling the calling task cancels the request.
     /// - Parameters:
-    ///   - request: The request; its path begins with `/`, is percent-encoded and stands below the path of the base
+    ///   - request: The request; its path begins with `/`, is percent-encoded and relative to the path of the base
     ///     URL.
     ///   - body: The body of the request, or nil if it has none.
     ///   - baseURL: The URL of the server.

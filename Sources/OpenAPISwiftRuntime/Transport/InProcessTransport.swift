@@ -55,7 +55,7 @@ extension InProcessTransport: ServerTransport {
 extension InProcessTransport: ClientTransport {
     /// Answers a request by the handler registered for it.
     /// - Parameters:
-    ///   - request: The request; its path stands below the path of the base URL.
+    ///   - request: The request; its path is relative to the path of the base URL.
     ///   - body: The body of the request, or nil if it has none.
     ///   - baseURL: The URL of the server; only its scheme, host and path matter.
     ///   - operationID: The operation of the document; it has no influence.

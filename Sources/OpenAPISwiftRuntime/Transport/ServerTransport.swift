@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// What brings requests to the handlers of a generated server.
+/// A transport that brings requests to the handlers of a generated server.
 ///
 /// Generated code registers one handler for each operation:
 ///
@@ -26,7 +26,7 @@ public protocol ServerTransport {
     func register(_ handler: @escaping Handler, method: HTTPRequest.Method, path: String) throws
 }
 
-/// What a server transport knows of a request beyond the request itself.
+/// The facts about a request that a server transport adds to it.
 public struct ServerRequestMetadata: Hashable, Sendable, CustomStringConvertible {
     /// The values of the placeholders in the path of the operation, percent-decoded.
     ///

@@ -264,14 +264,14 @@ private enum FreeFormValue {
                 case let string as String: self = .string(string)
                 case let array as [(any Sendable)?]: self = .array(array)
                 case let object as [String: (any Sendable)?]: self = .object(object)
-                // Foundation's null, named so that Foundation need not be linked.
+                // Foundation's null. It is compared by name, so that Foundation is not linked.
                 default: self = Form.typeName(of: value) == "NSNull" ? .null : .unsupported(value)
                 }
             }
         }
 
         /// Whether a value that converts to `Bool` is one: Foundation's numbers 1 and 0 convert as well. Its Booleans
-        /// have a class of their own, named so that Foundation need not be linked.
+        /// have a class of their own. It is compared by name, so that Foundation is not linked.
         private static func isBoolean(_ value: any Sendable) -> Bool {
             type(of: value) == Bool.self || typeName(of: value) == "__NSCFBoolean"
         }

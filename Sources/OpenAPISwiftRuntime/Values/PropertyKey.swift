@@ -16,7 +16,7 @@ public import StreamingJSON
 /// `default`.
 @frozen
 public struct PropertyKey<Owner: JSONReadable>: CodingKey, RawRepresentable, Hashable {
-    /// The key as it stands in JSON.
+    /// The key in JSON.
     public let rawValue: String
 
     /// Creates a key that the type is known to have.
@@ -27,18 +27,18 @@ public struct PropertyKey<Owner: JSONReadable>: CodingKey, RawRepresentable, Has
 
     /// Creates one of the type's keys.
     ///
-    /// - Parameter rawValue: The key as it stands in JSON; the result is `nil` for one that the type does not have.
+    /// - Parameter rawValue: The key in JSON; the result is `nil` for one that the type does not have.
     public init?(rawValue: String) {
         guard let keys = JSONReader.keys(of: Owner.self), keys.contains(rawValue) else { return nil }
         self.rawValue = rawValue
     }
 
-    /// The key as it stands in JSON.
+    /// The key in JSON.
     public var stringValue: String { rawValue }
 
     /// Creates one of the type's keys.
     ///
-    /// - Parameter stringValue: The key as it stands in JSON; the result is `nil` for one that the type does not have.
+    /// - Parameter stringValue: The key in JSON; the result is `nil` for one that the type does not have.
     public init?(stringValue: String) {
         self.init(rawValue: stringValue)
     }

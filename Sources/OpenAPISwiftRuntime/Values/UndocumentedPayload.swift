@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// What a response with a status that the document does not mention carries.
+/// The header fields and the body of a response whose status the document does not mention.
 ///
 /// ```swift
 /// if case .undocumented(let statusCode, let payload) = try await client.listPets(), let body = payload.body {
