@@ -16,7 +16,7 @@ extension RunningEmulator {
     ///
     /// - Parameters:
     ///   - identity: As whom it speaks.
-    ///   - retryPolicy: When a failed request is sent again: never, as a test wants to see the failure, unless told otherwise.
+    ///   - retryPolicy: When a failed request is sent again. By default never, so that a test sees the failure.
     ///   - clock: What the waits of the policy are measured with.
     ///   - random: Gives a number from 0 up to 1 for each wait of the policy.
     /// - Returns: The service.
@@ -52,7 +52,7 @@ extension RunningEmulator {
     /// try await emulator.service(asUser: ben).accept(link)
     /// ```
     ///
-    /// It does not repeat failed requests: a test wants to see the failure.
+    /// It does not repeat failed requests, so that a test sees the failure.
     ///
     /// - Parameter userRecordName: The person, whom ``rules`` know.
     /// - Returns: The service, with a web authentication token of its own.

@@ -6,7 +6,7 @@ import Synchronization
     public import Foundation
 #endif
 
-/// A clock that stands still until it is told to move.
+/// A clock that moves only when the test moves it.
 ///
 /// ```swift
 /// let clock = TestClock()
@@ -25,9 +25,9 @@ public final class TestClock: Sendable {
 
     private let state: Mutex<State>
 
-    /// Makes a clock that stands at a point in time.
+    /// Makes a clock that shows a point in time.
     ///
-    /// - Parameter start: The point; 2026-01-01 00:00:00 UTC unless told otherwise.
+    /// - Parameter start: The point; 2026-01-01 00:00:00 UTC by default.
     public init(_ start: Date = Date(timeIntervalSince1970: 1_767_225_600)) {
         state = Mutex(State(now: start))
     }

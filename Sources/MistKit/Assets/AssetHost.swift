@@ -11,8 +11,8 @@ import OpenAPISwiftRuntime
 /// The way to the host of files.
 ///
 /// It is not the way of other requests. The host is another one, on connections of its own: it shares addresses and certificates with the
-/// service, and answers 421 on a connection that was made to that. It gets no credentials, for its addresses are secrets themselves; so
-/// no middleware is asked, and nothing is logged of an address but the host. And bodies are not collected.
+/// service, and answers 421 on a connection that was made to that. Its addresses are secrets and work without credentials. So
+/// no middleware sees the requests, only the host of an address is logged, and bodies are not collected.
 struct AssetHost: Sendable {
     let transport: any ClientTransport
     /// What decides when a transfer that failed goes on.

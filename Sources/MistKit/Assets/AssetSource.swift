@@ -97,7 +97,7 @@ public struct TransferProgress: Hashable, Sendable {
     }
 }
 
-/// What a call tells its progress: a ``TransferProgress`` on the task that transfers, once for each piece of at most 256 KiB; a
+/// A function to which a call reports its progress: a ``TransferProgress`` on the task that transfers, once for each piece of at most 256 KiB; a
 /// ``BatchProgress`` after each request.
 public typealias ProgressHandler<Progress> = @Sendable (Progress) -> Void
 

@@ -14,7 +14,7 @@ final class ProgressSum: Sendable {
     func handler(for index: Int) -> ProgressHandler<TransferProgress>? {
         guard let progress else { return nil }
         return { part in
-            // Told under the lock: otherwise a later sum could be told before an earlier one.
+            // Reported under the lock: otherwise a later sum could be reported before an earlier one.
             self.parts.withLock { parts in
                 parts[index] = part
                 var sum = TransferProgress(completedBytes: 0, totalBytes: 0)

@@ -1,6 +1,6 @@
 /// A page of what happened in several zones: one page of each that has one.
 public struct MultipleZoneChanges: ChangePage {
-    /// What happened in one of the zones.
+    /// The result for one of the zones.
     public struct ZoneResult: Sendable {
         /// The zone, as it was asked for.
         public var zoneID: ZoneID

@@ -3,7 +3,7 @@ public struct TypedZoneChanges<Item: Sendable>: ChangePage {
     /// The records that were made or changed, as they are now.
     public var changedRecords: [Item] = []
 
-    /// The records that were deleted: their names and change tags. Their types are not told.
+    /// The records that were deleted: their names and change tags. The service does not say their types.
     public var deletedRecords: [Record] = []
 
     /// The records of types that were not asked for. The service was seen to send some.

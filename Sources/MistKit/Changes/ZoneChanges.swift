@@ -8,7 +8,7 @@ public struct ZoneChanges: ChangePage {
     /// The records that were made or changed, as they are now.
     public var changedRecords: [Record] = []
 
-    /// The records that were deleted: their names and change tags. Their types are not told.
+    /// The records that were deleted: their names and change tags. The service does not say their types.
     public var deletedRecords: [Record] = []
 
     /// The records that the service could not give.

@@ -22,8 +22,8 @@ public import Logging
 ///
 /// ## Upgrade
 ///
-/// The closure is asked when the service wants a person, once for all requests that wait for it; the requests are then
-/// sent again. Without one such requests fail with ``CloudKitError/Code-swift.struct/authenticationRequired``, whose
+/// The closure is called when the service requires a person to sign in, once for all requests that wait for it. The requests are then
+/// sent again. Without a closure such requests fail with ``CloudKitError/Code-swift.struct/authenticationRequired``, whose
 /// ``CloudKitError/redirectURL`` is where to sign in, and ``signIn(webAuthToken:)`` takes the token.
 ///
 /// Requests that the closure itself sends through the same manager must not wait for it: send them through a service whose
@@ -198,8 +198,8 @@ public final class AdaptiveTokenManager: TokenManager {
         try await rotation.replace(with: Secret(webAuthToken))
     }
 
-    /// Forgets the person, in the storage too; the API token stays. The service is not told, as it has no endpoint for
-    /// it.
+    /// Forgets the person, in the storage too; the API token stays. No request is sent, as the service has no endpoint for
+    /// signing out.
     ///
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/tokenStorage`` where the storage still has the
     ///   token; it is used no more all the same.

@@ -78,7 +78,7 @@ enum ServerToServerKeyParser {
         return try parseDER(bytes)
     }
 
-    /// A key that lost its last line, which need not have lost more.
+    /// A key without its last line. The rest may be complete.
     private static func parseUnended(
         _ body: Substring,
         _ label: String,

@@ -3,8 +3,8 @@ public import HTTPTypes
 /// Puts credentials on requests, and looks at responses for new ones.
 ///
 /// Four come with MistKit: ``APITokenManager``, ``WebAuthTokenManager``, ``AdaptiveTokenManager`` and
-/// ``ServerToServerAuthManager``. They have no more at hand than this protocol gives, so a manager of your own can do
-/// all that they do. This one asks a vault for its tokens:
+/// ``ServerToServerAuthManager``. They use this protocol alone, so a manager of your own can do
+/// everything that they do. This one asks a vault for its tokens:
 ///
 /// ```swift
 /// struct VaultTokenManager: TokenManager {

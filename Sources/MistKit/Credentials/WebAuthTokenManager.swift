@@ -95,7 +95,7 @@ public final class WebAuthTokenManager: TokenManager {
     /// - Parameters:
     ///   - error: Why the attempt failed.
     ///   - request: The attempt.
-    /// - Returns: Whether a newer token is at hand.
+    /// - Returns: Whether there is a newer token.
     /// - Throws: ``CloudKitError/Code-swift.struct/cancelled``.
     public func recover(
         from error: CloudKitError,

@@ -22,7 +22,7 @@ struct BatchDecision<Value> {
         case failed(CloudKitError)
     }
 
-    /// Where an item stands after the outcome.
+    /// The state of an item after the outcome.
     enum ItemState {
         case finished(Result<Value, CloudKitError>)
         case toSend(isInDoubt: Bool)
@@ -53,7 +53,7 @@ struct BatchDecision<Value> {
     /// Decides.
     ///
     /// - Parameters:
-    ///   - outcome: What came of the request.
+    ///   - outcome: The outcome of the request.
     ///   - items: The items of the request.
     ///   - isAtomic: Whether the service does all of them or none.
     ///   - isWrite: Whether they change something at the service.

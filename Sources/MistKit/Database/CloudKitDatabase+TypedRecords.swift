@@ -73,7 +73,7 @@ extension CloudKitDatabase {
     ///
     /// Every field of the type is sent; an optional that is `nil` clears its field. Fields that the type does not have stay as they are.
     ///
-    /// The change tag is not compared, so of two clients that upsert one record, the later one wins, and the earlier one is not told.
+    /// The change tag is not compared. When two clients upsert one record, the later one wins, and the earlier one is not notified.
     /// Use it for records that one program owns, such as copies of data from elsewhere. Where people change records, use `save`, and on
     /// ``CloudKitError/Code-swift.struct/exists`` merge into ``CloudKitError/serverRecord(as:)``.
     ///

@@ -12,7 +12,7 @@ extension CloudKitDatabase {
                 let operation = item.operation
                 guard operation.record.recordName != nil else { return false }
                 switch operation.operationType {
-                // What a share is, its fields do not say, so a second one cannot be told from the first.
+                // The fields of a share do not say which share it is, so a second one looks like the first.
                 case .create: return operation.record.forRecord == nil
                 case .update, .replace, .forceUpdate, .forceReplace, .delete, .forceDelete: return true
                 default: return false

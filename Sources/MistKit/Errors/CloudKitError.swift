@@ -46,10 +46,10 @@ import OpenAPISwiftRuntime
 /// - ``serverRecord``
 /// - ``serverRecord(as:)``
 public struct CloudKitError: Error, Sendable {
-    /// What kind of failure this is.
+    /// The kind of the failure.
     public var code: Code
 
-    /// What happened, its likely cause and the way out, in words for a programmer.
+    /// A text for programmers: what happened, the likely cause, and what to do.
     public var message: String
 
     /// The reason that the service gave, in its own words.

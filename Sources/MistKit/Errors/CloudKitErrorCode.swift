@@ -91,7 +91,7 @@ extension CloudKitError {
             kind = .server(serverErrorCode)
         }
 
-        /// What the service sent as `serverErrorCode`; `nil` for local codes.
+        /// The `serverErrorCode` of the service; `nil` for local codes.
         public var serverErrorCode: String? {
             switch kind {
             case .server(let text): text

@@ -31,7 +31,7 @@ import StreamingJSON
 /// - ``notificationID``
 /// - ``isPruned``
 public struct CloudKitNotification: Hashable, Sendable {
-    /// What happened, by the kind of the subscription.
+    /// The event, by the kind of the subscription.
     public enum Change: Hashable, Sendable {
         /// A query subscription: what happened to one record.
         case record(RecordChange)
@@ -43,9 +43,9 @@ public struct CloudKitNotification: Hashable, Sendable {
         case other
     }
 
-    /// What happened to a record that a query subscription is about.
+    /// A change of a record that matches a query subscription.
     public struct RecordChange: Hashable, Sendable {
-        /// What was done to the record.
+        /// The kind of the change.
         public var reason: Reason
         /// The record's name.
         public var recordName: String
@@ -58,7 +58,7 @@ public struct CloudKitNotification: Hashable, Sendable {
         public var recordFields: Record.Fields
     }
 
-    /// What was done to a record.
+    /// The kind of a change of a record.
     public enum Reason: Hashable, Sendable {
         /// It was made.
         case created
@@ -83,7 +83,7 @@ public struct CloudKitNotification: Hashable, Sendable {
     /// The push as it came.
     public let payload: PushPayload
 
-    /// What happened.
+    /// The event.
     public let change: Change
 
     /// Reads a push, from the web courier or from Apple's push service.

@@ -11,7 +11,7 @@ import StreamingJSON
 
 /// Asks the web courier for pushes: one request, which the courier holds until there is one.
 ///
-/// The address is all that the courier wants to know; no credentials are sent there. It is a secret, so no log line has it.
+/// The address is enough: no credentials are sent to the courier. The address is a secret, so no log line has it.
 struct Courier: Sendable {
     static let operation = "pollCourier"
 

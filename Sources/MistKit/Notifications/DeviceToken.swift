@@ -120,7 +120,7 @@ extension CloudKitService {
         )
     }
 
-    /// Registers a push token: from now on the caller's subscriptions are told to it.
+    /// Registers a push token: from now on the device receives the pushes of the caller's subscriptions.
     ///
     /// ```swift
     /// try await service.registerDeviceToken(token)

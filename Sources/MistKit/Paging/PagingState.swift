@@ -1,4 +1,4 @@
-/// Where a sequence of pages stands, with at most one page requested ahead of the caller.
+/// The state of a sequence of pages, with at most one page requested ahead of the caller.
 ///
 /// It is a pure value: ``PageReader`` reports each event, and does what comes back. A page has a position, such as a marker or a
 /// change token: where it begins.

@@ -39,11 +39,11 @@ public struct FieldName: Hashable, Sendable, ExpressibleByStringLiteral {
     public static let share = FieldName(system: .share)
     /// The record above this one in what is shared; compared with a reference.
     public static let parent = FieldName(system: .parent)
-    /// Who created the record; compared with a reference.
+    /// The user who created the record; compared with a reference.
     public static let createdUserRecordName = FieldName(system: .createdUserRecordName)
     /// When the record was created.
     public static let createdTimestamp = FieldName(system: .createdTimestamp)
-    /// Who changed the record last; compared with a reference.
+    /// The user who changed the record last; compared with a reference.
     public static let modifiedUserRecordName = FieldName(system: .modifiedUserRecordName)
     /// When the record was changed last.
     public static let modifiedTimestamp = FieldName(system: .modifiedTimestamp)

@@ -57,7 +57,7 @@ public struct Query<Model>: Hashable, Sendable {
     /// The type of the records.
     public var recordType: String
 
-    /// What must hold of a record; all of it.
+    /// The conditions. A record has to meet all of them.
     public var filters: [Filter<Model>]
 
     /// The order: by the first, where that is equal by the second, and so on. The service promises none without.

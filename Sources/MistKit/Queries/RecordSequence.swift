@@ -182,7 +182,7 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
 
         /// Goes through the pages.
         public struct Iterator: AsyncIteratorProtocol {
-            /// What fetches; `nil` when no record is wanted.
+            /// The reader of the pages; `nil` when the limit of records is 0.
             fileprivate let reader: PageReader<RecordPage<Model>, Position>?
 
             /// Waits for the next page, and sends for the one after it.

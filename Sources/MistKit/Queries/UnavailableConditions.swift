@@ -1,9 +1,9 @@
 // Mistakes that people make in queries. Each has an overload that is unavailable, so that the compiler's error says what to write
 // instead: where no overload fits, the error is that the type of the key path cannot be inferred. `Scripts/check-diagnostics`
 // compiles each mistake and compares the errors. Those that fit more than one mistake are disfavored. An operator takes whatever is
-// compared with a field, so that each mistake stands once, at the filter, and not once for each of the six operators.
+// compared with a field, so that each mistake has one declaration, at the filter, instead of one for each of the six operators.
 
-/// What a name that is not a field's stands for in a key path, so that the error is about the name.
+/// What a key path gives for a name that is not a field's, so that the error is about the name.
 public struct NoSuchField: Sendable {}
 
 extension RecordFieldSet {
@@ -208,7 +208,7 @@ public func || <Model>(first: Filter<Model>, second: Filter<Model>) -> Filter<Mo
 @available(*, unavailable, message: "All conditions of a query must hold: write a Filter for each of them.")
 public func && <Model>(first: Filter<Model>, second: Filter<Model>) -> Filter<Model> { first }
 
-/// A condition has no opposite but the one of its comparison.
+/// A condition cannot be negated; each comparison has an opposite.
 @available(*, unavailable, message: "Write the opposite comparison, such as != in place of ==.")
 public prefix func ! <Model: CloudKitRecord>(condition: FieldCondition<Model>) -> FieldCondition<Model> {
     condition
@@ -232,7 +232,7 @@ extension Filter where Model: CloudKitRecord {
 }
 
 extension QueryBuilder where Model: CloudKitRecord {
-    /// A condition stands in a filter.
+    /// A condition is written in a filter.
     @available(*, unavailable, message: "Write the condition in a Filter: Filter(\\.age > 18).")
     public static func buildExpression(_ condition: FieldCondition<Model>) -> Parts { Parts() }
 }

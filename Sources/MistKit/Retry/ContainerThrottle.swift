@@ -25,7 +25,7 @@ final class ContainerThrottle: Sendable {
         elapsed = clock.stopwatch()
     }
 
-    /// How long requests have to wait; `nil` when they need not.
+    /// How long requests have to wait; `nil` when they do not have to wait.
     var remaining: Duration? {
         let remaining = end.withLock { $0 } - elapsed()
         return remaining > .zero ? remaining : nil

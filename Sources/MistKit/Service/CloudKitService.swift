@@ -80,8 +80,8 @@ public struct CloudKitService: Sendable {
 
     /// Whether requests of this service may have a person asked to sign in; `true` unless you change it.
     ///
-    /// An ``AdaptiveTokenManager`` asks when the service wants a person. A task in the background, and the closure that signs a person in,
-    /// should not have it ask: such requests then fail with ``CloudKitError/Code-swift.struct/authenticationRequired``.
+    /// An ``AdaptiveTokenManager`` asks a person when the service requires one. Set this to `false` for a task in the background, and in the
+    /// closure that signs a person in: such requests then fail with ``CloudKitError/Code-swift.struct/authenticationRequired``.
     ///
     /// ```swift
     /// var background = service
@@ -249,7 +249,7 @@ public struct CloudKitService: Sendable {
     /// The database of the person that the credentials belong to.
     public var privateDatabase: CloudKitDatabase { database(.private) }
 
-    /// What other people share with the person that the credentials belong to. Its zones carry their owner's name.
+    /// The database of records that other people share with the user of the credentials. Its zones carry their owner's name.
     public var sharedDatabase: CloudKitDatabase { database(.shared) }
 
     /// A database by its scope.

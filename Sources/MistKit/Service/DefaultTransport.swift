@@ -12,13 +12,13 @@ public import OpenAPISwiftRuntime
 
 extension CloudKitService {
     #if OpenAPISwiftAsyncHTTPClient
-        /// What sends requests where a service is made without a transport. All services of the process share its connections.
+        /// The transport of a service that is made without one. All services of the process share its connections.
         ///
         /// It is an `AsyncHTTPClientTransport`, or a `URLSessionTransport` where the package is used with the trait `OpenAPISwiftURLSession`
         /// and without `OpenAPISwiftAsyncHTTPClient`. Neither follows redirects.
         public static let defaultTransport: any ClientTransport = AsyncHTTPClientTransport()
 
-        /// What carries files where a service is made without a transport for them. Its connections are its own, and a transfer fails
+        /// The transport for files of a service that is made without one. Its connections are its own, and a transfer fails
         /// when nothing moves for a minute.
         ///
         /// Its type is that of ``defaultTransport``. On Linux a `URLSessionTransport` reads each part of an upload into memory.
@@ -26,10 +26,10 @@ extension CloudKitService {
             configuration: .transfers
         )
     #elseif OpenAPISwiftURLSession
-        /// What sends requests where a service is made without a transport: a `URLSessionTransport` that hands redirects to the caller.
+        /// The transport of a service that is made without one: a `URLSessionTransport` that hands redirects to the caller.
         public static let defaultTransport: any ClientTransport = URLSessionTransport(configuration: .direct)
 
-        /// What carries files where a service is made without a transport for them: a `URLSessionTransport` with connections of its own.
+        /// The transport for files of a service that is made without one: a `URLSessionTransport` with connections of its own.
         public static let defaultAssetTransport: any ClientTransport = URLSessionTransport(configuration: .direct)
     #endif
 }

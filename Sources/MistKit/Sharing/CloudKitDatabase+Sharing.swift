@@ -32,7 +32,7 @@ extension CloudKitDatabase {
     ///
     /// - Parameters:
     ///   - record: The record, in a custom zone; one that has a parent in the same share cannot be shared on its own.
-    ///   - title: What people are told that is shared.
+    ///   - title: The title that people see for what is shared.
     ///   - type: What kind of thing it is: a uniform type identifier.
     ///   - thumbnail: A small picture of it.
     ///   - publicPermission: What people may do who have the link and no invitation.

@@ -98,13 +98,13 @@ public struct Share: Hashable, Sendable {
     /// The name of the share's record.
     public var recordName: String? { record.recordName }
 
-    /// What people are told that is shared, `cloudkit.title`.
+    /// The title that people see for what is shared, `cloudkit.title`.
     public var title: String? {
         get { record["cloudkit.title"]?.stringValue }
         set { record["cloudkit.title"] = newValue.map(FieldValue.string) ?? .null }
     }
 
-    /// What kind of thing is shared, `cloudkit.type`: a uniform type identifier of the app's.
+    /// The kind of thing that is shared, `cloudkit.type`: a uniform type identifier of the app's.
     public var type: String? {
         get { record["cloudkit.type"]?.stringValue }
         set { record["cloudkit.type"] = newValue.map(FieldValue.string) ?? .null }
@@ -116,8 +116,8 @@ public struct Share: Hashable, Sendable {
         set { record["cloudkit.thumbnailImageData"] = newValue.map(FieldValue.bytes) ?? .null }
     }
 
-    /// What people may do who have the link and no invitation. `.none` closes the public link, and those who came by it
-    /// take part no longer.
+    /// The permission of people who have the link and no invitation. `.none` closes the public link, and people who joined by it
+    /// lose access.
     public var publicPermission: SharePermission {
         get { record.publicPermission ?? SharePermission.none }
         set { record.publicPermission = newValue }
@@ -148,8 +148,8 @@ public struct Share: Hashable, Sendable {
     /// the permission.
     ///
     /// - Parameters:
-    ///   - lookup: Whom: by e-mail address, telephone number or user record name. They need not be discoverable, nor use the
-    ///     app yet.
+    ///   - lookup: The person: an e-mail address, telephone number or user record name. People who are not discoverable and
+    ///     people who do not use the app yet can be invited as well.
     ///   - permission: What they may do.
     public mutating func invite(_ lookup: LookupInfo, permission: SharePermission = .readOnly) {
         if self[lookup] == nil {
@@ -182,12 +182,12 @@ public struct Share: Hashable, Sendable {
 }
 
 extension Share {
-    /// Makes a share of what the service told behind its link.
+    /// Makes a share of the metadata that the service gives for its link.
     ///
     /// - Parameter metadata: What ``CloudKitService/resolve(_:fetchingRootRecord:rootRecordDesiredKeys:)-(ShareLink,_,_)``
     ///   or ``CloudKitService/accept(_:)-(ShareLink)`` gave.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` where the service told
-    ///   nothing of the share, as the caller may be another user than the one who was invited.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` where the metadata
+    ///   has no share. The caller may be another user than the one who was invited.
     public init(_ metadata: ShareMetadata) throws {
         guard let record = metadata.share else {
             throw CloudKitError.invalidArgument(

@@ -45,8 +45,8 @@ public import StreamingJSON
 ///
 /// ## Which fields may be absent
 ///
-/// A record need not have all fields of its type: fields that were never set do not come. For an optional property that is `nil`,
-/// for a property with a default value that value, for a list an empty one. For any other it is an error of that record, of code
+/// A record can lack fields of its type: the service leaves out fields that were never set. An optional property is then `nil`,
+/// a property with a default value has that value, and a list is empty. For any other property it is an error of that record, of code
 /// ``CloudKitError/Code-swift.struct/decoding``, which names the record and the field; the others of the page are read. The same
 /// holds for values of a wrong type and numbers that do not fit.
 ///
@@ -131,10 +131,9 @@ public protocol CloudKitRecord: Sendable {
     /// - Parameter writer: Takes the fields.
     func write(fields writer: inout FieldWriter)
 
-    /// Reads the records of a response. You need not implement it.
+    /// Reads the records of a response. You do not need to implement it.
     ///
-    /// It stands here so that the default implementation is compiled for your type, in your module: that is half of the speed at
-    /// which pages are read.
+    /// It is a requirement so that the default implementation is compiled for your type, in your module. Pages are then read twice as fast.
     ///
     /// - Parameter reader: In front of the list.
     /// - Returns: The records.
@@ -153,7 +152,7 @@ extension CloudKitRecord {
     /// An update of such a record is as safe as any; a replacement would clear the fields that were not fetched.
     public static var desiredKeys: [String] { fieldTable.names }
 
-    /// What the record type looks like to the service.
+    /// The record type in the schema of the service.
     public static var schema: RecordSchema { RecordSchema(recordType: recordType, fields: fieldTable.fields) }
 
     /// The fields to save.

@@ -42,7 +42,7 @@ public struct FieldError: Error, Sendable, CustomStringConvertible {
         return FieldError("expected \(type), found \(value.type?.rawValue ?? "a value without a type")")
     }
 
-    /// What was expected and what was found.
+    /// The expected type and the type that was found.
     public var message: String { storage.message }
 
     /// The field, where the error came out of one.

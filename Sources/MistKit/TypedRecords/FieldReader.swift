@@ -18,8 +18,8 @@ import StreamingJSON
 /// }
 /// ```
 ///
-/// Behind it is the JSON of a response, read where it is, or the fields of a `Record`. What the type has no field for is
-/// kept aside, so that saving the record loses nothing.
+/// It reads the JSON of a response, without a copy, or the fields of a `Record`. Values that the type has no field for are
+/// kept beside it, so that saving the record loses nothing.
 public struct FieldReader: ~Copyable {
     /// The reader of the response, in front of a field's value. It outlives this one, which exists only as an argument.
     private let json: UnsafeMutablePointer<JSONReader>?
@@ -176,8 +176,8 @@ public struct FieldReader: ~Copyable {
     /// A value that must have come.
     ///
     /// - Parameters:
-    ///   - value: What came.
-    ///   - field: The field's place in the type's table.
+    ///   - value: The value as it came; `nil` where the record lacks the field.
+    ///   - field: The field's index in the type's table.
     /// - Returns: The value.
     /// - Throws: A ``FieldError`` when there is none.
     @inlinable

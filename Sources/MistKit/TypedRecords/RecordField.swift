@@ -159,7 +159,7 @@ extension EncryptedRecordField where Value == String {
     }
 }
 
-/// What the schema lets queries do with a field.
+/// The indexes of a field. They decide what queries can do with it.
 public struct FieldIndexes: OptionSet, Hashable, Sendable {
     /// The bits.
     public let rawValue: UInt8
@@ -184,13 +184,13 @@ extension RecordFieldSet {
     public var share: RecordField<Reference> { RecordField(.share, key: "share") }
     /// The record above this one in what is shared.
     public var parent: RecordField<Reference> { RecordField(.parent, key: "parent") }
-    /// Who created the record.
+    /// The user who created the record.
     public var createdUserRecordName: RecordField<Reference> {
         RecordField(.createdUserRecordName, key: "createdUserRecordName")
     }
     /// When the record was created.
     public var createdTimestamp: RecordField<Date> { RecordField(.createdTimestamp, key: "createdTimestamp") }
-    /// Who changed the record last.
+    /// The user who changed the record last.
     public var modifiedUserRecordName: RecordField<Reference> {
         RecordField(.modifiedUserRecordName, key: "modifiedUserRecordName")
     }

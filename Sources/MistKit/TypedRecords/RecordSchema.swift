@@ -17,7 +17,7 @@ public struct RecordSchema: Hashable, Sendable {
         public var type: FieldType
         /// Whether the service keeps it encrypted.
         public var isEncrypted: Bool
-        /// What queries may do with it.
+        /// Its indexes, which decide what queries can do with it.
         public var indexes: FieldIndexes
         /// Which of two values a local store keeps when both sides changed the field. The service does not know it.
         public var merge: FieldMerge
@@ -124,7 +124,7 @@ extension RecordSchema {
 }
 
 extension RecordField: FieldDescription {
-    /// What the schema says of the field.
+    /// The field in the schema.
     public var schemaField: RecordSchema.Field {
         RecordSchema.Field(
             name: "\(key)",
@@ -138,7 +138,7 @@ extension RecordField: FieldDescription {
 }
 
 extension EncryptedRecordField: FieldDescription {
-    /// What the schema says of the field.
+    /// The field in the schema.
     public var schemaField: RecordSchema.Field {
         RecordSchema.Field(
             name: "\(key)",

@@ -8,8 +8,8 @@
 /// try await database.update(&cached)
 /// ```
 ///
-/// The fields are those of the record type, so the model itself need not be `Codable`, and properties with `@CloudKitIgnored` are not
-/// encoded. Encrypted fields are encoded as plain text: protect the cache as their content needs it. The addresses in assets expire.
+/// The fields are those of the record type, so the model itself does not have to be `Codable`, and properties with `@CloudKitIgnored` are not
+/// encoded. Encrypted fields are encoded as plain text: protect the cache accordingly. The addresses in assets expire.
 extension StoredRecord: Codable {
     private enum CodingKeys: String, CodingKey {
         /// The record as the service has it; absent when it was never saved.

@@ -197,10 +197,10 @@ extension StoredRecord {
     /// The record's zone; `nil` where neither you nor the service said.
     public var zoneID: ZoneID? { content.record.zoneID }
 
-    /// Who created the record, and when.
+    /// The user who created the record, and the time.
     public var created: Record.Stamp? { content.record.created }
 
-    /// Who changed it last, and when.
+    /// The user who changed it last, and the time.
     public var modified: Record.Stamp? { content.record.modified }
 
     /// The share that it is the root of.

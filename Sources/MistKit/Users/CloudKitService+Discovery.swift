@@ -66,8 +66,8 @@ extension CloudKitService {
     /// // GET /database/1/iCloud.com.example/development/public/users/discover
     /// ```
     ///
-    /// Apple's page documents this, and Apple's own client asks it; all that was ever seen of the live service is
-    /// ``CloudKitError/Code-swift.struct/internalError``. Have ``discoverUsers(_:)`` at hand.
+    /// Apple's page documents this request, and Apple's own client sends it. The live service was only ever seen to answer
+    /// ``CloudKitError/Code-swift.struct/internalError``; use ``discoverUsers(_:)`` then.
     ///
     /// - Returns: Their identities.
     /// - Throws: A ``CloudKitError``: what ``discoverUser(_:)`` throws.
