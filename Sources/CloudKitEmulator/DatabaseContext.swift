@@ -22,7 +22,7 @@ struct DatabaseContext {
         address.scope == .public ? Self.defaultOwner : user ?? Self.defaultOwner
     }
 
-    /// Stands for the caller wherever a zone's owner is asked for.
+    /// The name that means the caller as the owner of a zone.
     static let defaultOwner = "_defaultOwner"
 
     /// The text in `database.owner`, which tells the private and shared databases of one person apart.

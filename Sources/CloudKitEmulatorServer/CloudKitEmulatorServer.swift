@@ -82,7 +82,7 @@ public struct CloudKitEmulatorServer: Sendable {
         public var assetHostURL: String?
         /// What the header field `X-Responding-Instance` says.
         public var respondingInstance = "ckdatabasews:mistkit-emulator"
-        /// What goes wrong, and when, for tests of clients. Nothing unless told otherwise.
+        /// What goes wrong, and when, for tests of clients. By default nothing does.
         public var faults: [FaultRule] = []
         /// What ``courierTimeout`` and the times of ``faults`` are measured with. The timeouts of connections are in real time.
         public var clock: any Clock<Duration> = ContinuousClock()
@@ -156,7 +156,7 @@ public struct CloudKitEmulatorServer: Sendable {
     /// Answers one request, whatever it is.
     ///
     /// - Parameters:
-    ///   - request: The request; its path is the target as it stands on the request line, query included.
+    ///   - request: The request; its path is the target of the request line, query included.
     ///   - body: The body of the request, or nil if it has none.
     /// - Returns: The response and its body. That of a file is read as it is asked for; any other holds all its bytes.
     /// - Throws: Only what reading the request's body throws, `CancellationError`, and a `TransportError` where a rule of ``faults``
@@ -224,7 +224,7 @@ public struct CloudKitEmulatorServer: Sendable {
         }
     }
 
-    /// Finds out who makes a request, and makes what the rules are told about it.
+    /// Finds out who makes a request, and makes the context in which the rules answer it.
     private func makeContext(
         of request: HTTPRequest,
         body: ArraySlice<UInt8>,
@@ -289,7 +289,7 @@ extension CloudKitEmulatorServer: ClientTransport {
     /// Answers the request of a client in the same process, with no socket.
     ///
     /// - Parameters:
-    ///   - request: The request; its path stands below the path of the base URL.
+    ///   - request: The request; its path is relative to the path of the base URL.
     ///   - body: The body of the request, or nil if it has none.
     ///   - baseURL: The address that the client believes in; only its path matters, and the host for `redirectURL`.
     ///   - operationID: The operation of the document; it has no influence.

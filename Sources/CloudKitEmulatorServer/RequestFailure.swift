@@ -13,7 +13,7 @@ struct RequestFailure: Error {
     /// What the header field `Allow` says.
     var allowedMethods: String?
 
-    /// Makes the failure that an error stands for.
+    /// Makes the failure with which the server answers an error.
     init(_ error: any Error) {
         switch error {
         case let failure as RequestFailure:

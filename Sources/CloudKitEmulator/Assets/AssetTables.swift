@@ -8,7 +8,7 @@ import GRDB
 /// - `asset_receipt` is the right to attach a file. The receipt of an upload is good for that record and field, the one of a
 ///   re-reference for any record of a zone. Where the upload named no record and got a made name (`is_name_made`), it is also good
 ///   for a record that is saved without a name.
-/// - `asset_use` says which records hold which files. A file that nothing holds, and that no receipt stands for, is removed.
+/// - `asset_use` says which records hold which files. A file without a record and without a receipt is removed.
 enum AssetTables {
     static func create(in db: Database) throws {
         try db.execute(
@@ -81,7 +81,7 @@ struct AssetFile {
 
     // MARK: Removal
 
-    /// Removes those files that no record holds and no receipt stands for.
+    /// Removes those files that have neither a record nor a receipt.
     static func removeUnused(_ files: some Sequence<Int64>, _ db: Database) throws {
         for file in files {
             let isWanted = try db.value(

@@ -24,7 +24,7 @@ struct SyncToken: Hashable {
     var database: Int64
     /// The zone's row; 0 in tokens of a database.
     var zone: Int64 = 0
-    /// The zone's name in short, by which a zone that was made anew is told from another zone.
+    /// A hash of the zone's name. It shows whether an unknown row number belongs to an earlier zone of the same name.
     var zoneName: UInt32 = 0
     /// The number of the last change that the bearer has seen.
     var position: Int64

@@ -92,10 +92,10 @@ extension IndexValue: DatabaseValueConvertible, StatementBinding {
 }
 
 extension IndexValue {
-    /// How much of a text or of bytes the index holds, in bytes. Longer values are told apart when the record is read.
+    /// How many bytes of a text or of bytes the index holds. Longer values are compared when the record is read.
     static let prefixLength = 1000
 
-    /// Stands for the lack of a value, before all values.
+    /// The value of records that lack the field. It is less than all others.
     static let absent = IndexValue.real(-.infinity)
 
     /// The index values of a field of a record: those of its value, or ``absent`` where a sort will ask for one.

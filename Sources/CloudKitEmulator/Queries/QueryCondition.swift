@@ -256,7 +256,7 @@ extension QueryCondition {
         let value: IndexValue
         let isIncluded: Bool
 
-        /// A cut value stands for many, on either side of it.
+        /// A cut value represents many values, less and greater than it, so the bound includes it.
         init(_ value: IndexValue, isIncluded: Bool) {
             self.value = value
             self.isIncluded = isIncluded || value.isCut

@@ -3,7 +3,7 @@ import CloudKitModel
 /// The order of a query's result: the sorts of the request, and at last the order in which the records were made, so that
 /// no two records have the same position.
 ///
-/// A record that lacks the value of a sort stands before all that have one, or after them when the sort descends. One
+/// A record that lacks the value of a sort comes before all that have one, or after them when the sort descends. One
 /// without a location is infinitely far.
 struct QueryOrder {
     enum Key {
@@ -50,7 +50,7 @@ struct QueryOrder {
         return .subject(subject)
     }
 
-    /// Where a record stands.
+    /// The position of a record in this order.
     func position(of candidate: QueryCandidate) throws -> QueryPosition {
         QueryPosition(
             keys: try sorts.map { sort in

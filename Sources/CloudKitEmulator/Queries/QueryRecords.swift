@@ -197,7 +197,7 @@ private struct QueryRun {
         matches.removeLast(max(0, matches.count - limit - 1))
     }
 
-    /// The record, if it matches and stands after the start of the page.
+    /// The record, if it matches and comes after the start of the page.
     private func match(_ row: RecordRow) throws -> Match? {
         if let access, try !access.sees(row.id) { return nil }
         let candidate = QueryCandidate(row: row)

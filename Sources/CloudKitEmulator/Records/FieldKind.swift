@@ -88,7 +88,7 @@ struct FieldKind: Hashable {
         if let type = verbatim.type {
             if type == "NUMBER_INT64" || type == "NUMBER_DOUBLE" { self = FieldKind(.number) }
         } else if (try? verbatim.json.read([String: JSONRawValue].self))?["value"]?.kind == .number {
-            // Not `true`, which is a whole number for good.
+            // Not `true`, which makes an INT64 field.
             self = FieldKind(.number)
         }
     }

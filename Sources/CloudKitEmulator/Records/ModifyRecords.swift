@@ -5,8 +5,8 @@ import StreamingJSON
 extension RequestContext {
     /// Creates, changes and deletes records of one zone (`records/modify`).
     ///
-    /// The operations are applied in order, in one transaction. Unless the batch is atomic, each stands on its own: one
-    /// that is refused is a failure at its place in the reply, and changes nothing.
+    /// The operations are applied in order, in one transaction. Unless the batch is atomic, they are independent: an operation
+    /// that is refused is a failure at its index in the reply, and changes nothing.
     ///
     /// ```swift
     /// try emulator.request(in: notes, as: .user(user)).modifyRecords([
@@ -27,7 +27,7 @@ extension RequestContext {
     ///   - getCurrentSyncToken: Whether the reply carries the zone's sync token.
     /// - Returns: One result for each operation, in order.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for too many operations or two on one record, `ZONE_NOT_FOUND`,
-    ///   `AUTHENTICATION_REQUIRED`, and `ATOMIC_ERROR` where the configuration wants it so.
+    ///   `AUTHENTICATION_REQUIRED`, and `ATOMIC_ERROR` where the configuration says so.
     public func modifyRecords(
         _ operations: [RecordOperation],
         zoneID: ZoneID? = nil,

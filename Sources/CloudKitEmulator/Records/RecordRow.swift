@@ -24,7 +24,7 @@ struct RecordRow {
     let creator: String?
     let modified: Int64
     let modifier: String?
-    /// An object with fields, parent and the like; `nil` when the record is deleted, or was written just now.
+    /// An object with the fields, the parent and other parts that a write brings; `nil` when the record is deleted, or was written just now.
     let body: JSONRawValue?
 
     /// The columns of a ``RecordRowCursor``, for a `SELECT` over `record`.

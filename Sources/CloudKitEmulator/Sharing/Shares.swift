@@ -222,7 +222,7 @@ extension LookupInfo {
 }
 
 extension Record {
-    /// Takes over what a share says, and what it keeps for good.
+    /// Takes over the terms of a share, and what never changes in it.
     fileprivate mutating func take(_ terms: ShareTerms, from old: Record?) {
         publicPermission = terms.publicPermission
         participants = terms.participants

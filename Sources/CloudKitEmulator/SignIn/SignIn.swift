@@ -26,7 +26,7 @@ extension SignInCallback {
     }
 }
 
-/// A request to sign in: what the address of a sign-in page stands for.
+/// A request to sign in, which the address of a sign-in page represents.
 public struct SignInRequest: Hashable, Sendable {
     /// The container that the person will use.
     public var container: String
@@ -105,7 +105,7 @@ extension CloudKitEmulator {
     /// Reads what the address of a sign-in page carries.
     ///
     /// - Parameter ticket: What ``makeSignInTicket(apiToken:for:in:)`` made.
-    /// - Returns: What the ticket stands for; `nil` for a ticket that is too old, was used, or was not made here.
+    /// - Returns: The request of the ticket; `nil` for a ticket that is too old, was used, or was not made here.
     /// - Throws: An ``EmulatorError``: an `INTERNAL_ERROR` when the storage fails.
     public func signInRequest(ofTicket ticket: String) throws -> SignInRequest? {
         guard let ticket = SignInTicket(ticket, key: webTokenKey), ticket.expires > now else { return nil }
@@ -128,7 +128,7 @@ extension CloudKitEmulator {
         )
     }
 
-    /// Uses a ticket up: the page that it stands for has its answer.
+    /// Uses a ticket up: its page has been answered.
     ///
     /// - Parameter ticket: What ``makeSignInTicket(apiToken:for:in:)`` made.
     /// - Returns: Whether the ticket was good until now. Of several calls at the same time, one gets `true`.

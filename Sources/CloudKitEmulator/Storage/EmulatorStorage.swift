@@ -17,7 +17,7 @@ public enum EmulatorStorage: Hashable, Sendable {
     ///
     /// Any number of processes may have the file open, and may open it at the same time when it does not exist yet. What
     /// one writes the others see at once; a push that one waits for arrives within ``CloudKitEmulator/pushPollInterval`` of
-    /// another's write. Beside the file stands an empty file with `-lock` at the end of its name.
+    /// another's write. Beside the file there is an empty file whose name ends in `-lock`.
     case file(path: String)
 }
 

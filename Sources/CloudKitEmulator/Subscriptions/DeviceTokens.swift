@@ -186,7 +186,7 @@ extension CloudKitEmulator {
         }
     }
 
-    /// Takes all pushes that wait for a device, by its token: for devices that are told by Apple's push service.
+    /// Takes all pushes that wait for a device, by its token: for devices that get pushes from Apple's push service.
     ///
     /// - Parameter apnsToken: The token, in any container.
     /// - Returns: The JSON of each `PushPayload`, in order.
@@ -226,7 +226,7 @@ extension CloudKitEmulator {
     }
 }
 
-/// A row of the table `device_token`: who is told.
+/// A row of the table `device_token`: a receiver of pushes.
 struct DeviceTokenRow {
     let id: Int64
     let isRegistered: Bool

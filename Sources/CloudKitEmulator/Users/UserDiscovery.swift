@@ -49,7 +49,7 @@ extension RequestContext {
     /// - Parameters:
     /// - Returns: Their identities, in the order of their user record names.
     /// - Throws: An ``EmulatorError``: what ``discoverUsers(_:)`` throws; `INTERNAL_ERROR` where
-    ///   ``EmulatorConfiguration/Unsettled/discoverAllUsers`` wants it so.
+    ///   ``EmulatorConfiguration/Unsettled/discoverAllUsers`` says so.
     public func discoverAllUsers() throws -> [UserIdentity] {
         let user = try checkDiscovery()
         guard configuration.unsettled.discoverAllUsers == .listsUsers else {

@@ -90,8 +90,8 @@ extension DatabaseContext {
                 "a database has at most \(configuration.limits.zonesPerDatabase) zones"
             )
         }
-        // A deleted zone of that name leaves the feed. The new zone has a new row number, by which tokens of the old one are told
-        // from its own.
+        // A deleted zone of that name leaves the feed. The new zone has a new row number, so its tokens differ from those of
+        // the old one.
         try db.run("DELETE FROM zone WHERE database = ? AND name = ?", [databaseID, zoneID.zoneName])
         try db.run("INSERT INTO zone (database, name) VALUES (?, ?)", [databaseID, zoneID.zoneName])
         let created = try zone(zoneID)

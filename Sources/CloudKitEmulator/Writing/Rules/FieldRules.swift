@@ -149,7 +149,7 @@ struct FieldRules {
         }
     }
 
-    /// A number stands as a number, whatever its type, in lists too: text is taken for one in replies only.
+    /// Requests write numbers as JSON numbers, also in lists. Only replies can write them as strings.
     private func checkForm(of verbatim: FieldValue.Verbatim) throws(EmulatorError) {
         let numbers: [FieldType] = [.int64, .double, .timestamp, .int64List, .doubleList, .timestampList]
         guard let type = verbatim.type, numbers.contains(type),
