@@ -38,8 +38,8 @@
 /// | computed, `static`, `lazy` | no field |
 /// | marked ``CloudKitIgnored()`` | no field; it needs a default value |
 ///
-/// A field has the property's name unless ``CloudKitField(_:_:)`` gives it another. Names begin with a letter and hold letters,
-/// digits and underscores.
+/// A field has the property's name unless ``CloudKitField(_:_:formerly:)`` gives it another. Names begin with a letter and hold letters,
+/// digits and underscores. ``CloudKitParent()`` marks the reference to the record's parent.
 ///
 /// ## Which types they may have
 ///
@@ -78,11 +78,34 @@ public macro CloudKitRecord(_ recordType: StaticString = "") =
 /// // "prefs":{"value":"{\"theme\":\"light\"}","type":"STRING"}
 /// ```
 ///
+/// ## What a local store reads
+///
+/// Merge policies and former names are for a local store, which merges the edits of several devices and keeps the data of older
+/// versions of a program. The client alone ignores them.
+///
+/// ```swift
+/// @CloudKitField("title", .queryable, formerly: "name", "heading") var title: String
+/// @CloudKitField(.counter) var visits: Int
+/// @CloudKitField("labels", .union) var tags: [String]
+/// ```
+///
+/// A field has one policy; without one, the latest edit wins.
+///
+/// | policy | fields | what remains of two values |
+/// | --- | --- | --- |
+/// | ``FieldOption/counter`` | integers | the sum of what both sides added |
+/// | ``FieldOption/union`` | lists of anything but files | the elements of both |
+/// | ``FieldOption/greatest``, ``FieldOption/smallest`` | text, numbers, `Bool` and dates | the greater or the smaller value |
+///
+/// Encrypted fields can have any of them, as a store merges plain values. Fields with ``FieldOption/json`` cannot: their text is
+/// merged as a whole.
+///
 /// - Parameters:
 ///   - name: The field's name in the schema.
-///   - options: How it is stored, and what queries may do with it.
+///   - options: How it is stored, what queries may do with it, and how it is merged.
+///   - formerNames: The names that the field had in earlier versions of the program. They are no names of other fields.
 @attached(peer)
-public macro CloudKitField(_ name: StaticString, _ options: FieldOption...) =
+public macro CloudKitField(_ name: StaticString, _ options: FieldOption..., formerly formerNames: StaticString...) =
     #externalMacro(module: "MistModelsMacros", type: "CloudKitFieldMacro")
 
 /// Says how a property of a typed record is stored, under its own name.
@@ -92,12 +115,39 @@ public macro CloudKitField(_ name: StaticString, _ options: FieldOption...) =
 /// // "note":{"value":"x","type":"STRING","isEncrypted":true}
 /// @CloudKitField(.queryable, .sortable) var age: Int
 /// // User.schema has: age INT64 QUERYABLE SORTABLE
+/// @CloudKitField(formerly: "name") var title: String
 /// ```
 ///
-/// - Parameter options: How it is stored, and what queries may do with it.
+/// - Parameters:
+///   - options: How it is stored, what queries may do with it, and how it is merged; ``CloudKitField(_:_:formerly:)`` has the rules.
+///   - formerNames: The names that the field had in earlier versions of the program.
 @attached(peer)
-public macro CloudKitField(_ options: FieldOption...) =
+public macro CloudKitField(_ options: FieldOption..., formerly formerNames: StaticString...) =
     #externalMacro(module: "MistModelsMacros", type: "CloudKitFieldMacro")
+
+/// Marks the reference to the record's parent. At most one property of a record is marked, and it is a `RecordReference` or a
+/// `Reference`, optional or not.
+///
+/// ```swift
+/// @CloudKitRecord struct Todo {
+///     @CloudKitParent var list: RecordReference<TodoList>
+///     var title: String
+/// }
+///
+/// try await database.save(Todo(list: list.reference(), title: "Milk"), named: "milk", inZone: zone)
+/// // "record":{"recordName":"milk","recordType":"Todo","parent":{"recordName":"home"},"fields":{
+/// //   "list":{"value":{"recordName":"home","action":"NONE"},"type":"REFERENCE"},…
+/// ```
+///
+/// A share of a record contains all records below it, by their `parent`. In a custom zone, where records can be shared, the client
+/// sets the record's `parent` whenever it sends this field. In the default zone and in public databases it does not. The service
+/// keeps the old `parent` when an update clears the reference; `replace` clears both.
+///
+/// A local store puts the record into its parent's zone and removes it with its parent.
+///
+/// `@CloudKitField` on the same property gives the field a name and indexes.
+@attached(peer)
+public macro CloudKitParent() = #externalMacro(module: "MistModelsMacros", type: "CloudKitParentMacro")
 
 /// Keeps a stored property out of the record. It needs a default value, which it has whenever a record is read.
 ///
@@ -107,10 +157,11 @@ public macro CloudKitField(_ options: FieldOption...) =
 @attached(peer)
 public macro CloudKitIgnored() = #externalMacro(module: "MistModelsMacros", type: "CloudKitIgnoredMacro")
 
-/// How a property of a typed record is stored, and what queries may do with its field; see ``CloudKitField(_:_:)``.
+/// How a property of a typed record is stored, what queries may do with its field, and how a local store merges it; see
+/// ``CloudKitField(_:_:formerly:)``.
 public struct FieldOption: Hashable, Sendable {
     private enum Kind {
-        case encrypted, json, queryable, sortable, searchable
+        case encrypted, json, queryable, sortable, searchable, counter, union, greatest, smallest
     }
 
     private let kind: Kind
@@ -130,4 +181,17 @@ public struct FieldOption: Hashable, Sendable {
 
     /// Filters may look for words in the field. It is noted in the type's schema; the service goes by its own.
     public static let searchable = FieldOption(kind: .searchable)
+
+    /// A local store adds up what all devices added to the number and subtracted from it. For integers; take a signed one, as two
+    /// devices may both subtract.
+    public static let counter = FieldOption(kind: .counter)
+
+    /// A local store keeps the elements of all devices' lists, each once, in the order of their encoding. The list only grows.
+    public static let union = FieldOption(kind: .union)
+
+    /// A local store keeps the greatest value that any device wrote. For text, numbers, `Bool` and dates.
+    public static let greatest = FieldOption(kind: .greatest)
+
+    /// A local store keeps the smallest value that any device wrote. For text, numbers, `Bool` and dates.
+    public static let smallest = FieldOption(kind: .smallest)
 }

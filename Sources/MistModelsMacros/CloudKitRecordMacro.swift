@@ -25,6 +25,7 @@ public struct CloudKitRecordMacro: ExtensionMacro {
         for member in record.memberBlock.members {
             if let variable = member.decl.as(VariableDeclSyntax.self) { reader.read(variable) }
         }
+        reader.checkFormerNames()
         guard let recordType, reader.isValid else { return [] }
         if reader.properties.isEmpty {
             context.diagnose(.noFields(record))

@@ -9,7 +9,7 @@ public struct CloudKitFieldMacro: PeerMacro {
         providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
-        checkPlace(of: node, on: declaration, in: context)
+        checkDeclaration(of: node, on: declaration, in: context)
         return []
     }
 }
@@ -22,12 +22,25 @@ public struct CloudKitIgnoredMacro: PeerMacro {
         providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
-        checkPlace(of: node, on: declaration, in: context)
+        checkDeclaration(of: node, on: declaration, in: context)
         return []
     }
 }
 
-private func checkPlace(
+/// `@CloudKitParent`: read by `@CloudKitRecord`, and writes nothing of its own.
+public struct CloudKitParentMacro: PeerMacro {
+    /// Checks that there is a `@CloudKitRecord` around it that reads it.
+    public static func expansion(
+        of node: AttributeSyntax,
+        providingPeersOf declaration: some DeclSyntaxProtocol,
+        in context: some MacroExpansionContext
+    ) throws -> [DeclSyntax] {
+        checkDeclaration(of: node, on: declaration, in: context)
+        return []
+    }
+}
+
+private func checkDeclaration(
     of node: AttributeSyntax,
     on declaration: some DeclSyntaxProtocol,
     in context: some MacroExpansionContext

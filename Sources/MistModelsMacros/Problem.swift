@@ -69,6 +69,32 @@ extension Problem {
         return [fix("Remove @\(attribute.attributeName.trimmedDescription)", variable, rest)]
     }
 
+    /// Takes an argument off its attribute, and the attribute with its last one.
+    private static func removal(of argument: LabeledExprSyntax, in attribute: AttributeSyntax) -> [FixIt] {
+        guard case .argumentList(let arguments)? = attribute.arguments, arguments.count > 1 else {
+            return removal(of: attribute)
+        }
+        var rest: [LabeledExprSyntax] = []
+        var label: (name: TokenSyntax?, colon: TokenSyntax?)?
+        for var other in arguments {
+            if other.id == argument.id {
+                // The values after it belong to the same label.
+                if argument.label != nil { label = (argument.label, argument.colon) }
+                continue
+            }
+            if let moved = label, other.label == nil {
+                other.label = moved.name
+                other.colon = moved.colon
+            }
+            label = nil
+            rest.append(other)
+        }
+        rest[rest.count - 1].trailingComma = nil
+        rest[rest.count - 1].trailingTrivia = []
+        let changed = attribute.with(\.arguments, .argumentList(LabeledExprListSyntax(rest)))
+        return [fix("Remove \(argument.expression.trimmedDescription)", attribute, changed)]
+    }
+
     // MARK: The type
 
     static func notAStruct(_ declaration: some DeclGroupSyntax) -> Problem {
@@ -213,6 +239,111 @@ extension Problem {
             attribute,
             "encryptedIndex",
             "the service cannot look into an encrypted field, so it cannot be \(index)"
+        )
+    }
+
+    static func secondAttribute(_ attribute: AttributeSyntax, _ name: String) -> Problem {
+        Problem(attribute, "secondAttribute", "a property has one @\(name); write all arguments into it")
+    }
+
+    // MARK: Parents
+
+    static func twoParents(_ attribute: AttributeSyntax, _ other: String) -> Problem {
+        Problem(
+            attribute,
+            "twoParents",
+            "a record has one parent, and the property \(other) points to it already",
+            fixIts: removal(of: attribute)
+        )
+    }
+
+    static func parentInJSON(_ attribute: AttributeSyntax) -> Problem {
+        Problem(
+            attribute,
+            "parentInJSON",
+            "a parent is stored as a reference, not as JSON text",
+            fixIts: removal(of: attribute)
+        )
+    }
+
+    static func parentIsNoReference(_ attribute: AttributeSyntax, _ type: TypeSyntax) -> Problem {
+        var fixIts: [FixIt] = []
+        if type.spelledType != .list {
+            let reference: TypeSyntax = "RecordReference<<#Record#>>"
+            fixIts.append(
+                fix("Make it a RecordReference", type, reference.with(\.trailingTrivia, type.trailingTrivia))
+            )
+        }
+        return Problem(
+            attribute,
+            "parentIsNoReference",
+            "a parent is a RecordReference or a Reference, and \(type.trimmedDescription) is neither",
+            fixIts: fixIts + removal(of: attribute)
+        )
+    }
+
+    // MARK: Merge policies and former names
+
+    static func twoPolicies(
+        _ second: LabeledExprSyntax,
+        _ first: LabeledExprSyntax,
+        _ attribute: AttributeSyntax
+    ) -> Problem {
+        let names = [first, second].map { $0.expression.trimmedDescription }
+        return Problem(
+            second.expression,
+            "twoPolicies",
+            "a field has one merge policy, so \(names[0]) and \(names[1]) exclude each other",
+            fixIts: removal(of: second, in: attribute) + removal(of: first, in: attribute)
+        )
+    }
+
+    static func mergedJSON(_ argument: LabeledExprSyntax, _ attribute: AttributeSyntax) -> Problem {
+        Problem(
+            argument.expression,
+            "mergedJSON",
+            "JSON text is merged as a whole, so it cannot have the policy \(argument.expression.trimmedDescription)",
+            fixIts: removal(of: argument, in: attribute)
+        )
+    }
+
+    static func unfitPolicy(
+        _ policy: MergePolicy,
+        _ argument: LabeledExprSyntax,
+        _ attribute: AttributeSyntax,
+        _ type: TypeSyntax
+    ) -> Problem {
+        let name = type.trimmedDescription
+        var fixIts: [FixIt] = []
+        let message: String
+        switch policy {
+        case .counter:
+            message = "a counter is an integer such as Int, and \(name) is not one"
+        case .greatest, .smallest:
+            message = "\(argument.expression.trimmedDescription) is for text, numbers and dates; \(name) has no order"
+        case .union where type.spelledType == .list:
+            message = "a union compares the elements of its lists, and files are not compared"
+        case .union:
+            message = "a union is a list, and \(name) is not one"
+            if let element = type.genericArgument(of: "Set") ?? (type.plainName == "Asset" ? nil : type) {
+                let list = TypeSyntax(ArrayTypeSyntax(element: element.trimmed))
+                fixIts.append(fix("Make it a list", type, list.with(\.trailingTrivia, type.trailingTrivia)))
+            }
+        }
+        return Problem(
+            argument.expression,
+            "unfitPolicy",
+            message,
+            fixIts: fixIts + removal(of: argument, in: attribute)
+        )
+    }
+
+    static func formerNameInUse(_ name: FormerName, _ attribute: AttributeSyntax?, _ use: String) -> Problem {
+        Problem(
+            name.argument.expression,
+            "formerNameInUse",
+            "\"\(name.text)\" is \(use), so it cannot be a former name",
+            fixIts: attribute.map { removal(of: name.argument, in: $0) } ?? []
         )
     }
 

@@ -19,13 +19,21 @@ struct PropertyReader<Context: MacroExpansionContext> {
     }
 
     mutating func read(_ variable: VariableDeclSyntax) {
+        for name in ["CloudKitField", "CloudKitParent", "CloudKitIgnored"] {
+            if let second = variable.attributes.all(named: name).dropFirst().first {
+                return refuse(.secondAttribute(second, name))
+            }
+        }
         let field = variable.attributes.named("CloudKitField")
+        let parent = variable.attributes.named("CloudKitParent")
         let ignored = variable.attributes.named("CloudKitIgnored")
-        if let field, let ignored {
-            return refuse(.fieldAndIgnored(ignored, field))
+        // Either of them says that the property is a field.
+        let marker = field ?? parent
+        if let marker, let ignored {
+            return refuse(.fieldAndIgnored(ignored, marker))
         }
         if let kind = variable.kindThatIsNoField {
-            if let field { refuse(.cannotBeField(field, kind)) }
+            if let marker { refuse(.cannotBeField(marker, kind)) }
             return
         }
         for binding in variable.bindings {
@@ -34,7 +42,7 @@ struct PropertyReader<Context: MacroExpansionContext> {
                 return refuse(.severalProperties(field))
             }
             if binding.isComputed {
-                if let field { refuse(.cannotBeField(field, "a computed property")) }
+                if let marker { refuse(.cannotBeField(marker, "a computed property")) }
                 continue
             }
             if ignored != nil {
@@ -44,11 +52,12 @@ struct PropertyReader<Context: MacroExpansionContext> {
                 continue
             }
             if isConstant, binding.initializer != nil {
-                if let field { refuse(.constant(variable, field)) }
+                if let marker { refuse(.constant(variable, marker)) }
                 continue
             }
             // Its type is the rest of the list's: `var latitude, longitude: Double`.
-            read(binding, type: binding.typeAnnotation?.type ?? binding.typeOfFollowing, of: variable, field: field)
+            let type = binding.typeAnnotation?.type ?? binding.typeOfFollowing
+            read(binding, type: type, of: variable, field: field, parent: parent)
         }
     }
 
@@ -56,7 +65,8 @@ struct PropertyReader<Context: MacroExpansionContext> {
         _ binding: PatternBindingSyntax,
         type annotation: TypeSyntax?,
         of variable: VariableDeclSyntax,
-        field attribute: AttributeSyntax?
+        field attribute: AttributeSyntax?,
+        parent: AttributeSyntax?
     ) {
         guard let identifier = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier else {
             return refuse(.pattern(binding))
@@ -65,16 +75,20 @@ struct PropertyReader<Context: MacroExpansionContext> {
         guard let type = annotation ?? binding.initializer?.value.typeOfLiteral else {
             return refuse(.noType(binding))
         }
-        var whole = type
-        var isOptional = false
-        if let optional = type.optionalType {
-            whole = optional
-            isOptional = true
-        }
+        let whole = type.optionalType ?? type
         let isJSON = arguments.options.contains("json")
+        if let parent, let problem = problem(ofParent: parent, type: whole, isJSON: isJSON) {
+            return refuse(problem)
+        }
+        if let attribute, let (policy, argument) = arguments.merge {
+            if isJSON { return refuse(.mergedJSON(argument, attribute)) }
+            if whole.optionalType == nil, !policy.fits(whole) {
+                return refuse(.unfitPolicy(policy, argument, attribute, whole))
+            }
+        }
         if let problem = whole.problem(isJSON: isJSON, of: variable, attribute: attribute) { return refuse(problem) }
         let name = whole.trimmedDescription
-        if arguments.options.contains("encrypted"), let attribute, !isJSON, whole.cannotBeEncrypted {
+        if arguments.options.contains("encrypted"), let attribute, !isJSON, parent != nil || whole.cannotBeEncrypted {
             return refuse(.encrypted(attribute, name))
         }
         if let other = properties.first(where: { $0.field == arguments.name }) {
@@ -84,52 +98,99 @@ struct PropertyReader<Context: MacroExpansionContext> {
         properties.append(
             RecordProperty(
                 name: identifier.text,
-                node: binding,
+                attribute: attribute,
                 field: arguments.name,
                 type: name,
-                isOptional: isOptional,
+                isOptional: type.optionalType != nil,
                 isList: whole.elementType != nil,
                 defaultValue: binding.initializer?.value.trimmedDescription,
                 access: variable.modifiers.compactMap(\.accessLevel).first,
-                options: arguments.options
+                options: arguments.options,
+                merge: arguments.merge?.policy,
+                formerNames: arguments.formerNames,
+                isParent: parent != nil
             )
         )
     }
 
-    /// The field's name and options; `nil` when they are wrong.
+    private func problem(ofParent attribute: AttributeSyntax, type: TypeSyntax, isJSON: Bool) -> Problem? {
+        if isJSON { return .parentInJSON(attribute) }
+        if ![.reference, .unknown].contains(type.spelledType) { return .parentIsNoReference(attribute, type) }
+        return properties.first(where: \.isParent).map { .twoParents(attribute, $0.name) }
+    }
+
+    /// Reports former names that are names of fields, or former names of others. All properties were read before.
+    mutating func checkFormerNames() {
+        var uses: [String: String] = [:]
+        for property in properties { uses[property.field] = "the name of the property \(property.name)'s field" }
+        for property in properties {
+            for name in property.formerNames {
+                if let use = uses[name.text] {
+                    refuse(.formerNameInUse(name, property.attribute, use))
+                } else {
+                    uses[name.text] = "a former name of the property \(property.name)'s field already"
+                }
+            }
+        }
+    }
+
+    /// What `@CloudKitField` says of a property.
+    private struct FieldArguments {
+        var name: String
+        var options: Set<String> = []
+        var merge: (policy: MergePolicy, argument: LabeledExprSyntax)?
+        var formerNames: [FormerName] = []
+    }
+
+    /// The attribute's arguments; `nil` when they are wrong.
     private mutating func fieldArguments(
         _ attribute: AttributeSyntax?,
         property: TokenSyntax
-    ) -> (name: String, options: Set<String>)? {
-        var name = property.plainName
-        var options: Set<String> = []
-        if case .argumentList(let arguments)? = attribute?.arguments {
+    ) -> FieldArguments? {
+        var result = FieldArguments(name: property.plainName)
+        var isFormer = false
+        if let attribute, case .argumentList(let arguments)? = attribute.arguments {
             for argument in arguments {
+                // The values after the label belong to it.
+                if argument.label != nil { isFormer = true }
                 if let member = argument.expression.as(MemberAccessExprSyntax.self) {
-                    options.insert(member.declName.baseName.text)
+                    let option = member.declName.baseName.text
+                    if let policy = MergePolicy(rawValue: option) {
+                        if let first = result.merge?.argument {
+                            refuse(.twoPolicies(argument, first, attribute))
+                            return nil
+                        }
+                        result.merge = (policy, argument)
+                    }
+                    result.options.insert(option)
                 } else if let text = argument.expression.plainText {
                     guard text.isName(allowingDots: true) else {
                         refuse(.badName(argument.expression, "field", text))
                         return nil
                     }
-                    name = text
+                    if isFormer {
+                        result.formerNames.append(FormerName(text: text, argument: argument))
+                    } else {
+                        result.name = text
+                    }
                 } else {
                     refuse(.notALiteral(argument.expression, "field"))
                     return nil
                 }
             }
         }
+        let options = result.options
         if let attribute, options.contains("encrypted"),
             let index = ["queryable", "sortable", "searchable"].first(where: options.contains)
         {
             refuse(.encryptedIndex(attribute, index))
             return nil
         }
-        if !name.isName(allowingDots: true) {
-            refuse(.nameNeeded(property, name))
+        if !result.name.isName(allowingDots: true) {
+            refuse(.nameNeeded(property, result.name))
             return nil
         }
-        return (name, options)
+        return result
     }
 
     /// Whether a stored record has a property of the name itself.
@@ -234,7 +295,8 @@ extension TypeSyntax {
         return genericArgument(of: "Array")
     }
 
-    private func genericArgument(of name: String) -> TypeSyntax? {
+    /// The argument of a generic type of the standard library.
+    func genericArgument(of name: String) -> TypeSyntax? {
         let arguments: GenericArgumentListSyntax?
         if let type = self.as(IdentifierTypeSyntax.self), type.name.text == name {
             arguments = type.genericArgumentClause?.arguments
@@ -249,8 +311,8 @@ extension TypeSyntax {
         return argument
     }
 
-    /// The type without its module.
-    private var plainName: String? {
+    /// The type's name without its module and its arguments; `nil` for a type without a name, such as a tuple.
+    var plainName: String? {
         self.as(IdentifierTypeSyntax.self)?.name.text ?? self.as(MemberTypeSyntax.self)?.name.text
     }
 

@@ -4,8 +4,8 @@ import SwiftSyntax
 struct RecordProperty {
     /// The property's name as it is written, with backticks where it needs them.
     var name: String
-    /// Where it is written.
-    var node: PatternBindingSyntax
+    /// Its `@CloudKitField`.
+    var attribute: AttributeSyntax?
     /// The field's name.
     var field: String
     /// The type without the optional.
@@ -16,6 +16,9 @@ struct RecordProperty {
     /// `private` or another level, where one is written.
     var access: String?
     var options: Set<String>
+    var merge: MergePolicy?
+    var formerNames: [FormerName]
+    var isParent: Bool
 
     var isEncrypted: Bool { options.contains("encrypted") }
     var isJSON: Bool { options.contains("json") }
@@ -26,11 +29,17 @@ struct RecordProperty {
     /// The member of the field set.
     var fieldSetMember: String {
         let indexes = ["queryable", "sortable", "searchable"].filter(options.contains)
-        let argument = indexes.isEmpty ? "" : ", indexes: [\(indexes.map { ".\($0)" }.joined(separator: ", "))]"
+        var arguments = "\"\(field)\", of: \(storedType).self"
+        if !indexes.isEmpty { arguments += ", indexes: [\(indexes.map { ".\($0)" }.joined(separator: ", "))]" }
+        if let merge { arguments += ", merge: .\(merge)" }
+        if !formerNames.isEmpty {
+            arguments += ", formerly: [\(formerNames.map { "\"\($0.text)\"" }.joined(separator: ", "))]"
+        }
+        if isParent { arguments += ", isParent: true" }
         // A private type may be a private property's, and the field set is a type of its own.
         let access = access.map { $0 == "private" ? "fileprivate " : "\($0) " } ?? ""
         let kind = isEncrypted ? "EncryptedRecordField" : "RecordField"
-        return "\(access)let \(name) = MistKit.\(kind)(\"\(field)\", of: \(storedType).self\(argument))"
+        return "\(access)let \(name) = MistKit.\(kind)(\(arguments))"
     }
 
     /// The variable that the value is read into.
@@ -60,13 +69,23 @@ struct RecordProperty {
     }
 }
 
+/// A name that a field had in an earlier version of the program.
+struct FormerName {
+    var text: String
+    /// Where it is written.
+    var argument: LabeledExprSyntax
+}
+
 extension AttributeListSyntax {
-    /// The attribute of a name, with or without a module before it.
-    func named(_ name: String) -> AttributeSyntax? {
-        for case .attribute(let attribute) in self {
+    /// The first attribute of a name.
+    func named(_ name: String) -> AttributeSyntax? { all(named: name).first }
+
+    /// The attributes of a name, with or without a module before it.
+    func all(named name: String) -> [AttributeSyntax] {
+        compactMap { element in
+            guard case .attribute(let attribute) = element else { return nil }
             let written = attribute.attributeName.trimmedDescription
-            if written == name || written == "MistModels.\(name)" { return attribute }
+            return written == name || written == "MistModels.\(name)" ? attribute : nil
         }
-        return nil
     }
 }

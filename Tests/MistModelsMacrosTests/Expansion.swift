@@ -7,6 +7,7 @@ let macros: [String: MacroSpec] = [
     "CloudKitRecord": MacroSpec(type: CloudKitRecordMacro.self, conformances: ["CloudKitRecord"]),
     "CloudKitField": MacroSpec(type: CloudKitFieldMacro.self),
     "CloudKitIgnored": MacroSpec(type: CloudKitIgnoredMacro.self),
+    "CloudKitParent": MacroSpec(type: CloudKitParentMacro.self),
 ]
 
 /// Expands the macros in a source and compares what comes out, and what is said.

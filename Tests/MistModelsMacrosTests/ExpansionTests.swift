@@ -153,4 +153,77 @@ struct ExpansionTests {
                 """
         )
     }
+
+    @Test func aFieldSaysHowItMergesWhatItWasCalledAndWhetherItIsTheParent() {
+        expectExpansion(
+            of: """
+                @CloudKitRecord
+                struct Todo {
+                    @CloudKitParent @CloudKitField("folder", .queryable) var list: RecordReference<TodoList>?
+                    @CloudKitField("title", .sortable, .greatest, formerly: "name", "heading") var title: String
+                    @CloudKitField(.union, .encrypted, formerly: "labels") var tags: [String]
+                    @CloudKitField(.counter) var visits: Count
+                }
+                """,
+            to: """
+                struct Todo {
+                    var list: RecordReference<TodoList>?
+                    var title: String
+                    var tags: [String]
+                    var visits: Count
+                }
+
+                extension Todo: MistKit.CloudKitRecord {
+                    struct Fields: MistKit.RecordFieldSet {
+                        let list = MistKit.RecordField("folder", of: RecordReference<TodoList>.self, indexes: [.queryable], isParent: true)
+                        let title = MistKit.RecordField("title", of: String.self, indexes: [.sortable], merge: .greatest, formerly: ["name", "heading"])
+                        let tags = MistKit.EncryptedRecordField("tags", of: [String].self, merge: .union, formerly: ["labels"])
+                        let visits = MistKit.RecordField("visits", of: Count.self, merge: .counter)
+                    }
+                    static let recordType: Swift.String = "Todo"
+                    static let fields: Fields = Fields()
+                    static let fieldTable: MistKit.FieldTable = MistKit.FieldTable(
+                        fields.list,
+                        fields.title,
+                        fields.tags,
+                        fields.visits
+                    )
+                    init(fields reader: inout MistKit.FieldReader) throws(MistKit.FieldError) {
+                        var value0: RecordReference<TodoList>?
+                        var value1: String?
+                        var value2: [String]?
+                        var value3: Count?
+                        while let field: Swift.Int = try reader.next() {
+                            switch field {
+                            case 0:
+                                value0 = try reader.value(RecordReference<TodoList>.self)
+                            case 1:
+                                value1 = try reader.value(String.self)
+                            case 2:
+                                value2 = try reader.value([String].self)
+                            case 3:
+                                value3 = try reader.value(Count.self)
+                            default:
+                                try reader.skip()
+                            }
+                        }
+                        let property0: RecordReference<TodoList>? = value0
+                        let property1: String = try reader.required(value1, 1)
+                        let property2: [String] = value2 ?? []
+                        let property3: Count = try reader.required(value3, 3)
+                        self.list = property0
+                        self.title = property1
+                        self.tags = property2
+                        self.visits = property3
+                    }
+                    func write(fields writer: inout MistKit.FieldWriter) {
+                        writer.write(0, self.list)
+                        writer.write(1, self.title)
+                        writer.write(2, self.tags)
+                        writer.write(3, self.visits)
+                    }
+                }
+                """
+        )
+    }
 }

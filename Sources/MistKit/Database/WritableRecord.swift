@@ -14,6 +14,8 @@ public protocol WritableRecord: Sendable {
 public struct RecordWriting<R: Sendable>: Sendable {
     /// What is sent; `nil` where the service has the record as it is.
     let operation: @Sendable (R, RecordWrite) throws(CloudKitError) -> RecordOperation?
+    /// Makes the record's `parent` the one that its fields point to. For zones whose records can be shared.
+    let setParent: @Sendable (R, inout RecordOperation) -> Void
     /// The record after `sent` was done, of the service's reply to it.
     let result: @Sendable (R, _ sent: RecordOperation, _ reply: Record) -> Result<R, CloudKitError>
     /// The record with names for its fields.
@@ -73,6 +75,9 @@ extension CloudKitDatabase {
                 guard var operation = try operation(record) else { continue }
                 // Fields that only responses have are taken off where the operations are checked.
                 if operation.record.zoneID == nil { operation.record.zoneID = zone }
+                if scope != .public, let zone = operation.record.zoneID, zone.zoneName != ZoneID.default.zoneName {
+                    writing.setParent(record, &operation)
+                }
                 operations.append(operation)
                 sent.append(index)
             } catch {
@@ -113,6 +118,7 @@ extension Record: WritableRecord {
                 case .delete: .delete(record)
                 }
             },
+            setParent: { _, _ in },
             result: { _, _, reply in .success(reply) },
             untyped: { $0 }
         )
@@ -132,8 +138,11 @@ extension StoredRecord: WritableRecord {
                     throw .unwritable(record, error)
                 }
             },
+            setParent: { record, operation in
+                if let field = Model.fieldTable.parentName { record.setParent(of: &operation, from: field) }
+            },
             result: { record, sent, reply in
-                sent.operationType == .delete ? .success(record) : record.saved(as: reply, sent: sent.record)
+                sent.operationType == .delete ? .success(record) : record.saved(as: reply, sent: sent)
             },
             untyped: \.record
         )
@@ -170,8 +179,20 @@ extension StoredRecord: WritableRecord {
         return record
     }
 
+    /// Makes `parent` the reference in a field that is sent. Where none is sent, a parent that the program assigned remains.
+    private func setParent(of operation: inout RecordOperation, from field: String) {
+        guard operation.operationType != .delete else { return }
+        if let reference = operation.record[field]?.referenceValue {
+            operation.record.parent = Reference(recordName: reference.recordName, zoneID: reference.zoneID)
+        } else if !hasNewParent {
+            operation.record.parent = nil
+        }
+    }
+
     /// The record after it was saved: what the service answered, over what was there and what was sent.
-    private func saved(as reply: Record, sent: Record) -> Result<StoredRecord, CloudKitError> {
+    private func saved(as reply: Record, sent operation: RecordOperation) -> Result<StoredRecord, CloudKitError> {
+        let sent = operation.record
+        let isReplacement = [.replace, .forceReplace].contains(operation.operationType)
         var record = reply
         var fields = self.record.fields
         for field in sent.fields { fields[field.name] = field.value }
@@ -179,7 +200,7 @@ extension StoredRecord: WritableRecord {
         record.fields = fields
         record.recordType = reply.recordType ?? sent.recordType
         record.zoneID = reply.zoneID ?? sent.zoneID
-        if record.parent == nil { record.parent = parent }
+        if record.parent == nil { record.parent = sent.parent ?? (isReplacement ? nil : parent) }
         if record.created == nil { record.created = created }
         return StoredRecord.read(record).mapError { error in
             var error = error
