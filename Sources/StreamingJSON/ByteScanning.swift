@@ -20,11 +20,11 @@ enum ASCII {
     static let rightBrace: UInt8 = 0x7D
 }
 
-typealias Bytes = UnsafePointer<UInt8>
+@usableFromInline typealias Bytes = UnsafePointer<UInt8>
 
 extension Bytes {
     /// The eight bytes from here on, the first one lowest.
-    @inline(__always)
+    @inlinable @inline(__always)
     var word: UInt64 {
         UInt64(littleEndian: UnsafeRawPointer(self).loadUnaligned(as: UInt64.self))
     }
@@ -57,11 +57,26 @@ enum Word {
     /// Marks the bytes that a string cannot hold as they are: `"`, `\` and control characters.
     @inline(__always)
     static func specials(in word: UInt64) -> UInt64 {
-        let quotes = word ^ 0x2222_2222_2222_2222
-        let backslashes = word ^ 0x5C5C_5C5C_5C5C_5C5C
-        return
-            (((quotes &- lowBits) & ~quotes) | ((backslashes &- lowBits) & ~backslashes)
-            | ((word &- 0x2020_2020_2020_2020) & ~word)) & highBits
+        // Only the control characters and `"` are below 0x21 when this bit is flipped.
+        let low = (word ^ 0x0202_0202_0202_0202) &- 0x2121_2121_2121_2121
+        let backslashes = (word ^ 0x5C5C_5C5C_5C5C_5C5C) &- lowBits
+        return (low | backslashes) & ~word & highBits
+    }
+
+    /// Marks the bytes above 9; in digits that were XORed with `0` those that are no digits.
+    @inline(__always)
+    static func aboveNine(in word: UInt64) -> UInt64 {
+        (word | (word &+ 0x7676_7676_7676_7676)) & highBits
+    }
+
+    /// The number of eight decimal digits, each a byte from 0 to 9, the first one lowest.
+    @inline(__always)
+    static func number(of digits: UInt64) -> UInt64 {
+        // Pairs of digits, then pairs of pairs, and so on.
+        let pairs = (digits &* 10) &+ (digits &>> 8)
+        let first = (pairs & 0x0000_00FF_0000_00FF) &* (100 &+ (1_000_000 &<< 32))
+        let second = ((pairs &>> 16) & 0x0000_00FF_0000_00FF) &* (1 &+ (10_000 &<< 32))
+        return (first &+ second) &>> 32
     }
 
     /// Marks the slashes.

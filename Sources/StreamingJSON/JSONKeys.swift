@@ -33,6 +33,13 @@ public struct JSONKeys: Sendable {
         /// `first`, or what no masked word is equal to, for a key that JSON spells in another way than with its own
         /// bytes.
         let expected: UInt64
+        /// `mask` and `expected` of the key with the quote and the colon behind it.
+        let memberMask: UInt64
+        let memberExpected: UInt64
+        /// The last eight bytes of the key with its quote and its colon, where these are more than eight bytes.
+        let memberEnd: UInt64
+        /// How many bytes ``isMember(at:)`` looks at.
+        let memberReach: Int
 
         init(start: Bytes, count: Int) {
             self.start = start
@@ -43,6 +50,21 @@ public struct JSONKeys: Sendable {
             }
             mask = !isPlain ? 0 : count < 8 ? (1 &<< UInt64(truncatingIfNeeded: count &* 8)) &- 1 : .max
             expected = isPlain ? first : 1
+            let member = Array(UnsafeBufferPointer(start: start, count: count)) + [ASCII.quote, ASCII.colon]
+            let ends = member.withUnsafeBufferPointer { JSONKeys.ends(of: $0) }
+            memberMask = !isPlain ? 0 : count < 6 ? (1 &<< UInt64(truncatingIfNeeded: (count + 2) &* 8)) &- 1 : .max
+            memberExpected = isPlain ? ends.0 : 1
+            memberEnd = ends.1
+            memberReach = max(count + 2, 8)
+        }
+
+        /// Whether the key, its closing quote and a colon are at a position, behind which there are at least `memberReach` bytes.
+        @inline(__always)
+        func isMember(at text: Bytes) -> Bool {
+            text.word & memberMask == memberExpected
+                && (count <= 6
+                    || ((text + (count &- 6)).word == memberEnd
+                        && (count <= 14 || JSONKeys.isEqual(text + 8, start + 8, count: count &- 14))))
         }
 
         /// Whether the key and a closing quote are at a position.
@@ -161,6 +183,12 @@ public struct JSONKeys: Sendable {
         }
     }
 
+    /// The first and the last eight bytes of a key of one byte or more.
+    private static func ends(of key: UnsafeBufferPointer<UInt8>) -> (UInt64, UInt64) {
+        guard let start = key.baseAddress else { return (0, 0) }
+        return ends(of: start, count: key.count, limit: start + key.count)
+    }
+
     /// The first and the last eight bytes of a key, which for most keys is all of it.
     ///
     /// No memory at or after `limit` is looked at.
@@ -204,6 +232,7 @@ public struct JSONKeys: Sendable {
         }
     }
 
+    @inline(never)
     private static func isEqual(_ left: Bytes, _ right: Bytes, count: Int) -> Bool {
         for index in 0..<count where left[index] != right[index] {
             return false

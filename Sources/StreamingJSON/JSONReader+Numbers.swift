@@ -40,7 +40,12 @@ extension JSONReader {
         if number.isExact, let value = number.double {
             return value
         }
-        // The rare rest: more than 19 digits, or a large exponent.
+        return try longDouble(from: first)
+    }
+
+    /// The rare rest, which is just behind: more than 19 digits, or a large exponent.
+    @inline(never)
+    private mutating func longDouble(from first: Bytes) throws(JSONError) -> Double {
         guard
             let value = Double(
                 String(decoding: UnsafeBufferPointer(start: first, count: cursor - first), as: UTF8.self)
@@ -110,7 +115,7 @@ extension JSONReader {
         guard cursor < end, isNumber(cursor.pointee) else { throw mismatch("a whole number") }
         let first = cursor
         let number = try scanNumber()
-        var whole = WholeNumber(
+        let whole = WholeNumber(
             magnitude: number.mantissa,
             isNegative: number.isNegative,
             isWide: false,
@@ -119,7 +124,16 @@ extension JSONReader {
         if number.isInteger, number.isExact {
             return whole
         }
-        // Digits with a fraction or an exponent, which may be whole all the same, or many digits.
+        return try unusualWholeNumber(whole, from: first)
+    }
+
+    /// Digits with a fraction or an exponent, which may be whole all the same, or many digits.
+    @inline(never)
+    private mutating func unusualWholeNumber(
+        _ number: WholeNumber,
+        from first: Bytes
+    ) throws(JSONError) -> WholeNumber {
+        var whole = number
         let (digits, exponent) = decimal(from: first, to: cursor)
         guard exponent >= 0 else {
             cursor = first
@@ -300,12 +314,7 @@ extension JSONReader {
         }
         let first = cursor
         var mantissa: UInt64 = 0
-        while cursor < end {
-            let digit = cursor.pointee &- ASCII.zero
-            guard digit <= 9 else { break }
-            mantissa = mantissa &* 10 &+ UInt64(digit)
-            cursor += 1
-        }
+        Self.scanDigits(into: &mantissa, from: &cursor, to: end)
         let count = cursor - first
         guard count > 0, count == 1 || first.pointee != ASCII.zero else {
             self.cursor = first
@@ -326,6 +335,26 @@ extension JSONReader {
         return try scanFraction(mantissa, count: first.pointee == ASCII.zero ? 0 : count, isNegative: isNegative)
     }
 
+    /// Steps over digits and appends them to a number, which wraps around at 64 bits.
+    @inline(__always)
+    private static func scanDigits(into mantissa: inout UInt64, from cursor: inout Bytes, to end: Bytes) {
+        while end - cursor >= 8 {
+            let digits = cursor.word ^ 0x3030_3030_3030_3030
+            let others = Word.aboveNine(in: digits)
+            let count = others.trailingZeroBitCount &>> 3
+            guard count > 0 else { return }
+            // Zeros in front make them eight.
+            let number = Word.number(of: digits &<< UInt64(truncatingIfNeeded: 64 &- count &* 8))
+            mantissa = mantissa &* powersOfTen[count] &+ number
+            cursor += count
+            guard count == 8 else { return }
+        }
+        while cursor < end, cursor.pointee &- ASCII.zero <= 9 {
+            mantissa = mantissa &* 10 &+ UInt64(cursor.pointee &- ASCII.zero)
+            cursor += 1
+        }
+    }
+
     /// Goes on with the fraction and the exponent of a number.
     private mutating func scanFraction(
         _ whole: UInt64,
@@ -340,13 +369,14 @@ extension JSONReader {
         if cursor.pointee == ASCII.point {
             cursor += 1
             let first = cursor
-            while cursor < end {
-                let digit = cursor.pointee &- ASCII.zero
-                guard digit <= 9 else { break }
-                mantissa = mantissa &* 10 &+ UInt64(digit)
-                count &+= count > 0 || digit > 0 ? 1 : 0
-                cursor += 1
+            if count == 0 {
+                while cursor < end, cursor.pointee == ASCII.zero {
+                    cursor += 1
+                }
             }
+            let digits = cursor
+            Self.scanDigits(into: &mantissa, from: &cursor, to: end)
+            count &+= cursor - digits
             exponent = first - cursor
             guard exponent < 0 else {
                 self.cursor = cursor

@@ -115,23 +115,24 @@ extension JSONReader {
         let first = cursor + 1
         var cursor = first
         let end = self.end
-        var nonASCII: UInt64 = 0
+        // All bytes of the string in one word.
+        var all: UInt64 = 0
         while end - cursor >= 8 {
             let word = cursor.word
             let specials = Word.specials(in: word)
             if specials == 0 {
-                nonASCII |= Word.nonASCII(in: word)
+                all |= word
                 cursor += 8
                 continue
             }
             // The bits below the first special byte.
-            nonASCII |= Word.nonASCII(in: word) & (specials ^ (specials &- 1))
+            all |= word & (specials ^ (specials &- 1))
             cursor += specials.trailingZeroBitCount &>> 3
-            guard cursor.pointee == ASCII.quote, nonASCII == 0 else { break }
+            guard cursor.pointee == ASCII.quote, Word.nonASCII(in: all) == 0 else { break }
             self.cursor = cursor + 1
             return Text(start: first, count: cursor - first, hasEscapes: false, isASCII: true)
         }
-        return try scanString(from: first, on: cursor, isASCII: nonASCII == 0)
+        return try scanString(from: first, on: cursor, isASCII: Word.nonASCII(in: all) == 0)
     }
 
     /// Goes on with a string that has escapes, is not ASCII, or is close to the end of the input.

@@ -85,26 +85,34 @@ public struct JSONReader: ~Copyable {
     public struct Position: Hashable, Sendable {
         /// The number of bytes of the input before this position.
         public let offset: Int
-        let remainingDepth: Int
-        let isAtStart: Bool
-        let expectedKeys: UInt64
+        @usableFromInline let remainingDepth: Int
+        @usableFromInline let isAtStart: Bool
+        @usableFromInline let expectedKeys: UInt64
+
+        @inlinable
+        init(offset: Int, remainingDepth: Int, isAtStart: Bool, expectedKeys: UInt64) {
+            self.offset = offset
+            self.remainingDepth = remainingDepth
+            self.isAtStart = isAtStart
+            self.expectedKeys = expectedKeys
+        }
     }
 
-    let start: Bytes
-    let end: Bytes
+    @usableFromInline let start: Bytes
+    @usableFromInline let end: Bytes
     /// The next byte to look at, always in `start...end`.
-    var cursor: Bytes
+    @usableFromInline var cursor: Bytes
     /// How many more levels may be opened.
-    var remainingDepth: Int
+    @usableFromInline var remainingDepth: Int
     /// Whether an array or object has just been opened, so that no comma comes first.
-    var isAtStart = false
+    @usableFromInline var isAtStart = false
     /// The bytes of the last key between its quotes.
     var keyStart: Bytes
     var keyCount = -1
 
     /// The indices in the tables of keys at which the next key is expected, a byte for each of the innermost eight
     /// containers, the innermost lowest. It is only a guess: keys mostly come in the order of the table.
-    var expectedKeys: UInt64 = 0
+    @usableFromInline var expectedKeys: UInt64 = 0
     /// Whether the last key of ``nextKey()`` had escapes.
     private var keyHasEscapes = false
     /// A count of elements that is likely to be met again, for the types that read arrays to make room at once.
@@ -314,7 +322,15 @@ public struct JSONReader: ~Copyable {
     /// Steps over `null` if it comes next.
     ///
     /// - Returns: Whether there was a `null`. Any other value is left to be read.
+    @inlinable
     public mutating func readNullIfPresent() throws(JSONError) -> Bool {
+        // Few values are null, and most have no white space in front.
+        if cursor < end, cursor.pointee > UInt8(ascii: " "), cursor.pointee != UInt8(ascii: "n") { return false }
+        return try readNullBehindWhitespace()
+    }
+
+    @usableFromInline
+    mutating func readNullBehindWhitespace() throws(JSONError) -> Bool {
         skipWhitespace()
         guard cursor < end, cursor.pointee == UInt8(ascii: "n") else { return false }
         try skipLiteral("null")
@@ -355,22 +371,30 @@ public struct JSONReader: ~Copyable {
         let expected = Int(truncatingIfNeeded: expectedKeys & 0xFF)
         let entry = keys.table.entries + expected
         // Without white space, everything from the comma to the colon can be told at once.
-        if expected < keys.table.count, end - cursor > 2 {
-            let quote = isAtStart ? cursor : cursor + 1
-            if isAtStart || cursor.pointee == ASCII.comma, quote.pointee == ASCII.quote,
-                entry.pointee.isSpelled(at: quote + 1, limit: end)
+        if expected < keys.table.count {
+            let key = cursor + (isAtStart ? 1 : 2)
+            if end - key >= entry.pointee.memberReach, key[-1] == ASCII.quote,
+                isAtStart || cursor.pointee == ASCII.comma, entry.pointee.isMember(at: key)
             {
-                let colon = quote + (entry.pointee.count &+ 2)
-                if colon < end, colon.pointee == ASCII.colon {
-                    keyStart = quote + 1
-                    keyCount = entry.pointee.count
-                    cursor = colon + 1
-                    isAtStart = false
-                    expectedKeys &+= 1
-                    return expected
-                }
+                keyStart = key
+                keyCount = entry.pointee.count
+                cursor = key + (entry.pointee.count &+ 2)
+                isAtStart = false
+                expectedKeys &+= 1
+                return expected
             }
         }
+        if cursor < end, cursor.pointee == ASCII.rightBrace {
+            close()
+            return nil
+        }
+        return try nextKey(behindWhitespaceIn: keys, expected: expected)
+    }
+
+    /// Goes on where white space is between the tokens, or the key is not the one after the last one.
+    @inline(never)
+    private mutating func nextKey(behindWhitespaceIn keys: JSONKeys, expected: Int) throws(JSONError) -> Int? {
+        let entry = keys.table.entries + expected
         guard try advanceToKey() else { return nil }
         if expected < keys.table.count {
             if entry.pointee.isSpelled(at: cursor + 1, limit: end) {
@@ -456,6 +480,23 @@ public struct JSONReader: ~Copyable {
     /// - Throws: ``JSONError/Code/malformed`` or ``JSONError/Code/unexpectedEnd`` where neither an element nor the end
     ///   follows.
     public mutating func nextElement() throws(JSONError) -> Bool {
+        // Without white space, the next byte tells everything but for what follows a comma.
+        if end - cursor > 1 {
+            if isAtStart {
+                if cursor.pointee > ASCII.space, cursor.pointee != ASCII.rightBracket {
+                    isAtStart = false
+                    return true
+                }
+            } else if cursor.pointee == ASCII.comma, cursor[1] > ASCII.space, cursor[1] != ASCII.rightBracket {
+                cursor += 1
+                return true
+            }
+        }
+        return try nextElementBehindWhitespace()
+    }
+
+    @inline(never)
+    private mutating func nextElementBehindWhitespace() throws(JSONError) -> Bool {
         skipWhitespace()
         guard cursor < end else { throw unexpectedEnd("an array") }
         let byte = cursor.pointee
@@ -577,6 +618,7 @@ public struct JSONReader: ~Copyable {
     /// value = try reader.readDouble()
     /// reader.rewind(to: here)
     /// ```
+    @inlinable
     public var position: Position {
         Position(
             offset: cursor - start,
@@ -706,13 +748,21 @@ public struct JSONReader: ~Copyable {
 
     @inline(__always)
     private mutating func begin(_ opening: UInt8, _ kind: String) throws(JSONError) {
-        skipWhitespace()
-        guard cursor < end, cursor.pointee == opening else { throw mismatch(kind) }
-        guard remainingDepth > 0 else { throw depthLimitExceeded() }
+        if cursor >= end || cursor.pointee != opening || remainingDepth <= 0 {
+            try findOpening(opening, kind)
+        }
         cursor += 1
         remainingDepth &-= 1
         expectedKeys &<<= 8
         isAtStart = true
+    }
+
+    /// Moves to an opening bracket behind white space.
+    @inline(never)
+    private mutating func findOpening(_ opening: UInt8, _ kind: String) throws(JSONError) {
+        skipWhitespace()
+        guard cursor < end, cursor.pointee == opening else { throw mismatch(kind) }
+        guard remainingDepth > 0 else { throw depthLimitExceeded() }
     }
 
     /// Steps over a closing bracket.

@@ -31,6 +31,8 @@ struct RepeatedObjects {
 
     @inline(__always)
     private static func isEqual(_ left: Bytes, _ right: Bytes, count: Int) -> Bool {
+        // Objects differ in their ends more often than in their beginnings.
+        if count >= 8, (left + (count - 8)).word != (right + (count - 8)).word { return false }
         var offset = 0
         while count - offset >= 8 {
             guard (left + offset).word == (right + offset).word else { return false }

@@ -3,10 +3,14 @@
 /// Pages of records have the same keys, names and types over and over. Handing out the string made before saves making
 /// and freeing one each time. Each string has two entries in the table where it may be, and a new string replaces the
 /// older of the two: with one entry, two strings that are met in turns would replace each other for ever.
+///
+/// What is met in one member of the records is often the same in each. So a string may be asked for with a hint, a number that says in
+/// which member it is: the string that had this hint last is compared with the bytes before these are looked through.
 final class RepeatedStrings {
     /// Longer strings are not worth comparing.
     static let maximumCount = 64
     private static let slots = 128
+    private static let hints = 64
 
     private struct Entry {
         var start: Bytes
@@ -21,9 +25,24 @@ final class RepeatedStrings {
             count == text.count && self.first == first && self.last == last
                 && (count <= 16 || RepeatedStrings.isEqual(start, text.start, count: count))
         }
+
+        /// Whether the string and a closing quote are at a position.
+        @inline(__always)
+        func isSpelled(at text: Bytes, limit: Bytes) -> Bool {
+            guard count >= 8 ? limit - text > count : count > 0 && limit - text >= 8,
+                text[count] == ASCII.quote
+            else { return false }
+            guard count >= 8 else {
+                return (text.word ^ first) &<< UInt64(truncatingIfNeeded: 64 &- count &* 8) == 0
+            }
+            return text.word == first && (text + (count &- 8)).word == last
+                && (count <= 16 || RepeatedStrings.isEqual(start, text, count: count))
+        }
     }
 
     private let entries: UnsafeMutablePointer<Entry>
+    /// The index of the entry that had a hint last.
+    private let guesses: UnsafeMutablePointer<UInt8>
 
     /// - Parameter nowhere: Any address; it stands in empty slots.
     init(nowhere: Bytes) {
@@ -32,9 +51,12 @@ final class RepeatedStrings {
             repeating: Entry(start: nowhere, count: 0, first: 0, last: 0, string: ""),
             count: Self.slots
         )
+        guesses = .allocate(capacity: Self.hints)
+        guesses.initialize(repeating: 0, count: Self.hints)
     }
 
     deinit {
+        guesses.deallocate()
         entries.deinitialize(count: Self.slots)
         entries.deallocate()
     }
@@ -47,14 +69,40 @@ final class RepeatedStrings {
     /// - Returns: The string that was made for the same bytes before, or a new one.
     @inline(__always)
     func string(of text: JSONReader.Text, limit: Bytes) -> String {
+        entries[index(of: text, limit: limit)].string
+    }
+
+    /// The string that the bytes spell, and which is remembered for a hint.
+    func string(of text: JSONReader.Text, limit: Bytes, hint: Int) -> String {
+        let index = index(of: text, limit: limit)
+        guesses[hint & (Self.hints - 1)] = UInt8(truncatingIfNeeded: index)
+        return entries[index].string
+    }
+
+    /// The string that had a hint last, if it and a closing quote are at a position.
+    @inline(__always)
+    func string(at text: Bytes, limit: Bytes, hint: Int) -> (string: String, count: Int)? {
+        let entry = entries + Int(guesses[hint & (Self.hints - 1)])
+        return entry.pointee.isSpelled(at: text, limit: limit) ? (entry.pointee.string, entry.pointee.count) : nil
+    }
+
+    /// The index of the string that the bytes spell, which is made if it is not there.
+    @inline(__always)
+    private func index(of text: JSONReader.Text, limit: Bytes) -> Int {
         let (first, last) = JSONKeys.ends(of: text.start, count: text.count, limit: limit)
-        let entry = entries + (JSONKeys.hash(first, last, text.count) & (Self.slots - 2))
-        if entry[0].isSpelled(by: text, first, last) { return entry[0].string }
-        if entry[1].isSpelled(by: text, first, last) { return entry[1].string }
-        let string = JSONReader.newString(of: text)
+        let index = JSONKeys.hash(first, last, text.count) & (Self.slots - 2)
+        let entry = entries + index
+        if entry[0].isSpelled(by: text, first, last) { return index }
+        if entry[1].isSpelled(by: text, first, last) { return index + 1 }
         entry[1] = entry[0]
-        entry[0] = Entry(start: text.start, count: text.count, first: first, last: last, string: string)
-        return string
+        entry[0] = Entry(
+            start: text.start,
+            count: text.count,
+            first: first,
+            last: last,
+            string: JSONReader.newString(of: text)
+        )
+        return index
     }
 
     /// Compares what lies between the first and the last eight bytes.
@@ -80,21 +128,35 @@ extension JSONReader {
     public mutating func readRepeatedString() throws(JSONError) -> String {
         skipWhitespace()
         guard cursor < end, cursor.pointee == ASCII.quote else { throw mismatch("a string") }
-        return repeatedString(of: try scanString())
+        // The keys of the innermost objects tell which member it is.
+        let hint = Int(truncatingIfNeeded: (expectedKeys &* 0x9E37_79B9_7F4A_7C15) &>> 58)
+        if let (string, count) = repeatedStrings?.string(at: cursor + 1, limit: end, hint: hint) {
+            cursor += count &+ 2
+            return string
+        }
+        return try newRepeatedString(hint: hint)
+    }
+
+    @inline(never)
+    private mutating func newRepeatedString(hint: Int) throws(JSONError) -> String {
+        let text = try scanString()
+        guard text.mayBeRepeated else { return string(of: text) }
+        return tableOfRepeatedStrings().string(of: text, limit: end, hint: hint)
     }
 
     /// The string that checked bytes spell, likely to be met again.
     @inline(__always)
     mutating func repeatedString(of text: Text) -> String {
-        guard !text.hasEscapes, text.count > 0, text.count <= RepeatedStrings.maximumCount else {
-            return string(of: text)
-        }
-        if let repeatedStrings {
-            return repeatedStrings.string(of: text, limit: end)
-        }
+        guard text.mayBeRepeated else { return string(of: text) }
+        return tableOfRepeatedStrings().string(of: text, limit: end)
+    }
+
+    @inline(__always)
+    private mutating func tableOfRepeatedStrings() -> RepeatedStrings {
+        if let repeatedStrings { return repeatedStrings }
         let table = RepeatedStrings(nowhere: start)
         repeatedStrings = table
-        return table.string(of: text, limit: end)
+        return table
     }
 
     /// A new string of checked bytes without escapes.
@@ -108,5 +170,13 @@ extension JSONReader {
             )
         }
         return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension JSONReader.Text {
+    /// Whether the text is one that the table of repeated strings takes.
+    @inline(__always)
+    fileprivate var mayBeRepeated: Bool {
+        !hasEscapes && count > 0 && count <= RepeatedStrings.maximumCount
     }
 }
