@@ -97,123 +97,72 @@ extension JSONReader {
     }
 
     /// The text of an object around a value and its type where it has no white space, as services send it.
+    @usableFromInline
     package struct TaggedSpelling: Sendable {
-        let start: StaticString
-        let end: StaticString
+        @usableFromInline let start: StaticString
+        @usableFromInline let end: StaticString
 
         /// - Parameters:
         ///   - start: The text before the value, such as `{"value":`; at least eight bytes.
         ///   - end: The text behind it, such as `,"type":"STRING"}`; at least eight bytes.
+        @inlinable
         package init(_ start: StaticString, _ end: StaticString) {
             self.start = start
             self.end = end
         }
     }
 
-    /// Enters an object of a value and its type, up to the value. ``endTagged(_:_:as:spelled:)`` reads the rest.
-    ///
-    /// This and the functions below are for readers that know the type before they see it: nothing has to be found in a table.
+    /// Reads an object of a value and its type, for readers that know the type before they see it: nothing has to be found in a table.
     ///
     /// - Parameters:
-    ///   - keys: The keys of the value and of the type.
-    ///   - spelling: How the object is most likely spelled.
-    /// - Returns: Whether the reader is in front of the value. If not, go back to where it was.
+    ///   - spelling: How the object is most likely spelled; there may be white space between its tokens.
+    ///   - read: Reads the value; `nil` where it is of another kind.
+    /// - Returns: The value; `nil`, with the reader where it was, for an object of another shape or type, and where `read` fails: the
+    ///   caller then reads the object in its own way, and meets the same error.
+    @inlinable
     @inline(__always)
-    package mutating func beginTagged(_ keys: JSONKeys, spelled spelling: TaggedSpelling) -> Bool {
-        guard remainingDepth > 0 else { return false }
-        guard skip(spelling.start) || beginTagged(keys) else { return false }
-        remainingDepth &-= 1
-        return true
-    }
-
-    @inline(never)
-    private mutating func beginTagged(_ keys: JSONKeys) -> Bool {
-        skip(ASCII.leftBrace) && skipString(keys.table.entries) && skip(ASCII.colon)
-    }
-
-    /// Reads the type behind a value, and the end of their object.
-    ///
-    /// - Parameters:
-    ///   - keys: The keys of the value and of the type.
-    ///   - tags: The types.
-    ///   - tag: The index of the type that is expected.
-    ///   - spelling: How the object is most likely spelled.
-    /// - Returns: Whether there was that type, and nothing behind it. If not, go back to where the reader was in front of the object.
-    @inline(__always)
-    package mutating func endTagged(
-        _ keys: JSONKeys,
-        _ tags: JSONKeys,
-        as tag: Int,
-        spelled spelling: TaggedSpelling
-    ) -> Bool {
-        guard skip(spelling.end) || endTagged(keys, tags, as: tag) else { return false }
-        remainingDepth &+= 1
-        return true
-    }
-
-    @inline(never)
-    private mutating func endTagged(_ keys: JSONKeys, _ tags: JSONKeys, as tag: Int) -> Bool {
-        skip(ASCII.comma) && skipString(keys.table.entries + 1) && skip(ASCII.colon)
-            && skipString(tags.table.entries + tag) && skip(ASCII.rightBrace)
-    }
-
-    /// Reads a string and the type behind it.
-    ///
-    /// - Parameters:
-    ///   - keys: The keys of the value and of the type.
-    ///   - tags: The types.
-    ///   - tag: The index of the type that is expected.
-    ///   - spelling: How the object is most likely spelled.
-    /// - Returns: The string; `nil`, with the reader where it was, for an object of another shape or type.
-    /// - Throws: A ``JSONError`` where the string is not valid.
-    package mutating func readTaggedText(
-        _ keys: JSONKeys,
-        _ tags: JSONKeys,
-        as tag: Int,
-        spelled spelling: TaggedSpelling
-    ) throws(JSONError) -> Text? {
+    package mutating func readTagged<Value>(
+        spelled spelling: TaggedSpelling,
+        _ read: (inout JSONReader) throws(JSONError) -> Value?
+    ) -> Value? {
         let start = position
-        if beginTagged(keys, spelled: spelling) {
-            skipWhitespace()
-            if cursor < end, cursor.pointee == ASCII.quote {
-                let text = try scanString()
-                if endTagged(keys, tags, as: tag, spelled: spelling) { return text }
+        if remainingDepth > 0, skip(spelling.start) || skipTokens(of: spelling.start) {
+            remainingDepth &-= 1
+            if let value = try? read(&self), skip(spelling.end) || skipTokens(of: spelling.end) {
+                remainingDepth &+= 1
+                return value
             }
         }
         rewind(to: start)
         return nil
     }
 
-    /// Reads a number and the type behind it.
-    ///
-    /// - Parameters:
-    ///   - keys: The keys of the value and of the type.
-    ///   - tags: The types.
-    ///   - tag: The index of the type that is expected.
-    ///   - spelling: How the object is most likely spelled.
-    /// - Returns: The number; `nil`, with the reader where it was, for an object of another shape or type.
-    /// - Throws: A ``JSONError`` where the number is not valid.
-    package mutating func readTaggedNumber(
-        _ keys: JSONKeys,
-        _ tags: JSONKeys,
-        as tag: Int,
-        spelled spelling: TaggedSpelling
-    ) throws(JSONError) -> Number? {
-        let start = position
-        if beginTagged(keys, spelled: spelling) {
-            skipWhitespace()
-            if cursor < end, cursor.pointee == ASCII.minus || ASCII.zero...ASCII.nine ~= cursor.pointee {
-                let number = try scanNumber()
-                if endTagged(keys, tags, as: tag, spelled: spelling) { return number }
-            }
-        }
-        rewind(to: start)
-        return nil
+    /// Steps over a string, if one comes next.
+    package mutating func scanStringIfPresent() throws(JSONError) -> Text? {
+        skipWhitespace()
+        guard cursor < end, cursor.pointee == ASCII.quote else { return nil }
+        return try scanString()
+    }
+
+    /// Reads a whole number that is spelled as one and fits, if such comes next.
+    package mutating func readInt64IfPlain() throws(JSONError) -> Int64? {
+        skipWhitespace()
+        guard cursor < end, isNumber(cursor.pointee) else { return nil }
+        return try scanNumber().int64
+    }
+
+    /// Reads a number whose digits fit a machine word, if such comes next.
+    package mutating func readDoubleIfPlain() throws(JSONError) -> Double? {
+        skipWhitespace()
+        guard cursor < end, isNumber(cursor.pointee) else { return nil }
+        let number = try scanNumber()
+        return number.isExact ? number.double : nil
     }
 
     /// Steps over a piece of JSON, of eight bytes or more, if it comes next spelled like this.
+    @inlinable
     @inline(__always)
-    private mutating func skip(_ piece: StaticString) -> Bool {
+    mutating func skip(_ piece: StaticString) -> Bool {
         let count = piece.utf8CodeUnitCount
         guard end - cursor >= count, count >= 8 else { return false }
         let spelled = piece.utf8Start
@@ -227,23 +176,22 @@ extension JSONReader {
         return true
     }
 
-    /// Steps over a byte of the structure if it comes next.
-    @inline(__always)
-    private mutating func skip(_ byte: UInt8) -> Bool {
-        skipWhitespace()
-        guard cursor < end, cursor.pointee == byte else { return false }
-        cursor += 1
-        return true
-    }
-
-    /// Steps over a string of a table if it comes next.
-    @inline(__always)
-    private mutating func skipString(_ entry: UnsafeMutablePointer<JSONKeys.Entry>) -> Bool {
-        skipWhitespace()
-        guard cursor < end, cursor.pointee == ASCII.quote, entry.pointee.isSpelled(at: cursor + 1, limit: end) else {
-            return false
+    /// Steps over a piece of JSON, of plain strings and structure, if it comes next with any white space between its tokens.
+    @usableFromInline
+    @inline(never)
+    mutating func skipTokens(of piece: StaticString) -> Bool {
+        var spelled = piece.utf8Start
+        let last = spelled + piece.utf8CodeUnitCount
+        while spelled < last {
+            skipWhitespace()
+            var isInString = false
+            repeat {
+                guard cursor < end, cursor.pointee == spelled.pointee else { return false }
+                if spelled.pointee == ASCII.quote { isInString.toggle() }
+                cursor += 1
+                spelled += 1
+            } while isInString
         }
-        cursor += entry.pointee.count &+ 2
         return true
     }
 

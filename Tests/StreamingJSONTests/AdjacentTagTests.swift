@@ -63,12 +63,18 @@ struct AdjacentTagTests {
         (#"{"content":"a","kind":"number"}"#, "another shape, at 0"),
         (#"{"content":1,"kind":"text"}"#, "another shape, at 0"),
         (#"{"content":"a","kind":"text","x":1}"#, "another shape, at 0"),
+        (#"{"content":"a","kind":"te xt"}"#, "another shape, at 0"),
+        (#"{"con\u0074ent":"a","kind":"text"}"#, "another shape, at 0"),
+        (#"{"content":[],"kind":"text"}"#, "another shape, at 0"),
     ])
     func aTextOfAKnownTypeIsRead(json: String, expected: String) throws {
         let bytes = Array(json.utf8)
         let spelling = JSONReader.TaggedSpelling(#"{"content":"#, #","kind":"text"}"#)
         let found = try JSONReader.withReader(over: bytes.span) { (reader) throws(JSONError) -> String in
-            guard let text = try reader.readTaggedText(Self.keys, Self.tags, as: 0, spelled: spelling) else {
+            let text = reader.readTagged(spelled: spelling) { (reader) throws(JSONError) in
+                try reader.scanStringIfPresent()
+            }
+            guard let text else {
                 let place = reader.position.offset
                 try reader.skipValue()
                 return "another shape, at \(place)"

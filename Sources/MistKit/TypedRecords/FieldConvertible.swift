@@ -275,7 +275,7 @@ extension FieldStorable where Self: FixedWidthInteger {
     /// Reads an `INT64` that fits.
     @inlinable
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Self? {
-        if let number = try reader.readPlainInt64(), let value = Self(exactly: number) { return value }
+        if let number = reader.readPlainInt64(), let value = Self(exactly: number) { return value }
         return try reader.anyValue()
     }
 }
@@ -325,7 +325,7 @@ extension Bool: FieldConvertible {
     }
     /// Reads an `INT64`; all but 0 is true.
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Bool? {
-        try reader.value { (json) throws(JSONError) in try FieldValue.fastInt64(from: &json).map { $0 != 0 } }
+        try reader.value { (json) in FieldValue.fastInt64(from: &json).map { $0 != 0 } }
     }
 }
 

@@ -139,29 +139,17 @@ public struct FieldReader: ~Copyable {
     /// Where the field came in the usual shape, `read` reads it; else that gives `nil`, with nothing read.
     @inline(__always)
     mutating func value<Value: FieldStorable>(
-        _ read: (inout JSONReader) throws(JSONError) -> Value?
+        _ read: (inout JSONReader) -> Value?
     ) throws(FieldError) -> Value? {
-        if let value = try readPlain(read) { return value }
+        if let json, let value = read(&json.pointee) { return value }
         return try anyValue()
-    }
-
-    /// The value of the field if it came in the usual shape; `nil`, with nothing read, if not.
-    @inline(__always)
-    private mutating func readPlain<Value>(
-        _ read: (inout JSONReader) throws(JSONError) -> Value?
-    ) throws(FieldError) -> Value? {
-        guard let json else { return nil }
-        do {
-            return try read(&json.pointee)
-        } catch {
-            throw FieldError(error)
-        }
     }
 
     /// The whole number of the field if it came in the usual shape; `nil`, with nothing read, if not.
     @usableFromInline
-    mutating func readPlainInt64() throws(FieldError) -> Int64? {
-        try readPlain(FieldValue.fastInt64)
+    mutating func readPlainInt64() -> Int64? {
+        guard let json else { return nil }
+        return FieldValue.fastInt64(from: &json.pointee)
     }
 
     /// Hands the elements of a list of whole numbers to a closure until it takes one no more.
