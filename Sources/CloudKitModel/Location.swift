@@ -66,12 +66,7 @@ extension Location: JSONBackedCodable {
 
     /// Reads a location; `latitude` and `longitude` are needed.
     public init(json reader: inout JSONReader) throws(JSONError) {
-        var location = Location(latitude: .nan, longitude: .nan)
-        try location.readMembers(json: &reader)
-        self = consume location
-    }
-
-    private mutating func readMembers(json reader: inout JSONReader) throws(JSONError) {
+        self.init(latitude: .nan, longitude: .nan)
         try reader.beginObject()
         let keys = Self.keys
         while let key = try otherKeys.nextKey(in: keys, from: &reader) {

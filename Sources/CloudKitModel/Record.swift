@@ -249,29 +249,35 @@ extension Record: JSONBackedCodable {
         isError: inout Bool
     ) throws(JSONError) -> Record {
         var record = Record(recordName: nil)
-        try record.readMembers(json: &reader, stops: stops, isError: &isError) { (reader) throws(JSONError) in
-            try Fields(json: &reader)
-        }
+        try record.readDictionary(json: &reader, stops: stops, isError: &isError)
         // Copying a record costs as much as reading three of its fields.
         return consume record
     }
 
-    /// Reads a record dictionary into this record, which is empty. A closure reads the fields.
+    private mutating func readDictionary(
+        json reader: inout JSONReader,
+        stops: Bool,
+        isError: inout Bool
+    ) throws(JSONError) {
+        try reader.beginObject()
+        while try readMembers(json: &reader, stops: stops, isError: &isError) {
+            fields = try Fields(json: &reader)
+        }
+    }
+
+    /// Reads members of a record dictionary into this record, as far as the fields or the end of the dictionary.
     ///
     /// - Parameters:
-    ///   - reader: In front of the dictionary.
+    ///   - reader: In front of a member.
     ///   - stops: Whether to return early when it is an error dictionary.
     ///   - isError: Set then.
-    ///   - readFields: Reads the object of the fields, in front of which the reader is, and gives those to keep here.
-    /// - Throws: What the closure throws, and ``JSONError`` where the dictionary is not a record's.
-    @inline(__always)
+    /// - Returns: Whether the reader is in front of the object of the fields. The caller reads that, and goes on here.
+    /// - Throws: A ``JSONError`` where the dictionary is not a record's.
     package mutating func readMembers(
         json reader: inout JSONReader,
         stops: Bool,
-        isError: inout Bool,
-        readFields: (inout JSONReader) throws(JSONError) -> Fields
-    ) throws(JSONError) {
-        try reader.beginObject()
+        isError: inout Bool
+    ) throws(JSONError) -> Bool {
         let keys = Self.keys
         while let key = try otherKeys.nextKey(in: keys, from: &reader) {
             switch key {
@@ -279,8 +285,8 @@ extension Record: JSONBackedCodable {
             case .recordType: recordType = try otherKeys.readRepeated(key, from: &reader)
             case .fields:
                 if try !otherKeys.readNull(key, from: &reader) {
-                    fields = try readFields(&reader)
                     hadFields.value = true
+                    return true
                 }
             case .pluginFields: pluginFields = try otherKeys.read(key, from: &reader)
             case .recordChangeTag: recordChangeTag = try otherKeys.read(key, from: &reader)
@@ -300,11 +306,12 @@ extension Record: JSONBackedCodable {
             case .serverErrorCode, .extensionErrorCode:
                 if stops, try reader.peekKind() != .null {
                     isError = true
-                    return
+                    return false
                 }
                 try otherKeys.keep(key, from: &reader)
             }
         }
+        return false
     }
 
     /// Reads a stamp; one without a timestamp is kept among the other keys.

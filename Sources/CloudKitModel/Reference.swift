@@ -20,12 +20,13 @@ public struct Reference: Hashable, Sendable {
     /// The members that have no property here.
     public var otherKeys = OtherKeys()
     private var hadNoAction = ExcludedFromEquality(false)
+}
 
+// As an extension, so that there is the initialiser that the compiler makes, too.
+extension Reference {
     /// Makes a reference to the record `recordName`.
     public init(recordName: String, action: Action = .none, zoneID: ZoneID? = nil) {
-        self.recordName = recordName
-        self.action = action
-        self.zone = zoneID.map(Box.init)
+        self.init(recordName: recordName, action: action, zone: zoneID.map(Box.init))
     }
 }
 
@@ -51,10 +52,13 @@ extension Reference: JSONBackedCodable {
         guard let recordName else {
             throw reader.error(.missingKey, "a reference needs \"recordName\"")
         }
-        self.init(recordName: recordName, action: action ?? .none)
-        self.zone = zone
-        self.otherKeys = otherKeys
-        hadNoAction.value = action == nil
+        self.init(
+            recordName: recordName,
+            action: action ?? .none,
+            zone: zone,
+            otherKeys: otherKeys,
+            hadNoAction: ExcludedFromEquality(action == nil)
+        )
     }
 
     /// Writes `{"recordName":…,"action":…,"zoneID":{…}}`.

@@ -10,12 +10,10 @@ public struct FieldError: Error, Sendable, CustomStringConvertible {
     private final class Storage: Sendable {
         let message: String
         package let field: String?
-        let cause: JSONError?
 
-        init(_ message: String, field: String?, cause: JSONError?) {
+        init(_ message: String, field: String?) {
             self.message = message
             self.field = field
-            self.cause = cause
         }
     }
 
@@ -25,15 +23,16 @@ public struct FieldError: Error, Sendable, CustomStringConvertible {
     ///
     /// - Parameter message: What was expected and what was found, such as `expected INT64, found STRING`.
     public init(_ message: String) {
-        storage = Storage(message, field: nil, cause: nil)
+        storage = Storage(message, field: nil)
     }
 
     init(_ message: String, field: String) {
-        storage = Storage(message, field: field, cause: nil)
+        storage = Storage(message, field: field)
     }
 
+    /// What is wrong with the JSON itself.
     init(_ cause: JSONError) {
-        storage = Storage(cause.message, field: nil, cause: cause)
+        self.init(cause.message)
     }
 
     /// A value of another type than the property's.
@@ -47,9 +46,6 @@ public struct FieldError: Error, Sendable, CustomStringConvertible {
 
     /// The field, where the error came out of one.
     package var field: String? { storage.field }
-
-    /// What is wrong with the JSON itself.
-    var cause: JSONError? { storage.cause }
 
     /// The message, after the field's name if that is known.
     public var description: String {

@@ -1,4 +1,4 @@
-import StreamingJSON
+public import StreamingJSON
 
 /// Where a typed record takes its fields from, one by one and in whatever order they come.
 ///
@@ -24,23 +24,50 @@ public struct FieldReader: ~Copyable {
     /// The reader of the response, in front of a field's value. It outlives this one, which exists only as an argument.
     private let json: UnsafeMutablePointer<JSONReader>?
     /// The fields of a record, when they do not come from JSON.
-    private let record: Record.Fields
+    private let record: Record.Fields?
     private var position = -1
     private let table: FieldTable
+    private let keys: JSONKeys
+    /// The place in the table of the field of the record that ``next()`` went to.
     private(set) var current = JSONKeys.unknown
-    private(set) var unknown = Record.Fields()
+    @usableFromInline private(set) var unknown = Record.Fields()
 
     /// Reads an object of fields, which the reader has entered.
+    @usableFromInline
     init(json: UnsafeMutablePointer<JSONReader>, table: FieldTable) {
         self.json = json
         self.table = table
-        record = Record.Fields()
+        keys = table.keys
+        record = nil
+    }
+
+    /// Reads an object of fields into a model.
+    ///
+    /// - Parameters:
+    ///   - model: The type of the model.
+    ///   - json: In front of the object.
+    ///   - otherFields: Gets the fields that the type does not have.
+    /// - Returns: The model; `nil` where the fields are not what the type says, or the grammar of JSON is broken.
+    @inlinable
+    static func readModel<Model: CloudKitRecord>(
+        _ model: Model.Type,
+        json: inout JSONReader,
+        otherFields: inout Record.Fields
+    ) -> Model? {
+        guard (try? json.beginObject()) != nil else { return nil }
+        return withUnsafeMutablePointer(to: &json) { json in
+            var reader = FieldReader(json: json, table: Model.fieldTable)
+            guard let model = try? Model(fields: &reader) else { return nil }
+            otherFields = reader.unknown
+            return model
+        }
     }
 
     /// Takes fields that have been read.
     init(_ fields: Record.Fields, table: FieldTable) {
         json = nil
         self.table = table
+        keys = table.keys
         record = fields
     }
 
@@ -51,8 +78,7 @@ public struct FieldReader: ~Copyable {
     public mutating func next() throws(FieldError) -> Int? {
         guard let json else { return nextOfRecord() }
         do throws(JSONError) {
-            while let key = try json.pointee.nextKey(in: table.keys) {
-                current = key
+            while let key = try json.pointee.nextKey(in: keys) {
                 if key >= 0 { return key }
                 let name = try json.pointee.lastKey()
                 unknown[name] = try FieldValue(json: &json.pointee)
@@ -60,11 +86,11 @@ public struct FieldReader: ~Copyable {
         } catch {
             throw FieldError(error)
         }
-        current = JSONKeys.unknown
         return nil
     }
 
     private mutating func nextOfRecord() -> Int? {
+        guard let record else { return nil }
         while position + 1 < record.count {
             position += 1
             let field = record[position]
@@ -114,17 +140,15 @@ public struct FieldReader: ~Copyable {
     /// - Returns: The value.
     /// - Throws: A ``FieldError`` where the response is not JSON.
     public mutating func readFieldValue() throws(FieldError) -> FieldValue? {
-        let value: FieldValue
+        var value = record?[position].value
         if let json {
             do {
                 value = try FieldValue(json: &json.pointee)
             } catch {
                 throw FieldError(error)
             }
-        } else {
-            value = record[position].value
         }
-        return value.isNull ? nil : value
+        return value.flatMap { $0.isNull ? nil : $0 }
     }
 
     /// The value of the field, in whatever shape it came; `nil` for a null.

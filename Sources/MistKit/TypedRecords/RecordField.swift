@@ -199,7 +199,7 @@ extension RecordFieldSet {
 }
 
 /// The fields of a record type in order: their names, for reading, and what the schema says of each.
-public struct FieldTable: Sendable {
+public final class FieldTable: Sendable {
     let keys: JSONKeys
     package let names: [String]
     package let fields: [RecordSchema.Field]

@@ -157,16 +157,16 @@ public struct StoredRecord<Model: CloudKitRecord>: Sendable {
 
     /// Reads a record without a type.
     static func read(_ record: Record) -> Result<StoredRecord, CloudKitError> {
+        if let type = record.recordType, type != Model.recordType {
+            let error = FieldError("its record type is \(type)")
+            return .failure(.unreadable(record, as: Model.self, error, field: -1))
+        }
         var reader = FieldReader(record.fields, table: Model.fieldTable)
         let model: Model
         do {
             model = try Model(fields: &reader)
         } catch {
             return .failure(.unreadable(record, as: Model.self, error, field: reader.current))
-        }
-        if let type = record.recordType, type != Model.recordType {
-            let error = FieldError("its record type is \(type)")
-            return .failure(.unreadable(record, as: Model.self, error, field: -1))
         }
         var rest = record
         rest.fields = reader.unknown
@@ -308,7 +308,6 @@ extension Record.Fields {
 
 extension CloudKitError {
     /// A record that is not what its type says.
-    @usableFromInline
     static func unreadable(
         _ record: Record,
         as model: any CloudKitRecord.Type,

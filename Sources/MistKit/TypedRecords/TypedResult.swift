@@ -8,33 +8,19 @@ public struct _TypedItems<Model: CloudKitRecord>: Sendable {
     /// Where those stand that failed. Their errors do not know yet which request they are from.
     @usableFromInline var failures: [Int] = []
 
-    // All of this is compiled for the model. So what does not depend on it is elsewhere, and the record is read where it is, as
-    // copying one costs as much as reading three of its fields.
     @inlinable
     init(json reader: inout JSONReader) throws(JSONError) {
         try reader.beginArray()
         while try reader.nextElement() {
-            var record = Record(recordName: nil)
-            var model: Model?
-            var failure = try record.readItem(json: &reader, of: Model.self, table: Model.fieldTable) {
-                (fields) throws(FieldError) in model = try Model(fields: &fields)
+            let start = reader.position
+            if let record = StoredRecord<Model>.readUsualItem(json: &reader) {
+                results.append(.success(record))
+                continue
             }
-            if failure == nil {
-                if let model = consume model {
-                    let content = StoredRecord.Content(
-                        record: consume record,
-                        model: consume model,
-                        isSaved: true
-                    )
-                    results.append(.success(StoredRecord(content)))
-                    continue
-                }
-                failure = .unreadable(record, as: Model.self, FieldError("it has no fields"), field: -1)
-            }
-            if let failure {
-                failures.append(results.count)
-                results.append(.failure(failure))
-            }
+            reader.rewind(to: start)
+            let result = try StoredRecord<Model>.readItem(json: &reader)
+            if case .failure = result { failures.append(results.count) }
+            results.append(result)
         }
     }
 
@@ -48,67 +34,61 @@ public struct _TypedItems<Model: CloudKitRecord>: Sendable {
     }
 }
 
-extension Record {
-    /// Reads an item of a response's `records` into this empty record, except that its fields go into a model.
+extension StoredRecord {
+    /// Reads an item of a response's `records` straight into the model, if it is a record with fields as its type says.
     ///
-    /// - Parameters:
-    ///   - reader: In front of the item.
-    ///   - model: The type of the records.
-    ///   - table: The fields of the type.
-    ///   - readModel: Takes the fields.
-    /// - Returns: Why there is no such record: the service's error, or what of it is not what its type says.
-    /// - Throws: A ``JSONError`` where the item is no object, or the grammar of JSON is broken.
+    /// - Parameter reader: In front of the item.
+    /// - Returns: `nil` for any other item, and where the grammar of JSON is broken: ``readItem(json:)`` then tells what it is.
+    // All of this is compiled for the model. So what does not depend on it is elsewhere, and nothing is copied that need not be: a record
+    // costs as much as reading three of its fields.
+    @inlinable
+    static func readUsualItem(json reader: inout JSONReader) -> StoredRecord? {
+        var record = Record(recordName: nil)
+        guard record.readItemUpToFields(json: &reader),
+            let model = FieldReader.readModel(Model.self, json: &reader, otherFields: &record.fields),
+            record.readItemToEnd(json: &reader, recordType: Model.recordType)
+        else { return nil }
+        return StoredRecord(Content(record: record, model: model, isSaved: true))
+    }
+
+    /// Reads an item of a response's `records` whatever it is.
+    ///
+    /// - Parameter reader: In front of the item.
+    /// - Returns: The record, or why there is none: the service's error, or what of it is not what its type says.
+    /// - Throws: A `JSONError` where the item is no object, or the grammar of JSON is broken.
     @usableFromInline
-    mutating func readItem(
-        json reader: inout JSONReader,
-        of model: any CloudKitRecord.Type,
-        table: FieldTable,
-        readModel: (inout FieldReader) throws(FieldError) -> Void
-    ) throws(JSONError) -> CloudKitError? {
-        let start = reader.position
+    static func readItem(json reader: inout JSONReader) throws(JSONError) -> Result<StoredRecord, CloudKitError> {
+        switch try RecordResult(json: &reader) {
+        case .failure(let error):
+            return .failure(CloudKitError(error, requested: nil))
+        case .record(let record):
+            guard record.recordName != nil else {
+                return .failure(.unreadable(record, as: Model.self, FieldError("it has no record name"), field: -1))
+            }
+            return read(record)
+        }
+    }
+}
+
+extension Record {
+    /// Enters an item of a response's `records`, and reads its members into this empty record up to the fields.
+    ///
+    /// - Returns: Whether the reader is in front of the object of the fields.
+    @usableFromInline
+    mutating func readItemUpToFields(json reader: inout JSONReader) -> Bool {
+        guard (try? reader.beginObject()) != nil else { return false }
         var isError = false
-        var hasFields = false
-        var failure: (error: FieldError, field: Int)?
-        try readMembers(json: &reader, stops: true, isError: &isError) { (json) throws(JSONError) in
-            hasFields = true
-            let place = json.position
-            try json.beginObject()
-            var unknown = Record.Fields()
-            failure = withUnsafeMutablePointer(to: &json) { json in
-                var fields = FieldReader(json: json, table: table)
-                do throws(FieldError) {
-                    try readModel(&fields)
-                    unknown = fields.unknown
-                    return nil
-                } catch {
-                    return (error, fields.current)
-                }
-            }
-            if let failure {
-                if let cause = failure.error.cause, cause.isBrokenJSON { throw cause }
-                // The rest of the record tells which one it is.
-                json.rewind(to: place)
-                try json.skipValue()
-            }
-            return unknown
-        }
-        if isError {
-            reader.rewind(to: start)
-            return CloudKitError(try RecordError(json: &reader), requested: nil)
-        }
-        if let type = recordType, type != model.recordType {
-            failure = (FieldError("its record type is \(type)"), -1)
-        } else if recordName == nil {
-            failure = (FieldError("it has no record name"), -1)
-        } else if !hasFields {
-            var fields = FieldReader(Record.Fields(), table: table)
-            do {
-                try readModel(&fields)
-            } catch {
-                failure = (error, fields.current)
-            }
-        }
-        return failure.map { .unreadable(self, as: model, $0.error, field: $0.field) }
+        return (try? readMembers(json: &reader, stops: true, isError: &isError)) == true
+    }
+
+    /// Reads the members behind the fields.
+    ///
+    /// - Returns: Whether the item is over now, and is a record of a type with a name.
+    @usableFromInline
+    mutating func readItemToEnd(json reader: inout JSONReader, recordType type: String) -> Bool {
+        var isError = false
+        guard (try? readMembers(json: &reader, stops: true, isError: &isError)) == false else { return false }
+        return !isError && recordName != nil && (recordType == nil || recordType == type)
     }
 }
 
@@ -133,13 +113,6 @@ protocol NamedRecord: Sendable {
 }
 
 extension StoredRecord: NamedRecord {}
-
-extension JSONError {
-    /// Whether the error is one of the grammar, after which nothing that follows can be trusted.
-    fileprivate var isBrokenJSON: Bool {
-        [.malformed, .unexpectedEnd, .invalidUTF8, .depthLimitExceeded].contains(code)
-    }
-}
 
 extension CloudKitRecord {
     /// Reads the records of a response, as ``CloudKitRecord/_readItems(from:)-swift.type.method`` says.
