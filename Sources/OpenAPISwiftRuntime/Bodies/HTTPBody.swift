@@ -1,5 +1,3 @@
-import Synchronization
-
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -58,34 +56,29 @@ public final class HTTPBody: Sendable {
         case known(Int64)
     }
 
-    private enum Content: Sendable {
-        case bytes(ByteChunk)
-        case chunks(@Sendable () -> Iterator)
-    }
-
     /// The number of bytes, where it is known.
     public let length: Length
 
     /// Whether the body can be read more than once.
-    public let iterationBehavior: IterationBehavior
+    public var iterationBehavior: IterationBehavior { source.iterationBehavior }
 
-    private let content: Content
+    private let source: BodySource<ByteChunk>
 
-    /// Whether an iterator was made, which matters to bodies that can be read once.
-    private let wasIterated = Atomic(false)
-
-    private init(_ content: Content, length: Length, iterationBehavior: IterationBehavior) {
-        self.content = content
+    private init(_ content: BodySource<ByteChunk>.Content, length: Length, iterationBehavior: IterationBehavior) {
+        self.source = BodySource(content, iterationBehavior: iterationBehavior)
         self.length = length
-        self.iterationBehavior = iterationBehavior
+    }
+
+    private convenience init(bytes: ByteChunk, length: Length, iterationBehavior: IterationBehavior = .multiple) {
+        self.init(.one(bytes.isEmpty ? nil : bytes), length: length, iterationBehavior: iterationBehavior)
     }
 
     /// The whole body if its bytes are in memory and may be read again and again, otherwise nil.
     ///
     /// This is the fast path: it neither suspends nor copies.
     package var bufferedBytes: ByteChunk? {
-        guard case .bytes(let bytes) = content, iterationBehavior == .multiple else { return nil }
-        return bytes
+        guard case .one(let bytes) = source.content, iterationBehavior == .multiple else { return nil }
+        return bytes ?? []
     }
 }
 
@@ -94,7 +87,7 @@ public final class HTTPBody: Sendable {
 extension HTTPBody {
     /// Creates an empty body.
     public convenience init() {
-        self.init(.bytes([]), length: .known(0), iterationBehavior: .multiple)
+        self.init(bytes: [], length: .known(0))
     }
 
     /// Creates a body of one chunk.
@@ -102,7 +95,7 @@ extension HTTPBody {
     ///   - bytes: The bytes.
     ///   - length: What to say of the number of bytes.
     public convenience init(_ bytes: ByteChunk, length: Length) {
-        self.init(.bytes(bytes), length: length, iterationBehavior: .multiple)
+        self.init(bytes: bytes, length: length)
     }
 
     /// Creates a body of one chunk.
@@ -121,7 +114,7 @@ extension HTTPBody {
         length: Length,
         iterationBehavior: IterationBehavior
     ) {
-        self.init(.bytes(ArraySlice(bytes)), length: length, iterationBehavior: iterationBehavior)
+        self.init(bytes: ArraySlice(bytes), length: length, iterationBehavior: iterationBehavior)
     }
 
     /// Creates a body of the bytes of a collection.
@@ -129,7 +122,7 @@ extension HTTPBody {
     ///   - bytes: The bytes; they are copied at once.
     ///   - length: What to say of the number of bytes.
     public convenience init(_ bytes: some Collection<UInt8> & Sendable, length: Length) {
-        self.init(.bytes(ArraySlice(bytes)), length: length, iterationBehavior: .multiple)
+        self.init(bytes: ArraySlice(bytes), length: length)
     }
 
     /// Creates a body of the bytes of a collection.
@@ -222,7 +215,7 @@ extension HTTPBody {
         iterationBehavior: IterationBehavior
     ) where Chunks.Element == ByteChunk {
         self.init(
-            .chunks { Iterator(sequence) { $0 } },
+            .stream { Iterator(sequence) { $0 } },
             length: length,
             iterationBehavior: iterationBehavior
         )
@@ -239,7 +232,7 @@ extension HTTPBody {
         iterationBehavior: IterationBehavior
     ) where Bytes.Element: Sequence & Sendable, Bytes.Element.Element == UInt8 {
         self.init(
-            .chunks { Iterator(sequence) { ArraySlice($0) } },
+            .stream { Iterator(sequence) { ArraySlice($0) } },
             length: length,
             iterationBehavior: iterationBehavior
         )
@@ -256,7 +249,7 @@ extension HTTPBody {
         iterationBehavior: IterationBehavior
     ) where Strings.Element: StringProtocol & Sendable {
         self.init(
-            .chunks { Iterator(sequence) { ArraySlice($0.utf8) } },
+            .stream { Iterator(sequence) { ArraySlice($0.utf8) } },
             length: length,
             iterationBehavior: iterationBehavior
         )
@@ -273,75 +266,14 @@ extension HTTPBody: AsyncSequence {
     public typealias Failure = any Error
 
     /// Reads the chunks of a body in order.
-    public struct Iterator: AsyncIteratorProtocol {
-        private enum State {
-            case bytes(ByteChunk)
-            case chunks(() async throws -> ByteChunk?)
-            case failed(HTTPBodyError)
-            case finished
-        }
-
-        private var state: State
-
-        fileprivate init(_ bytes: ByteChunk) {
-            state = bytes.isEmpty ? .finished : .bytes(bytes)
-        }
-
-        fileprivate init(failing error: HTTPBodyError) {
-            state = .failed(error)
-        }
-
-        fileprivate init<Upstream: AsyncSequence>(
-            _ sequence: Upstream,
-            chunk: @escaping (Upstream.Element) -> ByteChunk
-        ) {
-            var iterator = sequence.makeAsyncIterator()
-            state = .chunks {
-                guard let element = try await iterator.next(isolation: #isolation) else { return nil }
-                return chunk(element)
-            }
-        }
-
-        /// Returns the next chunk, or nil at the end of the body.
-        /// - Returns: Some bytes, or nil.
-        /// - Throws: What the sequence behind the body throws, or ``HTTPBodyError``.
-        public mutating func next() async throws -> ByteChunk? {
-            try await next(isolation: #isolation)
-        }
-
-        /// Returns the next chunk, or nil at the end of the body.
-        /// - Parameter actor: The actor the caller runs on.
-        /// - Returns: Some bytes, or nil.
-        /// - Throws: What the sequence behind the body throws, or ``HTTPBodyError``.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ByteChunk? {
-            switch state {
-            case .bytes(let bytes):
-                state = .finished
-                return bytes
-            case .chunks(let next):
-                guard let chunk = try await next() else {
-                    state = .finished
-                    return nil
-                }
-                return chunk
-            case .failed(let error): throw error
-            case .finished: return nil
-            }
-        }
-    }
+    public typealias Iterator = BodyIterator<ByteChunk>
 
     /// Starts to read the body.
     ///
     /// A body that can be read once and was read before gives an iterator whose `next()` throws.
     /// - Returns: An iterator at the first chunk.
     public func makeAsyncIterator() -> Iterator {
-        if iterationBehavior == .single, wasIterated.exchange(true, ordering: .relaxed) {
-            return Iterator(failing: .alreadyIterated)
-        }
-        switch content {
-        case .bytes(let bytes): return Iterator(bytes)
-        case .chunks(let makeIterator): return makeIterator()
-        }
+        source.makeIterator()
     }
 }
 

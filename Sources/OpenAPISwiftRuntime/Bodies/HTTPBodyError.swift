@@ -1,27 +1,20 @@
 /// An error of reading a body that does not come from the sequence behind it.
 public struct HTTPBodyError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What went wrong.
-    public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Value: String {
-            case tooManyBytes
-            case alreadyIterated
-        }
-
-        private let value: Value
+    public struct Code: ErrorCode {
+        /// The name of the code.
+        public let name: String
 
         /// The body is longer than the reader allowed.
         ///
         /// Thrown by the collecting initialisers, before reading if the length is known. A server handler usually
         /// answers 413.
-        public static let tooManyBytes = Code(value: .tooManyBytes)
+        public static var tooManyBytes: Code { Code(name: #function) }
 
         /// The body can be read once and was read before.
         ///
         /// Collect the bytes of a streamed body first if they are needed twice.
-        public static let alreadyIterated = Code(value: .alreadyIterated)
-
-        /// The name of the code.
-        public var description: String { value.rawValue }
+        public static var alreadyIterated: Code { Code(name: #function) }
     }
 
     /// What went wrong.

@@ -3,19 +3,7 @@
 /// A piece that lies within one chunk is a slice of it; only a piece that spans chunks is copied. Memory is that of one
 /// chunk and one piece.
 struct ByteSplitter: Sendable {
-    /// The end of a piece.
-    enum Terminator: Sendable {
-        /// One byte.
-        case byte(UInt8)
-
-        /// LF, CR or CR LF, the latter as one.
-        case lineEnding
-    }
-
-    private let terminator: Terminator
-
-    /// The name of a piece in errors.
-    private let name: String
+    private let splitting: ByteSplitting
 
     private let maximumLength: Int
 
@@ -25,12 +13,17 @@ struct ByteSplitter: Sendable {
     /// The beginning of a piece that the chunks before did not end.
     private var beginning: [UInt8] = []
 
+    /// Whether a byte has arrived.
+    private var hasBegun = false
+
+    /// Whether a piece was found.
+    private var hasPiece = false
+
     /// Whether the last piece ended with CR, so that LF right after it belongs to it.
     private var endedWithCarriageReturn = false
 
-    init(_ terminator: Terminator, name: String, maximumLength: Int) {
-        self.terminator = terminator
-        self.name = name
+    init(_ splitting: ByteSplitting, maximumLength: Int) {
+        self.splitting = splitting
         self.maximumLength = maximumLength
     }
 
@@ -38,17 +31,35 @@ struct ByteSplitter: Sendable {
     /// stream.
     ///
     /// Bytes after the last terminator are a piece of their own.
-    mutating func next(
+    mutating func next<Upstream: AsyncIteratorProtocol>(
         isolation actor: isolated (any Actor)?,
-        from upstream: inout some AsyncIteratorProtocol<ArraySlice<UInt8>, any Error>
-    ) async throws -> ArraySlice<UInt8>? {
+        from upstream: inout Upstream
+    ) async throws -> ArraySlice<UInt8>? where Upstream.Element == ArraySlice<UInt8> {
         while true {
-            if let piece = try nextInChunk() { return piece }
+            if let piece = try nextInChunk() {
+                if piece.isEmpty, splitting.beginsWithTerminator { continue }
+                return withoutByteOrderMark(piece)
+            }
             guard let next = try await upstream.next(isolation: actor) else {
-                return beginning.isEmpty ? nil : take(upTo: chunk.startIndex)
+                return beginning.isEmpty ? nil : withoutByteOrderMark(take(upTo: chunk.startIndex))
             }
             chunk = next
+            if !hasBegun { try checkFirstByte() }
         }
+    }
+
+    private mutating func checkFirstByte() throws(EventStreamError) {
+        guard let first = chunk.first else { return }
+        hasBegun = true
+        guard splitting.beginsWithTerminator, case .byte(let terminator) = splitting.terminator, first != terminator
+        else { return }
+        throw .missingRecordSeparator(found: first)
+    }
+
+    private mutating func withoutByteOrderMark(_ piece: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        defer { hasPiece = true }
+        guard splitting.removesByteOrderMark, !hasPiece, piece.starts(with: [0xEF, 0xBB, 0xBF]) else { return piece }
+        return piece.dropFirst(3)
     }
 
     private mutating func nextInChunk() throws(EventStreamError) -> ArraySlice<UInt8>? {
@@ -63,14 +74,14 @@ struct ByteSplitter: Sendable {
             return nil
         }
         try check(end - chunk.startIndex)
-        if case .lineEnding = terminator { endedWithCarriageReturn = chunk[end] == UInt8(ascii: "\r") }
+        if case .lineEnding = splitting.terminator { endedWithCarriageReturn = chunk[end] == UInt8(ascii: "\r") }
         let piece = take(upTo: end)
         chunk = chunk[(end + 1)...]
         return piece
     }
 
     private func endOfPiece() -> Int? {
-        switch terminator {
+        switch splitting.terminator {
         case .byte(let byte): chunk.firstIndex(of: byte)
         case .lineEnding: chunk.firstIndex { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
         }
@@ -78,7 +89,7 @@ struct ByteSplitter: Sendable {
 
     private func check(_ count: Int) throws(EventStreamError) {
         guard count <= maximumLength - beginning.count else {
-            throw .tooLong(name, limit: maximumLength)
+            throw .tooLong(splitting.pieceName, limit: maximumLength)
         }
     }
 
@@ -87,18 +98,5 @@ struct ByteSplitter: Sendable {
         let piece = beginning + chunk[..<end]
         beginning = []
         return piece[...]
-    }
-}
-
-/// An iterator whose error is `any Error`, whatever the error of the iterator inside.
-struct ErasedIterator<Base: AsyncIteratorProtocol>: AsyncIteratorProtocol {
-    var base: Base
-
-    mutating func next() async throws -> Base.Element? {
-        try await next(isolation: #isolation)
-    }
-
-    mutating func next(isolation actor: isolated (any Actor)?) async throws -> Base.Element? {
-        try await base.next(isolation: actor)
     }
 }

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 /// The form of an event in a body: its bytes, and the separator between events.
 public protocol EventFraming: SendableMetatype {
     /// The type of the values in the body.
@@ -59,5 +65,14 @@ extension EventSerializationSequence: AsyncSequence {
     /// - Returns: An iterator at the first event.
     public func makeAsyncIterator() -> Iterator {
         Iterator(upstream.makeAsyncIterator())
+    }
+}
+
+extension JSONEncoder {
+    /// The default encoder of events: with sorted keys and unescaped slashes.
+    @usableFromInline static var forEvents: JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return encoder
     }
 }

@@ -1,28 +1,20 @@
 /// An error of a stream of events, on either side of it.
 public struct EventStreamError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What went wrong.
-    public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Value: String {
-            case missingRecordSeparator
-            case tooLong
-            case invalidField
-        }
-
-        private let value: Value
+    public struct Code: ErrorCode {
+        /// The name of the code.
+        public let name: String
 
         /// A JSON sequence does not begin with a record separator (0x1E).
         ///
         /// The body is likely JSON Lines or one JSON document.
-        public static let missingRecordSeparator = Code(value: .missingRecordSeparator)
+        public static var missingRecordSeparator: Code { Code(name: #function) }
 
         /// A line or a record is longer than the reader allowed.
-        public static let tooLong = Code(value: .tooLong)
+        public static var tooLong: Code { Code(name: #function) }
 
         /// A field of an event to be written cannot be expressed, such as an identifier of two lines.
-        public static let invalidField = Code(value: .invalidField)
-
-        /// The name of the code.
-        public var description: String { value.rawValue }
+        public static var invalidField: Code { Code(name: #function) }
     }
 
     /// What went wrong.
@@ -42,6 +34,13 @@ public struct EventStreamError: Error, Hashable, Sendable, CustomStringConvertib
 
     /// The code and the message.
     public var description: String { "\(code): \(message)" }
+
+    static func missingRecordSeparator(found byte: UInt8) -> EventStreamError {
+        EventStreamError(
+            code: .missingRecordSeparator,
+            message: "The stream begins with the byte \(byte), not with a record separator (30): is it JSON Lines?"
+        )
+    }
 
     static func tooLong(_ thing: String, limit: Int) -> EventStreamError {
         EventStreamError(

@@ -11,66 +11,14 @@ public import StreamingJSON
 /// A byte order mark before the first line is removed. A last line that has no ending is delivered. Chunks of the
 /// upstream may end anywhere, between CR and LF too. Memory is that of one chunk and one line: set a maximum for a
 /// sender you do not trust.
-public struct ServerSentEventsLineDeserializationSequence<Upstream: AsyncSequence & Sendable>: Sendable
-where Upstream.Element == ArraySlice<UInt8> {
-    private let upstream: Upstream
+public typealias ServerSentEventsLineDeserializationSequence<Upstream: AsyncSequence & Sendable> =
+    ByteSplittingSequence<Upstream, ServerSentEventLines> where Upstream.Element == ArraySlice<UInt8>
 
-    private let maximumLineLength: Int
-
-    /// Creates a sequence of the lines of a stream of chunks.
-    /// - Parameters:
-    ///   - upstream: The chunks.
-    ///   - maximumLineLength: The number of bytes above which a line is refused with ``EventStreamError``; no bound by
-    ///     default.
-    public init(upstream: Upstream, maximumLineLength: Int = .max) {
-        self.upstream = upstream
-        self.maximumLineLength = maximumLineLength
-    }
-}
-
-extension ServerSentEventsLineDeserializationSequence: AsyncSequence {
-    /// A line.
-    public typealias Element = ArraySlice<UInt8>
-
-    /// The errors of reading: whatever the upstream throws, or ``EventStreamError``.
-    public typealias Failure = any Error
-
-    /// Reads the lines in order.
-    public struct Iterator: AsyncIteratorProtocol {
-        private var splitter: ByteSplitter
-
-        private var upstream: ErasedIterator<Upstream.AsyncIterator>
-
-        private var isFirst = true
-
-        fileprivate init(_ sequence: ServerSentEventsLineDeserializationSequence) {
-            splitter = ByteSplitter(.lineEnding, name: "line", maximumLength: sequence.maximumLineLength)
-            upstream = ErasedIterator(base: sequence.upstream.makeAsyncIterator())
-        }
-
-        /// Returns the next line, or nil at the end of the stream.
-        /// - Returns: A line, or nil.
-        /// - Throws: What the upstream throws, or ``EventStreamError``.
-        public mutating func next() async throws -> ArraySlice<UInt8>? {
-            try await next(isolation: #isolation)
-        }
-
-        /// Returns the next line, or nil at the end of the stream.
-        /// - Parameter actor: The actor the caller runs on.
-        /// - Returns: A line, or nil.
-        /// - Throws: What the upstream throws, or ``EventStreamError``.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> ArraySlice<UInt8>? {
-            guard let line = try await splitter.next(isolation: actor, from: &upstream) else { return nil }
-            guard isFirst else { return line }
-            isFirst = false
-            return line.starts(with: [0xEF, 0xBB, 0xBF]) ? line.dropFirst(3) : line
-        }
-    }
-
-    /// Starts to read the lines.
-    /// - Returns: An iterator at the first line.
-    public func makeAsyncIterator() -> Iterator {
-        Iterator(self)
+/// The lines that server-sent events consist of.
+public enum ServerSentEventLines: ByteSplittingFormat {
+    /// A line ends with LF, CR or CR LF.
+    public static var splitting: ByteSplitting {
+        ByteSplitting(terminator: .lineEnding, pieceName: "line", removesByteOrderMark: true)
     }
 }
 

@@ -94,11 +94,7 @@ extension AsyncSequence where Self: Sendable {
     /// - Parameter encoder: What writes the data: by default with sorted keys and unescaped slashes.
     /// - Returns: The chunks of the body, one an event.
     public func asEncodedServerSentEventsWithJSONData<JSONDataType: Encodable>(
-        encoder: JSONEncoder = {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            return encoder
-        }()
+        encoder: JSONEncoder = .forEvents
     ) -> ServerSentEventsSerializationSequence<AsyncThrowingMapSequence<Self, ServerSentEvent>>
     where Element == ServerSentEventWithJSONData<JSONDataType> {
         ServerSentEventsSerializationSequence(

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A multipart body: an asynchronous sequence of parts.
 ///
 /// A body to be sent is made of a literal of parts, or of a sequence that makes them over time. A body that was
@@ -30,22 +28,13 @@ import Synchronization
 ///
 /// Two bodies are equal when they are the same object.
 public final class MultipartBody<Part: Sendable>: Sendable {
-    private enum Content: Sendable {
-        case parts([Part])
-        case stream(@Sendable () -> Iterator)
-    }
-
     /// Whether the body can be read more than once.
-    public let iterationBehavior: IterationBehavior
+    public var iterationBehavior: IterationBehavior { source.iterationBehavior }
 
-    private let content: Content
+    private let source: BodySource<Part>
 
-    /// Whether an iterator was made, which matters to bodies that can be read once.
-    private let wasIterated = Atomic(false)
-
-    private init(_ content: Content, iterationBehavior: IterationBehavior) {
-        self.content = content
-        self.iterationBehavior = iterationBehavior
+    private init(_ content: BodySource<Part>.Content, iterationBehavior: IterationBehavior) {
+        self.source = BodySource(content, iterationBehavior: iterationBehavior)
     }
 
     /// Creates a body of an asynchronous sequence of parts.
@@ -56,13 +45,13 @@ public final class MultipartBody<Part: Sendable>: Sendable {
         _ sequence: Parts,
         iterationBehavior: IterationBehavior
     ) where Parts.Element == Part {
-        self.init(.stream { Iterator(sequence) }, iterationBehavior: iterationBehavior)
+        self.init(.stream { Iterator(sequence) { $0 } }, iterationBehavior: iterationBehavior)
     }
 
     /// Creates a body of parts in memory.
     /// - Parameter parts: The parts.
     public convenience init(_ parts: some Collection<Part> & Sendable) {
-        self.init(.parts(Array(parts)), iterationBehavior: .multiple)
+        self.init(.many(Array(parts)), iterationBehavior: .multiple)
     }
 
     /// Creates a body of a stream of parts that can fail. It can be read once.
@@ -88,71 +77,14 @@ extension MultipartBody: AsyncSequence {
     public typealias Failure = any Error
 
     /// Reads the parts of a body in order.
-    public struct Iterator: AsyncIteratorProtocol {
-        private enum State {
-            case parts(ArraySlice<Part>)
-            case stream(() async throws -> Part?)
-            case failed(HTTPBodyError)
-            case finished
-        }
-
-        private var state: State
-
-        fileprivate init(_ parts: [Part]) {
-            state = .parts(parts[...])
-        }
-
-        fileprivate init(failing error: HTTPBodyError) {
-            state = .failed(error)
-        }
-
-        fileprivate init<Parts: AsyncSequence>(_ sequence: Parts) where Parts.Element == Part {
-            var iterator = sequence.makeAsyncIterator()
-            state = .stream { try await iterator.next(isolation: #isolation) }
-        }
-
-        /// Returns the next part, or nil at the end of the body.
-        /// - Returns: A part, or nil.
-        /// - Throws: What the sequence behind the body throws, ``MultipartError`` or ``HTTPBodyError``.
-        public mutating func next() async throws -> Part? {
-            try await next(isolation: #isolation)
-        }
-
-        /// Returns the next part, or nil at the end of the body.
-        /// - Parameter actor: The actor the caller runs on.
-        /// - Returns: A part, or nil.
-        /// - Throws: What the sequence behind the body throws, ``MultipartError`` or ``HTTPBodyError``.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Part? {
-            switch state {
-            case .parts(var parts):
-                state = .finished
-                guard let part = parts.popFirst() else { return nil }
-                state = .parts(parts)
-                return part
-            case .stream(let next):
-                guard let part = try await next() else {
-                    state = .finished
-                    return nil
-                }
-                return part
-            case .failed(let error): throw error
-            case .finished: return nil
-            }
-        }
-    }
+    public typealias Iterator = BodyIterator<Part>
 
     /// Starts to read the body.
     ///
     /// A body that can be read once and was read before gives an iterator whose `next()` throws.
     /// - Returns: An iterator at the first part.
     public func makeAsyncIterator() -> Iterator {
-        if iterationBehavior == .single, wasIterated.exchange(true, ordering: .relaxed) {
-            return Iterator(failing: .alreadyIterated)
-        }
-        switch content {
-        case .parts(let parts): return Iterator(parts)
-        case .stream(let makeIterator): return makeIterator()
-        }
+        source.makeIterator()
     }
 }
 

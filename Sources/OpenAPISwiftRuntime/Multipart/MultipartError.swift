@@ -6,60 +6,44 @@ public import HTTPTypes
 /// body that is wrong, 500 for code of the server that is.
 public struct MultipartError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What went wrong.
-    public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Value: String {
-            case missingBoundary
-            case invalidBoundary
-            case malformedDelimiter
-            case malformedHeader
-            case headerTooLarge
-            case unexpectedEnd
-            case previousPartNotConsumed
-            case concurrentReading
-            case missingPart
-            case repeatedPart
-            case unexpectedPart
-        }
-
-        private let value: Value
+    public struct Code: ErrorCode {
+        /// The name of the code.
+        public let name: String
 
         /// The content type of the body says no boundary.
-        public static let missingBoundary = Code(value: .missingBoundary)
+        public static var missingBoundary: Code { Code(name: #function) }
 
         /// The boundary is empty, longer than 70 characters, or has characters that RFC 2046 does not allow.
-        public static let invalidBoundary = Code(value: .invalidBoundary)
+        public static var invalidBoundary: Code { Code(name: #function) }
 
         /// A boundary is followed by something other than a line break or the two hyphens of the last one.
-        public static let malformedDelimiter = Code(value: .malformedDelimiter)
+        public static var malformedDelimiter: Code { Code(name: #function) }
 
         /// A header field of a part cannot be read, or one to be written cannot be expressed.
-        public static let malformedHeader = Code(value: .malformedHeader)
+        public static var malformedHeader: Code { Code(name: #function) }
 
         /// The header fields of a part are longer than 32 kB, or more than 128.
-        public static let headerTooLarge = Code(value: .headerTooLarge)
+        public static var headerTooLarge: Code { Code(name: #function) }
 
         /// The body ends before its last boundary: most likely it was cut off on its way.
-        public static let unexpectedEnd = Code(value: .unexpectedEnd)
+        public static var unexpectedEnd: Code { Code(name: #function) }
 
         /// The next part was asked for before the body of the one before was read.
         ///
         /// Parts arrive one after the other: read the body of a part, or collect it, before you go on.
-        public static let previousPartNotConsumed = Code(value: .previousPartNotConsumed)
+        public static var previousPartNotConsumed: Code { Code(name: #function) }
 
         /// Two tasks read the same multipart body at the same time.
-        public static let concurrentReading = Code(value: .concurrentReading)
+        public static var concurrentReading: Code { Code(name: #function) }
 
         /// A part that the document requires is not there.
-        public static let missingPart = Code(value: .missingPart)
+        public static var missingPart: Code { Code(name: #function) }
 
         /// A part that the document allows once is there again.
-        public static let repeatedPart = Code(value: .repeatedPart)
+        public static var repeatedPart: Code { Code(name: #function) }
 
         /// A part is there that the document does not allow.
-        public static let unexpectedPart = Code(value: .unexpectedPart)
-
-        /// The name of the code.
-        public var description: String { value.rawValue }
+        public static var unexpectedPart: Code { Code(name: #function) }
     }
 
     /// What went wrong.

@@ -55,22 +55,15 @@ struct PathTemplate {
 /// A route that a server transport cannot take.
 public struct RouteError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong with the route.
-    public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Value: String {
-            case malformedTemplate
-            case alreadyRegistered
-        }
-
-        private let value: Value
+    public struct Code: ErrorCode {
+        /// The name of the code.
+        public let name: String
 
         /// The path is not a template: braces do not match, or placeholders touch.
-        public static let malformedTemplate = Code(value: .malformedTemplate)
+        public static var malformedTemplate: Code { Code(name: #function) }
 
         /// There is a handler for this method and path already.
-        public static let alreadyRegistered = Code(value: .alreadyRegistered)
-
-        /// The name of the code.
-        public var description: String { value.rawValue }
+        public static var alreadyRegistered: Code { Code(name: #function) }
     }
 
     /// What is wrong with the route.

@@ -7,32 +7,23 @@
 /// ```
 public struct TransportError: Error, Sendable, CustomStringConvertible {
     /// What went wrong.
-    public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Value: String {
-            case invalidURL
-            case connectionFailed
-            case connectionLost
-            case timedOut
-        }
-
-        private let value: Value
+    public struct Code: ErrorCode {
+        /// The name of the code.
+        public let name: String
 
         /// The URL of the server is not one the transport can send to.
-        public static let invalidURL = Code(value: .invalidURL)
+        public static var invalidURL: Code { Code(name: #function) }
 
         /// No connection came about, so the request was not sent.
         ///
         /// The server does not run, its name is unknown, its certificate is refused, or it does not answer.
-        public static let connectionFailed = Code(value: .connectionFailed)
+        public static var connectionFailed: Code { Code(name: #function) }
 
         /// The connection ended before the response did; the server may have handled the request.
-        public static let connectionLost = Code(value: .connectionLost)
+        public static var connectionLost: Code { Code(name: #function) }
 
         /// The response took longer than the transport's timeout; the server may have handled the request.
-        public static let timedOut = Code(value: .timedOut)
-
-        /// The name of the code.
-        public var description: String { value.rawValue }
+        public static var timedOut: Code { Code(name: #function) }
     }
 
     /// What went wrong.

@@ -110,7 +110,7 @@ struct JSONStreamsTests {
         for size in 1...12 {
             let lines = JSONLinesDeserializationSequence(
                 upstream: Arriving("1234\n12345\n".utf8, size: size),
-                maximumLineLength: 4
+                maximumLength: 4
             )
             var iterator = lines.makeAsyncIterator()
             #expect(try await iterator.next() == ArraySlice("1234".utf8))
@@ -174,7 +174,7 @@ struct JSONStreamsTests {
     @Test func recordsCanBeBounded() async throws {
         let records = JSONSequenceDeserializationSequence(
             upstream: Arriving("\u{1E}12\n\u{1E}123\n".utf8, size: 2),
-            maximumRecordLength: 3
+            maximumLength: 3
         )
         var iterator = records.makeAsyncIterator()
         #expect(try await iterator.next() == ArraySlice("12\n".utf8))

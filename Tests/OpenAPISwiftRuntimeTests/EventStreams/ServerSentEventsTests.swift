@@ -118,7 +118,7 @@ struct ServerSentEventsTests {
         }
         var iterator = ServerSentEventsLineDeserializationSequence(
             upstream: Arriving("abcd\n".utf8, size: 1),
-            maximumLineLength: 3
+            maximumLength: 3
         ).makeAsyncIterator()
         let error = await #expect(throws: EventStreamError.self) { try await iterator.next() }
         #expect(error?.code == .tooLong)
