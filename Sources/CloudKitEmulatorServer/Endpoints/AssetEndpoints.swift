@@ -7,7 +7,7 @@ extension EndpointHandlers {
     func requestAssetUploads(
         _ input: Operations.RequestAssetUploads.Input,
         context: RequestContext
-    ) async throws -> Operations.RequestAssetUploads.Output {
+    ) throws -> Operations.RequestAssetUploads.Output {
         let request = try input.body.json
         let tickets = try context.requestAssetUploads(
             request.tokens.map {
@@ -24,7 +24,7 @@ extension EndpointHandlers {
     func rereferenceAssets(
         _ input: Operations.RereferenceAssets.Input,
         context: RequestContext
-    ) async throws -> Operations.RereferenceAssets.Output {
+    ) throws -> Operations.RereferenceAssets.Output {
         let request = try input.body.json
         let results = try context.rereferenceAssets(
             request.assets.map { AssetFieldID(recordName: $0.recordName, fieldName: $0.fieldName) },

@@ -7,7 +7,7 @@ extension EndpointHandlers {
     func fetchDatabaseChanges(
         _ input: Operations.FetchDatabaseChanges.Input,
         context: RequestContext
-    ) async throws -> Operations.FetchDatabaseChanges.Output {
+    ) throws -> Operations.FetchDatabaseChanges.Output {
         let request = try input.body.json
         let page = try context.fetchDatabaseChanges(
             since: request.syncToken,
@@ -21,16 +21,30 @@ extension EndpointHandlers {
         return .ok(.init(body: .json(reply)))
     }
 
+    func fetchZoneListChanges(
+        _ input: Operations.FetchZoneListChanges.Input,
+        context: RequestContext
+    ) throws -> Operations.FetchZoneListChanges.Output {
+        let request = try input.body.json
+        let page = try context.fetchZoneListChanges(
+            since: request.metaSyncToken,
+            resultsLimit: request.resultsLimit?.count
+        )
+        let reply = Components.Schemas.FetchZoneListChangesResponse(
+            zones: page.zones,
+            metaSyncToken: page.syncToken,
+            moreComing: page.moreComing
+        )
+        return .ok(.init(body: .json(reply)))
+    }
+
     func fetchZoneChanges(
         _ input: Operations.FetchZoneChanges.Input,
         context: RequestContext
-    ) async throws -> Operations.FetchZoneChanges.Output {
+    ) throws -> Operations.FetchZoneChanges.Output {
         let request = try input.body.json
-        let results = try context.fetchZoneChanges(
-            request.zones.map { ZoneChangesRequest($0, defaults: request) }
-        )
-        let reply = Components.Schemas.FetchZoneChangesResponse(zones: results.map { .init($0) })
-        return .ok(.init(body: .json(reply)))
+        let results = try context.fetchZoneChanges(request.zones.map { ZoneChangesRequest($0, defaults: request) })
+        return .ok(.init(body: .json(.init(zones: results.map { .init($0) }))))
     }
 }
 

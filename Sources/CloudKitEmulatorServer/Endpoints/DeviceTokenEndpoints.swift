@@ -7,7 +7,7 @@ extension EndpointHandlers {
     func createDeviceToken(
         _ input: Operations.CreateDeviceToken.Input,
         context: RequestContext
-    ) async throws -> Operations.CreateDeviceToken.Output {
+    ) throws -> Operations.CreateDeviceToken.Output {
         let request = try input.body.json
         let token = try context.createDeviceToken(
             apnsEnvironment: request.apnsEnvironment,
@@ -24,7 +24,7 @@ extension EndpointHandlers {
     func registerDeviceToken(
         _ input: Operations.RegisterDeviceToken.Input,
         context: RequestContext
-    ) async throws -> Operations.RegisterDeviceToken.Output {
+    ) throws -> Operations.RegisterDeviceToken.Output {
         let request = try input.body.json
         let token = try context.registerDeviceToken(
             request.apnsToken,

@@ -7,7 +7,7 @@ extension EndpointHandlers {
     func queryRecords(
         _ input: Operations.QueryRecords.Input,
         context: RequestContext
-    ) async throws -> Operations.QueryRecords.Output {
+    ) throws -> Operations.QueryRecords.Output {
         let request = try input.body.json
         let page = try context.queryRecords(
             request.query,
@@ -30,7 +30,7 @@ extension EndpointHandlers {
     func lookupRecords(
         _ input: Operations.LookupRecords.Input,
         context: RequestContext
-    ) async throws -> Operations.LookupRecords.Output {
+    ) throws -> Operations.LookupRecords.Output {
         let request = try input.body.json
         let page = try context.lookupRecords(
             request.records.map { RecordLookup(recordName: $0.recordName, desiredKeys: $0.desiredKeys) },
@@ -46,7 +46,7 @@ extension EndpointHandlers {
     func modifyRecords(
         _ input: Operations.ModifyRecords.Input,
         context: RequestContext
-    ) async throws -> Operations.ModifyRecords.Output {
+    ) throws -> Operations.ModifyRecords.Output {
         let request = try input.body.json
         let page = try context.modifyRecords(
             request.operations,
@@ -63,7 +63,7 @@ extension EndpointHandlers {
     func fetchRecordChanges(
         _ input: Operations.FetchRecordChanges.Input,
         context: RequestContext
-    ) async throws -> Operations.FetchRecordChanges.Output {
+    ) throws -> Operations.FetchRecordChanges.Output {
         let request = try input.body.json
         let changes = try context.fetchRecordChanges(
             ZoneChangesRequest(

@@ -7,22 +7,14 @@ extension EndpointHandlers {
     func resolveShares(
         _ input: Operations.ResolveShares.Input,
         context: RequestContext
-    ) async throws -> Operations.ResolveShares.Output {
-        let request = try input.body.json
-        let results = try context.resolveShares(
-            request.shortGUIDs
-        )
-        return .ok(.init(body: .json(.init(results: results))))
+    ) throws -> Operations.ResolveShares.Output {
+        try .ok(.init(body: .json(.init(results: context.resolveShares(input.body.json.shortGUIDs)))))
     }
 
     func acceptShares(
         _ input: Operations.AcceptShares.Input,
         context: RequestContext
-    ) async throws -> Operations.AcceptShares.Output {
-        let request = try input.body.json
-        let results = try context.acceptShares(
-            request.shortGUIDs
-        )
-        return .ok(.init(body: .json(.init(results: results))))
+    ) throws -> Operations.AcceptShares.Output {
+        try .ok(.init(body: .json(.init(results: context.acceptShares(input.body.json.shortGUIDs)))))
     }
 }

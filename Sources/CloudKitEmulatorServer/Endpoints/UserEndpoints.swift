@@ -8,7 +8,7 @@ extension EndpointHandlers {
     func fetchCaller(
         _ input: Operations.FetchCaller.Input,
         context: RequestContext
-    ) async throws -> Operations.FetchCaller.Output {
+    ) throws -> Operations.FetchCaller.Output {
         let identity = try context.fetchCaller()
         let reply = Components.Schemas.FetchCallerResponse(
             userRecordName: identity.userRecordName,
@@ -21,7 +21,7 @@ extension EndpointHandlers {
     func fetchCurrentUser(
         _ input: Operations.FetchCurrentUser.Input,
         context: RequestContext
-    ) async throws -> Operations.FetchCurrentUser.Output {
+    ) throws -> Operations.FetchCurrentUser.Output {
         let user = try context.fetchCurrentUser()
         let reply = Components.Schemas.FetchCurrentUserResponse(
             userRecordName: user.userRecordName,
@@ -34,20 +34,15 @@ extension EndpointHandlers {
     func discoverUsers(
         _ input: Operations.DiscoverUsers.Input,
         context: RequestContext
-    ) async throws -> Operations.DiscoverUsers.Output {
-        let request = try input.body.json
-        let users = try context.discoverUsers(
-            request.lookupInfos
-        )
-        return .ok(.init(body: .json(.init(users: users))))
+    ) throws -> Operations.DiscoverUsers.Output {
+        try .ok(.init(body: .json(.init(users: context.discoverUsers(input.body.json.lookupInfos)))))
     }
 
     func discoverAllUsers(
         _ input: Operations.DiscoverAllUsers.Input,
         context: RequestContext
-    ) async throws -> Operations.DiscoverAllUsers.Output {
-        let users = try context.discoverAllUsers()
-        return .ok(.init(body: .json(.init(users: users))))
+    ) throws -> Operations.DiscoverAllUsers.Output {
+        try .ok(.init(body: .json(.init(users: context.discoverAllUsers()))))
     }
 
     // The deprecated endpoints find the same users, and describe them as they did before there were identities.
@@ -55,33 +50,24 @@ extension EndpointHandlers {
     func lookupUsersByEmail(
         _ input: Operations.LookupUsersByEmail.Input,
         context: RequestContext
-    ) async throws -> Operations.LookupUsersByEmail.Output {
-        let request = try input.body.json
-        let users = try context.lookupUsers(
-            request.users,
-            by: \.emailAddress
-        )
+    ) throws -> Operations.LookupUsersByEmail.Output {
+        let users = try context.lookupUsers(input.body.json.users, by: \.emailAddress)
         return .ok(.init(body: .json(.init(users: users.map { .init($0) }))))
     }
 
     func lookupUsersByID(
         _ input: Operations.LookupUsersByID.Input,
         context: RequestContext
-    ) async throws -> Operations.LookupUsersByID.Output {
-        let request = try input.body.json
-        let users = try context.lookupUsers(
-            request.users,
-            by: \.userRecordName
-        )
+    ) throws -> Operations.LookupUsersByID.Output {
+        let users = try context.lookupUsers(input.body.json.users, by: \.userRecordName)
         return .ok(.init(body: .json(.init(users: users.map { .init($0) }))))
     }
 
     func lookupContacts(
         _ input: Operations.LookupContacts.Input,
         context: RequestContext
-    ) async throws -> Operations.LookupContacts.Output {
-        let users = try context.discoverAllUsers()
-        return .ok(.init(body: .json(.init(users: users.map { .init($0) }))))
+    ) throws -> Operations.LookupContacts.Output {
+        try .ok(.init(body: .json(.init(users: context.discoverAllUsers().map { .init($0) }))))
     }
 }
 
