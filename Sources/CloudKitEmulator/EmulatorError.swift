@@ -32,12 +32,24 @@ public struct EmulatorError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 }
 
-/// The result of one item: what `body` returns, or the failure that it throws.
-func itemResult<Item>(failure: (ErrorResponse) -> Item, _ body: () throws -> Item) throws -> Item {
-    do {
-        return try body()
-    } catch let error as EmulatorError {
-        return failure(error.response)
+extension Result where Failure == EmulatorError {
+    /// The result of one item: what `body` returns, or the failure that it throws. Any other error is the whole request's.
+    init(ofItem body: () throws -> Success) throws {
+        do {
+            self = .success(try body())
+        } catch let error as EmulatorError {
+            self = .failure(error)
+        }
+    }
+}
+
+extension ItemResult {
+    /// The result of one item of a batch: what `body` returns, or the failure that it throws.
+    init(_ id: Item.ItemID?, _ body: () throws -> Item) throws {
+        switch try Result(ofItem: body) {
+        case .success(let item): self = .success(item)
+        case .failure(let error): self = .failure(ItemError(id: id, response: error.response))
+        }
     }
 }
 

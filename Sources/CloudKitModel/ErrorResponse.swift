@@ -112,7 +112,7 @@ extension ErrorResponse: JSONBackedCodable {
     }
 
     /// Writes the members alone, into an object that is open.
-    fileprivate func writeMembers(to writer: inout JSONWriter) {
+    func writeMembers(to writer: inout JSONWriter) {
         otherKeys.write("uuid", uuid, to: &writer)
         otherKeys.write("serverErrorCode", serverErrorCode == .unknownError ? nil : serverErrorCode, to: &writer)
         otherKeys.write("extensionErrorCode", extensionErrorCode, to: &writer)
@@ -132,129 +132,5 @@ extension ErrorResponse: JSONBackedCodable {
             otherKeys.write("redirectURL", redirectURL, to: &writer)
         }
         writer.writeMembers(otherKeys)
-    }
-}
-
-/// What a batch is about: a ``Record``, a ``Zone``, a ``Subscription`` or the ``ShareMetadata`` of a short name.
-public protocol BatchItem: Hashable, Sendable {
-    /// What names an item.
-    associatedtype ItemID: JSONReadable, JSONWritable, Hashable, Sendable
-    /// The key under which an error dictionary has the item's name.
-    static var errorKey: String { get }
-}
-
-extension Record: BatchItem {
-    /// Records have names.
-    public typealias ItemID = String
-    /// `recordName`
-    public static var errorKey: String { "recordName" }
-}
-
-extension Zone: BatchItem {
-    /// Zones have names and owners.
-    public typealias ItemID = ZoneID
-    /// `zoneID`
-    public static var errorKey: String { "zoneID" }
-}
-
-extension Subscription: BatchItem {
-    /// Subscriptions have names.
-    public typealias ItemID = String
-    /// `subscriptionID`
-    public static var errorKey: String { "subscriptionID" }
-}
-
-extension ShareMetadata: BatchItem {
-    /// Shares have short names.
-    public typealias ItemID = ShortGUID
-    /// `shortGUID`
-    public static var errorKey: String { "shortGUID" }
-}
-
-/// Why one record of a batch failed.
-public typealias RecordError = ItemError<Record>
-/// Why one zone of a batch failed.
-public typealias ZoneError = ItemError<Zone>
-/// Why one subscription of a batch failed.
-public typealias SubscriptionError = ItemError<Subscription>
-/// Why one short name of a batch failed.
-public typealias ShareError = ItemError<ShareMetadata>
-
-/// Why one item of a batch failed.
-///
-/// ```json
-/// {"recordName":"A","reason":"client oplock error updating record","serverErrorCode":"CONFLICT"}
-/// {"zoneID":{"zoneName":"Notes"},"serverErrorCode":"ZONE_NOT_FOUND","reason":"…"}
-/// {"subscriptionID":"second","serverErrorCode":"INTERNAL_ERROR","reason":"could not find subscription we just created"}
-/// ```
-///
-/// The parts of ``ErrorResponse`` can be used on it directly: `error.serverErrorCode`, `error.reason`.
-@dynamicMemberLookup
-public struct ItemError<Item: BatchItem>: Error, Hashable, Sendable {
-    /// The item's name, as far as the service gave it.
-    public var id: Item.ItemID?
-    /// The error dictionary's common members.
-    public var response: ErrorResponse
-
-    /// Makes an item's error.
-    public init(id: Item.ItemID?, response: ErrorResponse) {
-        self.id = id
-        self.response = response
-    }
-
-    /// Makes an item's error.
-    public init(
-        id: Item.ItemID?,
-        serverErrorCode: ServerErrorCode,
-        reason: String? = nil,
-        retryAfter: Double? = nil
-    ) {
-        self.id = id
-        self.response = ErrorResponse(serverErrorCode: serverErrorCode, reason: reason, retryAfter: retryAfter)
-    }
-
-    /// A part of ``response``.
-    public subscript<Part>(dynamicMember path: WritableKeyPath<ErrorResponse, Part>) -> Part {
-        get { response[keyPath: path] }
-        set { response[keyPath: path] = newValue }
-    }
-}
-
-extension ItemError: JSONBackedCodable {
-    /// Reads the error dictionary of an item. Names of other kinds of items are kept among the other keys.
-    public init(json reader: inout JSONReader) throws(JSONError) {
-        response = try ErrorResponse(json: &reader)
-        guard let name = response.otherKeys[Item.errorKey], name.kind != .null else { return }
-        id = try name.read()
-        response.otherKeys[Item.errorKey] = nil
-    }
-
-    /// Writes `{"recordName":…,"serverErrorCode":…,"reason":…}`.
-    public func write(json writer: inout JSONWriter) {
-        writer.beginObject()
-        if let id {
-            writer.key(Item.errorKey)
-            writer.write(id)
-        }
-        response.writeMembers(to: &writer)
-        writer.endObject()
-    }
-}
-
-extension JSONReader {
-    private static let errorKeys = JSONKeys("serverErrorCode", "extensionErrorCode")
-
-    /// Whether an item of a batch is an error: when it has `serverErrorCode` or `extensionErrorCode`, as CloudKit JS decides.
-    ///
-    /// The reader stays in front of the item.
-    mutating func isAtErrorDictionary() throws(JSONError) -> Bool {
-        let start = position
-        defer { rewind(to: start) }
-        try beginObject()
-        while let index = try nextKey(in: Self.errorKeys) {
-            if index != JSONKeys.unknown, try peekKind() != .null { return true }
-            try skipValue()
-        }
-        return false
     }
 }

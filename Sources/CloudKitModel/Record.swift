@@ -408,51 +408,14 @@ extension Record.Stamp: JSONBackedCodable {
     }
 }
 
-/// One item of a batch of records: the record, or its error.
-///
-/// An item is an error when it has `serverErrorCode` or `extensionErrorCode`, as CloudKit JS decides.
-public enum RecordResult: Hashable, Sendable {
-    /// The record.
-    case record(Record)
-    /// The item's error; it says nothing of the other items of the batch.
-    case failure(RecordError)
-
-    /// The record; throws the item's error, a ``RecordError``.
-    public func get() throws -> Record {
-        switch self {
-        case .record(let record): return record
-        case .failure(let error): throw error
-        }
-    }
-
-    /// The name of the record, as far as the service gave it.
-    public var recordName: String? {
-        switch self {
-        case .record(let record): return record.recordName
-        case .failure(let error): return error.id
-        }
-    }
-}
-
-extension RecordResult: JSONBackedCodable {
-    /// Reads an item.
-    public init(json reader: inout JSONReader) throws(JSONError) {
+extension Record {
+    /// Reads an item of a reply. The record is read at once, and again as an error where it turns out to be one.
+    public static func readResult(json reader: inout JSONReader) throws(JSONError) -> RecordResult {
         let start = reader.position
         var isError = false
-        let record = try Record.read(json: &reader, stops: true, isError: &isError)
-        if isError {
-            reader.rewind(to: start)
-            self = .failure(try RecordError(json: &reader))
-        } else {
-            self = .record(consume record)
-        }
-    }
-
-    /// Writes the record or the error dictionary.
-    public func write(json writer: inout JSONWriter) {
-        switch self {
-        case .record(let record): record.write(json: &writer)
-        case .failure(let error): error.write(json: &writer)
-        }
+        let record = try read(json: &reader, stops: true, isError: &isError)
+        guard isError else { return .success(consume record) }
+        reader.rewind(to: start)
+        return .failure(try RecordError(json: &reader))
     }
 }

@@ -54,25 +54,16 @@ extension ZoneID: JSONBackedCodable {
 
     /// Reads a zone ID; a missing `zoneName` means `_defaultZone`, as it does for the service.
     public init(json reader: inout JSONReader) throws(JSONError) {
-        var zoneName: String?
-        var ownerRecordName: String?
-        var zoneType: ZoneType?
-        var otherKeys = OtherKeys()
+        self.init(zoneName: Self.default.zoneName)
         try reader.beginObject()
         let keys = Self.keys
         while let key = try otherKeys.nextKey(in: keys, from: &reader) {
             switch key {
-            case .zoneName: zoneName = try otherKeys.readRepeated(key, from: &reader)
+            case .zoneName: zoneName = try otherKeys.readRepeated(key, from: &reader) ?? Self.default.zoneName
             case .ownerRecordName: ownerRecordName = try otherKeys.readRepeated(key, from: &reader)
             case .zoneType: zoneType = try otherKeys.read(key, from: &reader)
             }
         }
-        self.init(
-            zoneName: zoneName ?? ZoneID.default.zoneName,
-            ownerRecordName: ownerRecordName,
-            zoneType: zoneType
-        )
-        self.otherKeys = otherKeys
     }
 
     /// Writes `{"zoneName":…,"ownerRecordName":…,"zoneType":…}`.
@@ -104,36 +95,5 @@ extension ZoneOperation {
     /// ```
     public init(_ operationType: OperationType, zone: Zone) {
         self.init(operationType: operationType, zone: zone)
-    }
-}
-
-/// One item of a zone response: the zone, or its error.
-public enum ZoneResult: Hashable, Sendable {
-    /// The zone.
-    case zone(Zone)
-    /// The item's error; it says nothing of the other items of the batch.
-    case failure(ZoneError)
-
-    /// The zone; throws the item's error, a ``ZoneError``.
-    public func get() throws -> Zone {
-        switch self {
-        case .zone(let zone): return zone
-        case .failure(let error): throw error
-        }
-    }
-}
-
-extension ZoneResult: JSONBackedCodable {
-    /// Reads an item; it is an error when it has `serverErrorCode` or `extensionErrorCode`, as CloudKit JS decides.
-    public init(json reader: inout JSONReader) throws(JSONError) {
-        self = try reader.isAtErrorDictionary() ? .failure(ZoneError(json: &reader)) : .zone(Zone(json: &reader))
-    }
-
-    /// Writes the zone or the error dictionary.
-    public func write(json writer: inout JSONWriter) {
-        switch self {
-        case .zone(let zone): writer.write(zone)
-        case .failure(let error): writer.write(error)
-        }
     }
 }

@@ -48,7 +48,7 @@ struct DurabilityTests {
                     names.map { RecordLookup(recordName: $0) }
                 )
                 for (name, result) in zip(names, page.records) {
-                    guard case .record(let record) = result else {
+                    guard case .success(let record) = result else {
                         Issue.record("\(name) was answered and is lost")
                         continue
                     }

@@ -101,7 +101,7 @@ struct World {
     /// The names of the records that a query of Ann's zone Notes finds, in order.
     func find(_ query: RecordQuery) throws -> [String] {
         try asAnn().queryRecords(query, zoneID: Self.notes)
-            .records.map { $0.recordName ?? "?" }
+            .records.map { $0.itemID ?? "?" }
     }
 
     func tag(_ name: String) throws -> String? {
@@ -128,7 +128,7 @@ extension RecordOperation {
 /// A result in one line: `A@1 {"title":{"value":"x","type":"STRING"}}`, `A deleted`, `A! CONFLICT client oplock …`.
 func summary(_ result: RecordResult) -> String {
     switch result {
-    case .record(let record):
+    case .success(let record):
         let name = record.recordName ?? "?"
         if record.isDeleted { return "\(name) deleted" }
         return "\(name)@\(record.recordChangeTag ?? "?") \(text(record.fields))"
@@ -139,7 +139,7 @@ func summary(_ result: RecordResult) -> String {
 
 func summary(_ result: ZoneResult) -> String {
     switch result {
-    case .zone(let zone): zone.zoneID.zoneName + (zone.isDeleted ? " deleted" : "")
+    case .success(let zone): zone.zoneID.zoneName + (zone.isDeleted ? " deleted" : "")
     case .failure(let error):
         "\(error.id?.zoneName ?? "?")! \(error.serverErrorCode.rawValue)"
     }

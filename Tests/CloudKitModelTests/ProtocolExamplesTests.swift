@@ -64,7 +64,7 @@ struct ProtocolExamplesTests {
         } else {
             #expect(!json.contains("serverErrorCode"))
         }
-        #expect(result.shortGUID?.value.hasPrefix("0") == true)
+        #expect(result.itemID?.value.hasPrefix("0") == true)
     }
 
     @Test func aShortGUIDMayBeABareText() throws {

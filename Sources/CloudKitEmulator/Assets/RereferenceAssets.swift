@@ -41,13 +41,9 @@ extension RequestContext {
             let access = try context.sharedAccess(to: [zone])
             let target = try targetZoneID.map { try context.zone($0) } ?? zone
             return try fields.map { field in
-                do {
-                    return .success(
-                        try rereference(field, in: zone, for: target, context.db) { try access?.sees($0) ?? true }
-                    )
-                } catch let error as EmulatorError {
-                    return .failure(error)
-                }
+                try Result(ofItem: {
+                    try rereference(field, in: zone, for: target, context.db) { try access?.sees($0) ?? true }
+                })
             }
         }
     }

@@ -72,7 +72,7 @@ extension DatabaseContext {
         token.position = moreComing ? page.last?.databaseSequence ?? token.position : sequence
         return ZonePage(
             zones: page.map { zone in
-                .zone(
+                .success(
                     Zone(
                         zoneID: zone.zoneID(in: self),
                         syncToken: syncToken(of: zone),

@@ -53,14 +53,6 @@ public struct ZoneChangesPage: Hashable, Sendable {
     public var reverse = false
 }
 
-/// One item of a reply of `changes/zone`: a page of changes, or why there is none.
-public enum ZoneChangesResult: Hashable, Sendable {
-    /// The page.
-    case changes(ZoneChangesPage)
-    /// The zone's error.
-    case failure(ZoneError)
-}
-
 extension RequestContext {
     /// Fetches what changed in zones (`changes/zone`): custom zones of private and shared databases.
     ///
@@ -68,12 +60,12 @@ extension RequestContext {
     /// - Returns: One page or failure for each zone, in order. An invalid token fails with `BAD_REQUEST`, an
     ///   unknown zone with `ZONE_NOT_FOUND`, the default zone with `BAD_REQUEST`.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for the public database, `AUTHENTICATION_REQUIRED`.
-    public func fetchZoneChanges(_ requests: [ZoneChangesRequest]) throws -> [ZoneChangesResult] {
+    public func fetchZoneChanges(_ requests: [ZoneChangesRequest]) throws -> [Result<ZoneChangesPage, ZoneError>] {
         guard database.scope != .public else { throw EmulatorError.notApplicable(in: .public) }
         return try read { context in
             try requests.map { request in
-                try itemResult(failure: { .failure(ZoneError(id: request.zoneID, response: $0)) }) {
-                    .changes(try context.changes(request))
+                try Result(ofItem: { try context.changes(request) }).mapError {
+                    ZoneError(id: request.zoneID, response: $0.response)
                 }
             }
         }
@@ -119,9 +111,7 @@ extension DatabaseContext {
             zoneID: zone.zoneID(in: self)
         )
         let records = try page.map { row in
-            RecordResult.record(
-                row.isDeleted ? row.tombstone : try presentation.record(row, schema: schema)
-            )
+            RecordResult.success(row.isDeleted ? row.tombstone : try presentation.record(row, schema: schema))
         }
         var end = start
         if moreComing, let last = page.last {
@@ -174,7 +164,7 @@ extension DatabaseContext {
         return ZoneChangesPage(
             zoneID: zone.zoneID(in: self),
             records: try page.map { item in
-                .record(item.isGone ? item.row.tombstone : try presentation.record(item.row, schema: schema))
+                .success(item.isGone ? item.row.tombstone : try presentation.record(item.row, schema: schema))
             },
             syncToken: emulator.tokenKey.text(of: end),
             moreComing: rows.count > limit

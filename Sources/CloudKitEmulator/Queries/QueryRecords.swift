@@ -80,7 +80,7 @@ extension RequestContext {
                 if let zone = names[candidate.row.zone], isZoneWide || !zone.isDefault {
                     presentation.zoneID = zone.zoneID(in: context)
                 }
-                return RecordResult.record(
+                return RecordResult.success(
                     try presentation.record(candidate.row, content: candidate.knownContent, schema: schema)
                 )
             }

@@ -33,17 +33,14 @@ extension RequestContext {
         numbersAsStrings: Bool = false,
         getCurrentSyncToken: Bool = false
     ) throws -> RecordResults {
-        let limit = configuration.limits.recordsPerResponse
-        guard lookups.count <= limit else {
-            throw EmulatorError.badRequest("a request looks up at most \(limit) records, not \(lookups.count)")
-        }
+        try configuration.limits.check(lookups.count, of: "records", atMost: configuration.limits.recordsPerResponse)
         try makeUserRecords(named: lookups.map(\.recordName))
         return try read { context in
             let zone = try context.zone(zoneID)
             let schema = try context.schema()
             let access = try context.sharedAccess(to: [zone])
-            let records = try lookups.map { lookup -> RecordResult in
-                try itemResult(failure: { .failure(RecordError(id: lookup.recordName, response: $0)) }) {
+            let records = try lookups.map { lookup in
+                try RecordResult(lookup.recordName) {
                     try itemFault?.check(lookup.recordName)
                     guard
                         let row = try RecordRow.fetch(lookup.recordName, in: zone, context.db),
@@ -57,7 +54,7 @@ extension RequestContext {
                         numbersAsStrings: numbersAsStrings,
                         zoneID: zone.isDefault ? nil : zone.zoneID(in: context)
                     )
-                    return .record(try presentation.record(row, schema: schema))
+                    return try presentation.record(row, schema: schema)
                 }
             }
             return RecordResults(

@@ -61,12 +61,12 @@ extension RequestContext {
                         numbersAsStrings: operation.numbersAsStrings ?? numbersAsStrings
                     )
                     results.append(
-                        try itemResult(failure: { .failure(RecordError(id: name, response: $0)) }) {
+                        try RecordResult(name) {
                             try itemFault?.check(name)
                             switch try writer.apply(operation) {
-                            case .deleted(let name): return .record(Record(recordName: name, isDeleted: true))
+                            case .deleted(let name): return Record(recordName: name, isDeleted: true)
                             case .saved(let row, let content):
-                                return .record(try presentation.record(row, content: content, schema: writer.schema))
+                                return try presentation.record(row, content: content, schema: writer.schema)
                             }
                         }
                     )
@@ -138,9 +138,7 @@ extension RecordResult {
 
     /// In a failed atomic batch the culprits keep their errors, and all others have `ATOMIC_ERROR`.
     fileprivate var withinFailedBatch: RecordResult {
-        guard case .record(let record) = self else { return self }
-        return .failure(
-            RecordError(id: record.recordName, serverErrorCode: .atomicError, reason: "Atomic failure")
-        )
+        isFailure
+            ? self : .failure(RecordError(id: itemID, serverErrorCode: .atomicError, reason: "Atomic failure"))
     }
 }

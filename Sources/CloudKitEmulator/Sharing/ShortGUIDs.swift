@@ -20,9 +20,8 @@ extension RequestContext {
         try checkShortGUIDs(shortGUIDs)
         return try read { context in
             try shortGUIDs.map { shortGUID in
-                try itemResult(failure: { .failure(ShareError(id: shortGUID, response: $0)) }) {
-                    let share = try SharedRecord(shortGUID, in: context)
-                    return .share(try context.description(of: share, asked: shortGUID))
+                try ShareResult(shortGUID) {
+                    try context.description(of: try SharedRecord(shortGUID, in: context), asked: shortGUID)
                 }
             }
         }
@@ -43,10 +42,9 @@ extension RequestContext {
         let user = try signedInUser()
         return try inDatabase(.shared).write { context in
             try shortGUIDs.map { shortGUID in
-                try itemResult(failure: { .failure(ShareError(id: shortGUID, response: $0)) }) {
+                try ShareResult(shortGUID) {
                     try context.accept(try SharedRecord(shortGUID, in: context), as: user)
-                    let accepted = try SharedRecord(shortGUID, in: context)
-                    return .share(try context.description(of: accepted, asked: shortGUID))
+                    return try context.description(of: try SharedRecord(shortGUID, in: context), asked: shortGUID)
                 }
             }
         }

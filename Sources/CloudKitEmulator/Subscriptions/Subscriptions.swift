@@ -17,7 +17,7 @@ extension RequestContext {
     public func listSubscriptions() throws -> [SubscriptionResult] {
         let owner = try subscriber()
         return try read { context in
-            try StoredSubscription.all(of: owner, in: context).map { .subscription($0.subscription) }
+            try StoredSubscription.all(of: owner, in: context).map { .success($0.subscription) }
         }
     }
 
@@ -27,19 +27,14 @@ extension RequestContext {
     /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user, `BAD_REQUEST` for too many names.
     public func lookupSubscriptions(_ subscriptionIDs: [String]) throws -> [SubscriptionResult] {
         let owner = try subscriber()
-        let limit = configuration.limits.operationsPerRequest
-        guard subscriptionIDs.count <= limit else {
-            throw EmulatorError.badRequest(
-                "a request looks up at most \(limit) subscriptions, not \(subscriptionIDs.count)"
-            )
-        }
+        try configuration.limits.check(subscriptionIDs.count, of: "subscriptions")
         return try read { context in
             try subscriptionIDs.map { id in
-                try itemResult(failure: { .failure(SubscriptionError(id: id, response: $0)) }) {
+                try SubscriptionResult(id) {
                     guard let stored = try StoredSubscription.named(id, of: owner, in: context) else {
                         throw EmulatorError.subscriptionNotFound
                     }
-                    return .subscription(stored.subscription)
+                    return stored.subscription
                 }
             }
         }
@@ -59,9 +54,8 @@ extension RequestContext {
         try configuration.limits.check(operations.count, of: "operations")
         return try write { context in
             try operations.map { operation in
-                let id = operation.subscription.subscriptionID
-                return try itemResult(failure: { .failure(SubscriptionError(id: id, response: $0)) }) {
-                    .subscription(try context.apply(operation, of: owner))
+                try SubscriptionResult(operation.subscription.subscriptionID) {
+                    try context.apply(operation, of: owner)
                 }
             }
         }

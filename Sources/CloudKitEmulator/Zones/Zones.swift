@@ -20,7 +20,7 @@ extension RequestContext {
     public func listZones() throws -> ZonePage {
         try read { context in
             ZonePage(
-                zones: try context.zones().map { .zone(context.description(of: $0)) },
+                zones: try context.zones().map { .success(context.description(of: $0)) },
                 syncToken: emulator.tokenKey.text(of: .database(context.databaseID, at: context.sequence))
             )
         }
@@ -33,9 +33,7 @@ extension RequestContext {
     public func lookupZones(_ zoneIDs: [ZoneID]) throws -> [ZoneResult] {
         try read { context in
             try zoneIDs.map { zoneID in
-                try itemResult(failure: { .failure(ZoneError(id: zoneID, response: $0)) }) {
-                    .zone(context.description(of: try context.zone(zoneID)))
-                }
+                try ZoneResult(zoneID) { context.description(of: try context.zone(zoneID)) }
             }
         }
     }
@@ -57,12 +55,11 @@ extension RequestContext {
         return try write { context in
             try operations.map { operation in
                 let zoneID = operation.zone.zoneID
-                return try itemResult(failure: { .failure(ZoneError(id: zoneID, response: $0)) }) {
+                return try ZoneResult(zoneID) {
                     switch operation.operationType {
-                    case .create: return .zone(try context.createZone(zoneID))
-                    case .delete: return .zone(try context.deleteZone(zoneID))
-                    default:
-                        throw EmulatorError.badRequest("unknown operation '\(operation.operationType)'")
+                    case .create: try context.createZone(zoneID)
+                    case .delete: try context.deleteZone(zoneID)
+                    default: throw EmulatorError.badRequest("unknown operation '\(operation.operationType)'")
                     }
                 }
             }

@@ -69,9 +69,9 @@ extension ZoneChangesRequest {
 }
 
 extension Components.Schemas.ZoneChanges {
-    fileprivate init(_ result: ZoneChangesResult) {
+    fileprivate init(_ result: Result<ZoneChangesPage, ZoneError>) {
         switch result {
-        case .changes(let changes):
+        case .success(let changes):
             self.init(
                 zoneID: changes.zoneID,
                 records: changes.records,

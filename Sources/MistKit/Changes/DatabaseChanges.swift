@@ -83,7 +83,7 @@ extension CloudKitDatabase {
 extension DatabaseChanges {
     mutating func add(_ results: [ZoneResult], in origin: ResponseOrigin) {
         for result in results {
-            switch Result(result, in: origin) {
+            switch result.result(requested: nil, in: origin) {
             case .success(let zone) where zone.isDeleted: deletedZones.append(zone.zoneID)
             case .success(let zone): changedZones.append(zone)
             case .failure(let error): failures.append(error)

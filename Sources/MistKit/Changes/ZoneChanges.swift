@@ -175,7 +175,7 @@ extension ZoneChanges {
         self.moreComing = moreComing
         self.isNewestFirst = isNewestFirst
         for result in results {
-            switch Result(result, in: origin) {
+            switch result.result(requested: nil, in: origin) {
             case .success(let record) where record.isDeleted: deletedRecords.append(record)
             case .success(let record): changedRecords.append(record)
             case .failure(let error): failures.append(error)

@@ -1,15 +1,18 @@
-extension CloudKitDatabase {
-    /// Looks records up by name in as many requests as needed, and gives one result for each, in their order.
-    func inBatches<ItemResult: BatchItemResult>(
-        of names: [String],
-        send: @escaping @Sendable ([String], CallContext) async throws(CloudKitError) -> Reply<[ItemResult]>
+extension CloudKitService {
+    /// Sends items in as many requests as needed, and gives one result for each, in their order.
+    func inBatches<Item: Sendable, ItemResult: BatchItemResult>(
+        of items: [Item],
+        named id: @escaping @Sendable (Item) -> ItemResult.ID?,
+        lostReplies: LostReplies<Item, ItemResult.Value>? = nil,
+        send: @escaping @Sendable ([Item], CallContext) async throws(CloudKitError) -> Reply<[ItemResult]>
     ) async throws(CloudKitError) -> [Result<ItemResult.Value, CloudKitError>] {
-        try await BatchSender<String, ItemResult.Value>(
-            items: names,
-            service: service,
-            about: { error, name in error.about(name) },
+        try await BatchSender<Item, ItemResult.Value>(
+            items: items,
+            service: self,
+            lostReplies: lostReplies,
+            about: { error, item in error.about(id(item).map(ItemResult.errorItem)) },
             send: { (batch, call) async throws(CloudKitError) in
-                BatchResults.align(try await send(batch, call), with: batch)
+                BatchResults.align(try await send(batch, call), with: batch.map(id))
             }
         ).results()
     }
@@ -37,83 +40,106 @@ struct ResponseOrigin: Sendable {
     var requestUUID: String?
 }
 
-/// One item of a response's list: a record, typed or not, or why there is none.
+/// One item of a response's list: what was asked for, typed or not, or why there is none.
 protocol BatchItemResult: SendableMetatype {
+    associatedtype ID
     associatedtype Value: Sendable
 
-    /// The record's name, as far as the service gave it.
-    var recordName: String? { get }
+    /// The item's name, as far as the service gave it.
+    var itemID: ID? { get }
 
-    /// The record, or its error.
-    func result(requested name: String?, in origin: ResponseOrigin) -> Result<Value, CloudKitError>
+    /// The item, or its error.
+    func result(requested id: ID?, in origin: ResponseOrigin) -> Result<Value, CloudKitError>
+
+    /// Whether two names are those of one item.
+    static func isSame(_ id: ID, _ other: ID) -> Bool
+
+    /// How errors name an item.
+    static func errorItem(_ id: ID) -> CloudKitError.Item
 }
 
-extension RecordResult: BatchItemResult {
-    func result(requested name: String?, in origin: ResponseOrigin) -> Result<Record, CloudKitError> {
-        Result(self, requested: name, in: origin)
+/// What the generated client reads in batches.
+protocol NamedBatchItem: BatchItem {
+    /// Whether two names are those of one item.
+    static func isSame(_ id: ItemID, _ other: ItemID) -> Bool
+
+    /// How errors name an item.
+    static func errorItem(_ id: ItemID) -> CloudKitError.Item
+
+    /// Replaces the code or the message of an item's error where the client knows more than the service says.
+    static func explain(_ error: inout CloudKitError)
+
+    /// The item with the name that it was requested by, where the service left that out.
+    func named(_ id: ItemID?) -> Self
+}
+
+extension NamedBatchItem {
+    static func isSame(_ id: ItemID, _ other: ItemID) -> Bool { id == other }
+    static func explain(_ error: inout CloudKitError) {}
+    func named(_ id: ItemID?) -> Self { self }
+}
+
+extension Record: NamedBatchItem {
+    static func errorItem(_ recordName: String) -> CloudKitError.Item { .record(name: recordName) }
+}
+
+extension ItemResult: BatchItemResult where Item: NamedBatchItem {
+    func result(requested id: Item.ItemID?, in origin: ResponseOrigin) -> Result<Item, CloudKitError> {
+        switch self {
+        case .success(let item): .success(item.named(id))
+        case .failure(let error): .failure(CloudKitError(error, requested: id).from(origin))
+        }
     }
+
+    static func isSame(_ id: Item.ItemID, _ other: Item.ItemID) -> Bool { Item.isSame(id, other) }
+    static func errorItem(_ id: Item.ItemID) -> CloudKitError.Item { Item.errorItem(id) }
 }
 
 /// Which result of a response belongs to which item of the request.
 enum BatchResults {
-    /// The service keeps the order. Should a response hold too few results or other records, names decide, and an item
+    /// The service keeps the order. Should a response hold too few results or other items, names decide, and an item
     /// without a result is a failed one.
     static func align<ItemResult: BatchItemResult>(
         _ reply: Reply<[ItemResult]>,
-        with names: [String?]
+        with ids: [ItemResult.ID?]
     ) -> [Result<ItemResult.Value, CloudKitError>] {
         let results = reply.body
         let inOrder =
-            results.count == names.count
-            && zip(results, names).allSatisfy { result, name in
-                name == nil || result.recordName == nil || result.recordName == name
+            results.count == ids.count
+            && zip(results, ids).allSatisfy { result, id in
+                guard let id, let found = result.itemID else { return true }
+                return ItemResult.isSame(found, id)
             }
         if inOrder {
-            return zip(results, names).map { $0.result(requested: $1, in: reply.origin) }
+            return zip(results, ids).map { $0.result(requested: $1, in: reply.origin) }
         }
-        var byName: [String: ItemResult] = [:]
-        for result in results {
-            if let name = result.recordName { byName[name] = result }
-        }
-        return names.map { name in
-            if let name, let result = byName[name] { return result.result(requested: name, in: reply.origin) }
+        return ids.map { id in
+            let result = id.flatMap { id in
+                results.first { result in result.itemID.map { ItemResult.isSame($0, id) } ?? false }
+            }
+            if let result { return result.result(requested: id, in: reply.origin) }
             return .failure(
-                .missingResult(count: results.count, of: names.count).about(name).from(reply.origin)
+                .missingResult(count: results.count, of: ids.count).about(id.map(ItemResult.errorItem)).from(
+                    reply.origin
+                )
             )
         }
     }
 }
 
-extension Result where Success == Record, Failure == CloudKitError {
-    /// An item of a response.
-    init(_ result: RecordResult, requested name: String? = nil, in origin: ResponseOrigin) {
-        switch result {
-        case .record(let record):
-            self = .success(record)
-        case .failure(let error):
-            self = .failure(CloudKitError(error, requested: name, in: origin))
-        }
-    }
-}
-
 extension CloudKitError {
-    /// A failed item of a response.
-    init(_ error: RecordError, requested name: String?, in origin: ResponseOrigin) {
-        self = CloudKitError(error, requested: name).from(origin)
-    }
-
     /// A failed item of a response, of whichever request.
-    init(_ error: RecordError, requested name: String?) {
-        let name = error.id ?? name
-        self.init(error.response, item: name.map { .record(name: $0) })
+    init<Item: NamedBatchItem>(_ error: ItemError<Item>, requested id: Item.ItemID? = nil) {
+        self.init(error.response, item: (error.id ?? id).map(Item.errorItem))
+        Item.explain(&self)
     }
 
     fileprivate static func missingResult(count: Int, of expected: Int) -> CloudKitError {
         CloudKitError(
             code: .unexpectedResponse,
             message: """
-                The response holds no result for this record (\(count) results for \(expected) records). A write may have \
-                been done or not; fetch the record.
+                The response holds no result for this item (\(count) results for \(expected) items). A write may have been \
+                done or not; fetch the item.
                 """
         )
     }
@@ -126,10 +152,15 @@ extension CloudKitError {
         return error
     }
 
+    /// The same error for one item of the request.
+    func about(_ item: CloudKitError.Item?) -> CloudKitError {
+        var error = self
+        error.item = item ?? error.item
+        return error
+    }
+
     /// The same error for one record of the request.
     func about(_ recordName: String?) -> CloudKitError {
-        var error = self
-        error.item = recordName.map { .record(name: $0) } ?? item
-        return error
+        about(recordName.map(Record.errorItem))
     }
 }

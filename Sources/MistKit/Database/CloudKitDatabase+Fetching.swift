@@ -46,7 +46,8 @@ extension CloudKitDatabase {
         desiredKeys: [String]? = nil
     ) async throws -> [Result<Record, CloudKitError>] {
         try checkNames(recordNames)
-        return try await inBatches(of: recordNames) { (names, call) async throws(CloudKitError) in
+        return try await service.inBatches(of: recordNames, named: \.self) {
+            (names, call) async throws(CloudKitError) in
             let input = lookup(names, inZone: zone, desiredKeys: desiredKeys)
             return try await call.reply(to: Operations.LookupRecords.id) { client in
                 let response = try await client.lookupRecords(input).ok
@@ -123,7 +124,8 @@ extension CloudKitDatabase {
         desiredKeys: [String]? = nil
     ) async throws -> [Result<StoredRecord<Model>, CloudKitError>] {
         try checkNames(recordNames)
-        return try await inBatches(of: recordNames) { (names, call) async throws(CloudKitError) in
+        return try await service.inBatches(of: recordNames, named: \.self) {
+            (names, call) async throws(CloudKitError) in
             let input = lookup(names, inZone: zone, desiredKeys: desiredKeys)
             let reply = try await call.unreadReply(to: Operations.LookupRecords.id) { client in
                 let response = try await client.lookupRecords(buffering: input).ok

@@ -203,7 +203,7 @@ protocol QueryPageBody: JSONReadable, SendableMetatype {
 
 extension Components.Schemas.QueryRecordsResponse: QueryPageBody {
     func results(in origin: ResponseOrigin) -> [Result<Record, CloudKitError>] {
-        (records ?? []).map { Result($0, in: origin) }
+        (records ?? []).map { $0.result(requested: nil, in: origin) }
     }
 }
 

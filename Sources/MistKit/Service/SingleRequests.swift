@@ -57,7 +57,7 @@ extension CloudKitDatabase {
             ).ok
             return (try response.body.json.zones ?? [], response.headers.xAppleRequestUUID)
         }
-        return ZoneResults.align(reply, with: zones)
+        return BatchResults.align(reply, with: zones)
     }
 
     /// One page of `changes/database`.
@@ -94,6 +94,9 @@ extension CloudKitDatabase {
             ).ok
             return (try response.body.json, response.headers.xAppleRequestUUID)
         }
-        return ((reply.body.records ?? []).map { Result($0, in: reply.origin) }, reply.body.continuationMarker)
+        return (
+            (reply.body.records ?? []).map { $0.result(requested: nil, in: reply.origin) },
+            reply.body.continuationMarker
+        )
     }
 }

@@ -56,7 +56,7 @@ extension CloudKitService {
                 rootRecordDesiredKeys: rootRecordDesiredKeys
             )
         }
-        return try await inBatches(of: shortGUIDs) { (batch, call) async throws(CloudKitError) in
+        return try await inBatches(of: shortGUIDs, named: \.self) { (batch, call) async throws(CloudKitError) in
             try await call.reply(to: Operations.ResolveShares.id) { client in
                 let response = try await client.resolveShares(
                     path: path(to: .public),
@@ -95,7 +95,8 @@ extension CloudKitService {
     public func accept(
         _ links: [ShareLink]
     ) async throws -> [Result<ShareMetadata, CloudKitError>] {
-        try await inBatches(of: links.map { ShortGUID($0.shortGUID) }) { (batch, call) async throws(CloudKitError) in
+        let shortGUIDs = links.map { ShortGUID($0.shortGUID) }
+        return try await inBatches(of: shortGUIDs, named: \.self) { (batch, call) async throws(CloudKitError) in
             try await call.reply(to: Operations.AcceptShares.id) { client in
                 let response = try await client.acceptShares(
                     path: path(to: .public),
@@ -105,76 +106,34 @@ extension CloudKitService {
             }
         }
     }
-
-    private func inBatches(
-        of shortGUIDs: [ShortGUID],
-        send: @escaping @Sendable ([ShortGUID], CallContext) async throws(CloudKitError) -> Reply<[ShareResult]>
-    ) async throws(CloudKitError) -> [Result<ShareMetadata, CloudKitError>] {
-        try await BatchSender<ShortGUID, ShareMetadata>(
-            items: shortGUIDs,
-            service: self,
-            about: { error, shortGUID in
-                var error = error
-                error.item = .share(shortGUID: shortGUID.value)
-                return error
-            },
-            send: { (batch, call) async throws(CloudKitError) in
-                ShareResults.align(try await send(batch, call), with: batch)
-            }
-        ).results()
-    }
 }
 
-/// Which result of a response belongs to which short GUID of the request.
-private enum ShareResults {
-    static func align(
-        _ reply: Reply<[ShareResult]>,
-        with shortGUIDs: [ShortGUID]
-    ) -> [Result<ShareMetadata, CloudKitError>] {
-        let results = reply.body
-        let inOrder =
-            results.count == shortGUIDs.count
-            && zip(results, shortGUIDs).allSatisfy { $0.shortGUID == nil || $0.shortGUID?.value == $1.value }
-        return shortGUIDs.enumerated().map { index, shortGUID in
-            let result = inOrder ? results[index] : results.first { $0.shortGUID?.value == shortGUID.value }
-            switch result {
-            case .share(var metadata):
-                metadata.shortGUID = metadata.shortGUID ?? shortGUID
-                return .success(metadata)
-            case .failure(let error):
-                return .failure(CloudKitError(error, requested: shortGUID).from(reply.origin))
-            case nil:
-                var error = CloudKitError(
-                    code: .unexpectedResponse,
-                    message: """
-                        The response holds no result for this share (\(results.count) results for \(shortGUIDs.count) \
-                        shares).
-                        """
-                )
-                error.item = .share(shortGUID: shortGUID.value)
-                return .failure(error.from(reply.origin))
-            }
-        }
-    }
-}
+extension ShareMetadata: NamedBatchItem {
+    static func isSame(_ shortGUID: ShortGUID, _ other: ShortGUID) -> Bool { shortGUID.value == other.value }
+    static func errorItem(_ shortGUID: ShortGUID) -> CloudKitError.Item { .share(shortGUID: shortGUID.value) }
 
-extension CloudKitError {
-    fileprivate init(_ error: ShareError, requested shortGUID: ShortGUID) {
-        self.init(error.response, item: .share(shortGUID: error.id?.value ?? shortGUID.value))
-        switch code {
+    static func explain(_ error: inout CloudKitError) {
+        switch error.code {
         case .notFound:
-            message = """
+            error.message = """
                 No share has this short GUID. Its owner may have stopped sharing, or the link is of another container or \
                 environment: a link does not tell either.
                 """
         case .accessDenied:
-            message = """
+            error.message = """
                 The person who is signed in is not invited to this share, or no longer, and it has no public link. Its owner \
                 can invite them, by an address of their iCloud account.
                 """
         case .authenticationRequired:
-            message = "This share is for those who are invited: sign in. Only public shares can be resolved by anybody."
+            error.message =
+                "This share is for those who are invited: sign in. Only public shares can be resolved by anybody."
         default: break
         }
+    }
+
+    func named(_ shortGUID: ShortGUID?) -> ShareMetadata {
+        var metadata = self
+        metadata.shortGUID = metadata.shortGUID ?? shortGUID
+        return metadata
     }
 }

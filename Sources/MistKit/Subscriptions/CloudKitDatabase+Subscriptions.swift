@@ -18,11 +18,7 @@ extension CloudKitDatabase {
             let response = try await client.listSubscriptions(path: path).ok
             return (try response.body.json.subscriptions ?? [], response.headers.xAppleRequestUUID)
         }
-        var subscriptions: [Subscription] = []
-        for result in reply.body {
-            subscriptions.append(try Result(result, in: reply.origin).get())
-        }
-        return subscriptions
+        return try reply.body.map { try $0.result(requested: nil, in: reply.origin).get() }
     }
 
     /// Fetches one subscription.
@@ -49,9 +45,7 @@ extension CloudKitDatabase {
     public func fetchSubscriptions(
         _ subscriptionIDs: [String]
     ) async throws -> [Result<Subscription, CloudKitError>] {
-        try await inBatches(ofSubscriptions: subscriptionIDs) {
-            $0
-        } send: { (batch, call) async throws(CloudKitError) in
+        try await service.inBatches(of: subscriptionIDs, named: \.self) { (batch, call) async throws(CloudKitError) in
             try await call.reply(to: Operations.LookupSubscriptions.id) { client in
                 let response = try await client.lookupSubscriptions(
                     path: path,
@@ -144,9 +138,10 @@ extension CloudKitDatabase {
     private func modifySubscriptions(
         _ operations: [SubscriptionOperation]
     ) async throws(CloudKitError) -> [Result<Subscription, CloudKitError>] {
-        try await inBatches(ofSubscriptions: operations) {
-            $0.subscription.subscriptionID
-        } send: { (batch, call) async throws(CloudKitError) in
+        try await service.inBatches(
+            of: operations,
+            named: \.subscription.subscriptionID
+        ) { (batch, call) async throws(CloudKitError) in
             try await call.reply(to: Operations.ModifySubscriptions.id) { client in
                 let response = try await client.modifySubscriptions(
                     path: path,
@@ -156,76 +151,21 @@ extension CloudKitDatabase {
             }
         }
     }
-
-    /// Sends items in as many requests as needed, and gives one result for each, in their order.
-    private func inBatches<Item: Sendable>(
-        ofSubscriptions items: [Item],
-        named id: @escaping @Sendable (Item) -> String?,
-        send: @escaping @Sendable ([Item], CallContext) async throws(CloudKitError) -> Reply<[SubscriptionResult]>
-    ) async throws(CloudKitError) -> [Result<Subscription, CloudKitError>] {
-        try await BatchSender<Item, Subscription>(
-            items: items,
-            service: service,
-            about: { error, item in
-                var error = error
-                error.item = id(item).map { .subscription(id: $0) } ?? error.item
-                return error
-            },
-            send: { (batch, call) async throws(CloudKitError) in
-                BatchResults.align(try await send(batch, call), with: batch.map(id)).map { $0.aboutSubscription() }
-            }
-        ).results()
-    }
 }
 
-extension SubscriptionResult: BatchItemResult {
-    /// Batches are put in order by name, of whatever kind it is.
-    var recordName: String? {
-        switch self {
-        case .subscription(let subscription): subscription.subscriptionID
-        case .failure(let error): error.id
-        }
-    }
+extension Subscription: NamedBatchItem {
+    static func errorItem(_ subscriptionID: String) -> CloudKitError.Item { .subscription(id: subscriptionID) }
 
-    func result(requested name: String?, in origin: ResponseOrigin) -> Result<Subscription, CloudKitError> {
-        Result(self, requested: name, in: origin)
-    }
-}
-
-extension Result where Success == Subscription, Failure == CloudKitError {
-    fileprivate init(_ result: SubscriptionResult, requested id: String? = nil, in origin: ResponseOrigin) {
-        switch result {
-        case .subscription(let subscription):
-            self = .success(subscription)
-        case .failure(let failure):
-            let id = failure.id ?? id
-            let error = CloudKitError(failure.response, item: id.map { .subscription(id: $0) }).from(origin)
-            self = .failure(error.namingSecondSubscription())
-        }
-    }
-
-    /// What batches say of a record, said of a subscription.
-    fileprivate func aboutSubscription() -> Self {
-        mapError { error in
-            guard case .record(let id)? = error.item else { return error }
-            var error = error
-            error.item = .subscription(id: id)
-            return error
-        }
-    }
-}
-
-extension CloudKitError {
     /// The service has no code of its own for a second subscription to the same changes; this reason was observed.
-    fileprivate func namingSecondSubscription() -> CloudKitError {
-        guard code == .internalError, reason == "could not find subscription we just created" else { return self }
-        var error = self
+    static func explain(_ error: inout CloudKitError) {
+        guard error.code == .internalError, error.reason == "could not find subscription we just created" else {
+            return
+        }
         error.code = .exists
         error.message = """
             Another subscription is about the same changes, under another name: the service takes one for each record type \
             and set of events. Fetch the subscriptions and use that one, or delete it first.
             """
-        return error
     }
 }
 

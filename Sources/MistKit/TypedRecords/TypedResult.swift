@@ -60,8 +60,8 @@ extension StoredRecord {
     static func readItem(json reader: inout JSONReader) throws(JSONError) -> Result<StoredRecord, CloudKitError> {
         switch try RecordResult(json: &reader) {
         case .failure(let error):
-            return .failure(CloudKitError(error, requested: nil))
-        case .record(let record):
+            return .failure(CloudKitError(error))
+        case .success(let record):
             guard record.recordName != nil else {
                 return .failure(.unreadable(record, as: Model.self, FieldError("it has no record name"), field: -1))
             }
@@ -93,7 +93,7 @@ extension Record {
 }
 
 extension Result: BatchItemResult where Success: NamedRecord, Failure == CloudKitError {
-    var recordName: String? {
+    var itemID: String? {
         switch self {
         case .success(let record): return record.recordName
         case .failure(let error):
@@ -105,6 +105,9 @@ extension Result: BatchItemResult where Success: NamedRecord, Failure == CloudKi
     func result(requested name: String?, in origin: ResponseOrigin) -> Self {
         mapError { error in (error.item == nil ? error.about(name) : error).from(origin) }
     }
+
+    static func isSame(_ name: String, _ other: String) -> Bool { name == other }
+    static func errorItem(_ name: String) -> CloudKitError.Item { Record.errorItem(name) }
 }
 
 /// A record of whatever type that has a name.

@@ -18,11 +18,7 @@ extension CloudKitDatabase {
             ).ok
             return (try response.body.json.zones ?? [], response.headers.xAppleRequestUUID)
         }
-        var zones: [Zone] = []
-        for result in reply.body {
-            zones.append(try Result(result, in: reply.origin).get())
-        }
-        return zones
+        return try reply.body.map { try $0.result(requested: nil, in: reply.origin).get() }
     }
 
     /// Fetches one zone.
@@ -46,21 +42,15 @@ extension CloudKitDatabase {
     /// - Returns: One result per name, in their order.
     /// - Throws: A ``CloudKitError``: the error of the first request, when none was answered.
     public func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, CloudKitError>] {
-        try await BatchSender<ZoneID, Zone>(
-            items: zoneIDs,
-            service: service,
-            about: { error, zoneID in error.about(zoneID) },
-            send: { (batch, call) async throws(CloudKitError) in
-                let reply = try await call.reply(to: Operations.LookupZones.id) { client in
-                    let response = try await client.lookupZones(
-                        path: path,
-                        body: .json(.init(zones: batch))
-                    ).ok
-                    return (try response.body.json.zones ?? [], response.headers.xAppleRequestUUID)
-                }
-                return ZoneResults.align(reply, with: batch)
+        try await service.inBatches(of: zoneIDs, named: \.self) { (batch, call) async throws(CloudKitError) in
+            try await call.reply(to: Operations.LookupZones.id) { client in
+                let response = try await client.lookupZones(
+                    path: path,
+                    body: .json(.init(zones: batch))
+                ).ok
+                return (try response.body.json.zones ?? [], response.headers.xAppleRequestUUID)
             }
-        ).results()
+        }
     }
 
     /// Makes a zone in the private database.
@@ -118,22 +108,19 @@ extension CloudKitDatabase {
         if let index = operations.firstIndex(where: { $0.zone.zoneID.zoneName.isEmpty }) {
             throw .invalidArgument("The zone name at index \(index) is empty.")
         }
-        return try await BatchSender<ZoneOperation, Zone>(
-            items: operations,
-            service: service,
-            lostReplies: lostZoneWrites(),
-            about: { error, operation in error.about(operation.zone.zoneID) },
-            send: { (batch, call) async throws(CloudKitError) in
-                let reply = try await call.reply(to: Operations.ModifyZones.id) { client in
-                    let response = try await client.modifyZones(
-                        path: path,
-                        body: .json(.init(operations: batch))
-                    ).ok
-                    return (try response.body.json.zones ?? [], response.headers.xAppleRequestUUID)
-                }
-                return ZoneResults.align(reply, with: batch.map(\.zone.zoneID))
+        return try await service.inBatches(
+            of: operations,
+            named: \.zone.zoneID,
+            lostReplies: lostZoneWrites()
+        ) { (batch, call) async throws(CloudKitError) in
+            try await call.reply(to: Operations.ModifyZones.id) { client in
+                let response = try await client.modifyZones(
+                    path: path,
+                    body: .json(.init(operations: batch))
+                ).ok
+                return (try response.body.json.zones ?? [], response.headers.xAppleRequestUUID)
             }
-        ).results()
+        }
     }
 
     /// What to do with zones whose reply was lost: one that is there was made, one that is gone was deleted.
@@ -163,57 +150,7 @@ extension CloudKitDatabase {
     }
 }
 
-extension CloudKitError {
-    /// The same error for one zone of the request.
-    fileprivate func about(_ zoneID: ZoneID) -> CloudKitError {
-        var error = self
-        error.item = item ?? .zone(name: zoneID.zoneName)
-        return error
-    }
-}
-
-/// Which result of a response belongs to which zone of the request.
-enum ZoneResults {
-    static func align(_ reply: Reply<[ZoneResult]>, with zoneIDs: [ZoneID]) -> [Result<Zone, CloudKitError>] {
-        let results = reply.body
-        let inOrder =
-            results.count == zoneIDs.count
-            && zip(results, zoneIDs).allSatisfy { result, zoneID in
-                result.zoneID?.isSame(as: zoneID) ?? true
-            }
-        if inOrder { return zip(results, zoneIDs).map { Result($0, requested: $1, in: reply.origin) } }
-        return zoneIDs.map { zoneID in
-            if let result = results.first(where: { $0.zoneID?.isSame(as: zoneID) == true }) {
-                return Result(result, requested: zoneID, in: reply.origin)
-            }
-            var error = CloudKitError(
-                code: .unexpectedResponse,
-                message:
-                    "The response holds no result for this zone (\(results.count) results for \(zoneIDs.count) zones)."
-            )
-            error.item = .zone(name: zoneID.zoneName)
-            return .failure(error.from(reply.origin))
-        }
-    }
-}
-
-extension ZoneResult {
-    fileprivate var zoneID: ZoneID? {
-        switch self {
-        case .zone(let zone): zone.zoneID
-        case .failure(let error): error.id
-        }
-    }
-}
-
-extension Result where Success == Zone, Failure == CloudKitError {
-    init(_ result: ZoneResult, requested zoneID: ZoneID? = nil, in origin: ResponseOrigin) {
-        switch result {
-        case .zone(let zone):
-            self = .success(zone)
-        case .failure(let error):
-            let name = (error.id ?? zoneID)?.zoneName
-            self = .failure(CloudKitError(error.response, item: name.map { .zone(name: $0) }).from(origin))
-        }
-    }
+extension Zone: NamedBatchItem {
+    static func isSame(_ zoneID: ZoneID, _ other: ZoneID) -> Bool { zoneID.isSame(as: other) }
+    static func errorItem(_ zoneID: ZoneID) -> CloudKitError.Item { .zone(name: zoneID.zoneName) }
 }

@@ -16,7 +16,7 @@ struct ZoneChangesTests {
 
     private func names(_ changes: ZoneChangesPage) -> [String] {
         changes.records.map { result in
-            guard case .record(let record) = result else { return "?" }
+            guard case .success(let record) = result else { return "?" }
             return (record.recordName ?? "?") + (record.isDeleted ? " deleted" : "")
         }
     }
@@ -165,7 +165,7 @@ struct ZoneChangesTests {
             [World.notes, ZoneID(zoneName: "missing"), .default, World.notes].map { ZoneChangesRequest(zoneID: $0) }
         ).map { result in
             switch result {
-            case .changes(let changes): names(changes).joined(separator: " ")
+            case .success(let changes): names(changes).joined(separator: " ")
             case .failure(let error): "\(error.id?.zoneName ?? "?")! \(error.serverErrorCode) \(error.reason ?? "")"
             }
         }

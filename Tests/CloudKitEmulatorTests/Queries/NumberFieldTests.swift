@@ -71,7 +71,7 @@ struct NumberFieldTests {
                         resultsLimit: limit,
                         continuationMarker: marker
                     )
-                    names += page.records.compactMap(\.recordName)
+                    names += page.records.compactMap(\.itemID)
                     marker = page.continuationMarker
                 } while marker != nil && names.count < 20
                 #expect(names.joined(separator: " ") == expected, "pages of \(limit)")

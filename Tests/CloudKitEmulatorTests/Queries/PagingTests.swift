@@ -29,7 +29,7 @@ struct PagingTests {
                 resultsLimit: limit,
                 continuationMarker: marker
             )
-            pages.append(page.records.map { $0.recordName ?? "?" })
+            pages.append(page.records.map { $0.itemID ?? "?" })
             marker = page.continuationMarker
         } while marker != nil
         return pages
@@ -106,7 +106,7 @@ struct PagingTests {
         let first = try world.asAnn().queryRecords(query, zoneID: World.notes)
         // The last record of the page goes, another appears among the first, a third at the end.
         try world.modify(
-            .note(.forceDelete, first.records.last?.recordName),
+            .note(.forceDelete, first.records.last?.itemID),
             .note(.create, "early", ["n": 1]),
             .note(.create, "late", ["n": 1000])
         )
@@ -120,7 +120,7 @@ struct PagingTests {
             zoneID: World.notes,
             continuationMarker: second.continuationMarker
         )
-        let names = (first.records + second.records + third.records).map { $0.recordName ?? "?" }
+        let names = (first.records + second.records + third.records).map { $0.itemID ?? "?" }
         #expect(names == (0..<450).reversed().map { "r\($0)" } + ["late"])
     }
 
@@ -142,7 +142,7 @@ struct PagingTests {
         )
         // A zone beside `zoneWide` counts alone.
         #expect(
-            try world.asAnn().queryRecords(sorted, zoneID: other, zoneWide: true).records.map { $0.recordName } == ["c"]
+            try world.asAnn().queryRecords(sorted, zoneID: other, zoneWide: true).records.map(\.itemID) == ["c"]
         )
     }
 }

@@ -115,7 +115,7 @@ struct QueryOracleTests {
                     resultsLimit: limit,
                     continuationMarker: marker
                 )
-                found += page.records.map { $0.recordName ?? "?" }
+                found += page.records.map { $0.itemID ?? "?" }
                 marker = page.continuationMarker
             } while marker != nil
             #expect(found.sorted() == expected.map(\.element.name).sorted(), "seed \(seed), \(text(query))")

@@ -19,7 +19,7 @@ struct FieldRulesTests {
                 zoneID: zoneID
             )
             switch page.records[0] {
-            case .record(let record):
+            case .success(let record):
                 if name == "x" { return record.fields["f"].map { text($0) } ?? "absent" }
             case .failure(let error):
                 return "\(error.serverErrorCode.rawValue) \(error.reason ?? "")"

@@ -121,7 +121,7 @@ private struct Story {
     private func records() throws -> [String: Record] {
         var records: [String: Record] = [:]
         let page = try world.asAnn().fetchRecordChanges(ZoneChangesRequest(zoneID: World.notes))
-        for case .record(let record) in page.records where !record.isDeleted {
+        for case .success(let record) in page.records where !record.isDeleted {
             records[record.recordName ?? ""] = record
         }
         return records
@@ -162,7 +162,7 @@ private struct Story {
             since: databaseToken
         )
         databaseToken = page.syncToken
-        for case .zone(let zone) in page.zones {
+        for case .success(let zone) in page.zones {
             if zone.isDeleted {
                 (heard, zoneToken) = ([:], nil)
             } else {
@@ -176,7 +176,7 @@ private struct Story {
             let changes = try world.asBen(in: .shared).fetchRecordChanges(
                 ZoneChangesRequest(zoneID: zone, syncToken: zoneToken, resultsLimit: 3)
             )
-            for case .record(let record) in changes.records {
+            for case .success(let record) in changes.records {
                 heard[record.recordName ?? ""] = record.isDeleted ? nil : record.recordChangeTag
             }
             zoneToken = changes.syncToken
@@ -193,7 +193,7 @@ private struct Story {
         let found = try world.emulator.request(in: world.sharedDatabase, as: ben).queryRecords(
             RecordQuery(recordType: "Note"),
             zoneID: zone
-        ).records.compactMap(\.recordName)
+        ).records.compactMap(\.itemID)
         let looked = try world.emulator.request(in: world.sharedDatabase, as: ben).lookupRecords(
             Self.names.map { RecordLookup(recordName: $0) },
             zoneID: zone

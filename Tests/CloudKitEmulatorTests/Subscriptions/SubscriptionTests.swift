@@ -27,7 +27,7 @@ struct SubscriptionTests {
 
     private func summary(_ result: SubscriptionResult) -> String {
         switch result {
-        case .subscription(let subscription): text(subscription)
+        case .success(let subscription): text(subscription)
         case .failure(let error):
             "\(error.id ?? "?")! \(error.serverErrorCode.rawValue) \(error.reason ?? "")"
         }

@@ -11,7 +11,7 @@ struct UserRecordTests {
         try world.emulator.request(in: address ?? world.publicDatabase, as: caller).lookupRecords(
             names.map { RecordLookup(recordName: $0) }
         ).records.map { result in
-            guard case .record(let record) = result else { return summary(result) }
+            guard case .success(let record) = result else { return summary(result) }
             let creator = record.created?.userRecordName == record.recordName ? "own" : "another's"
             return "\(record.recordType ?? "?") \(creator) \(text(record.fields))"
         }
