@@ -121,27 +121,19 @@ extension DatabaseContext {
             throw EmulatorError.zoneNotFound(zoneID)
         default: break
         }
-        let row = try db.row(
-            """
-            SELECT id, name, sequence, database_sequence, deleted FROM zone
-            WHERE database = ? AND name = ? AND deleted = 0
-            """,
-            [databaseID, zoneID.zoneName]
+        let rows = try ZoneRow.fetch(
+            where: "database = ? AND name = ? AND deleted = 0",
+            [databaseID, zoneID.zoneName],
+            db
         )
-        guard let row else { throw EmulatorError.zoneNotFound(zoneID) }
-        return ZoneRow(row)
+        guard let zone = rows.first else { throw EmulatorError.zoneNotFound(zoneID) }
+        return zone
     }
 
     /// Every zone of the database that is not deleted, the default zone first and the others in creation order.
     func zones() throws -> [ZoneRow] {
         if address.scope == .shared { return try sharedZones() }
-        return try db.rows(
-            """
-            SELECT id, name, sequence, database_sequence, deleted FROM zone
-            WHERE database = ? AND deleted = 0 ORDER BY id
-            """,
-            [databaseID]
-        ).map(ZoneRow.init)
+        return try ZoneRow.fetch(where: "database = ? AND deleted = 0 ORDER BY id", [databaseID], db)
     }
 
     /// Notes that a zone changed: gives the database's feed its next number.

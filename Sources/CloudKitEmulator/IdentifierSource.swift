@@ -31,7 +31,7 @@ public struct IdentifierSource: Sendable {
         var bytes = next(16)
         bytes[6] = bytes[6] & 0x0F | 0x40
         bytes[8] = bytes[8] & 0x3F | 0x80
-        var text = hexadecimal(bytes)
+        var text = bytes.hexadecimal
         for offset in [20, 16, 12, 8] {
             text.insert("-", at: text.index(text.startIndex, offsetBy: offset))
         }
@@ -40,17 +40,6 @@ public struct IdentifierSource: Sendable {
 
     /// Twice as many hexadecimal digits as `count`.
     func hex(_ count: Int) -> String {
-        hexadecimal(next(count))
+        next(count).hexadecimal
     }
-}
-
-/// The bytes as lower-case hexadecimal digits.
-func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    var text: [UInt8] = []
-    for byte in bytes {
-        text.append(digits[Int(byte >> 4)])
-        text.append(digits[Int(byte & 15)])
-    }
-    return String(decoding: text, as: UTF8.self)
 }

@@ -18,7 +18,7 @@ struct AssetKey: Sendable {
 
     fileprivate func signature(of file: Int64, until expires: Int64) -> String {
         let code = HMAC<SHA256>.authenticationCode(for: Array("\(file) \(expires)".utf8), using: key)
-        return base64(Array(code.prefix(24))).urlSafe
+        return code.prefix(24).base64.urlSafe
     }
 }
 
@@ -81,14 +81,8 @@ extension CloudKitEmulator {
         else { throw AssetHostError.notFound }
         guard signature == assetKey.signature(of: file, until: expires) else { throw AssetHostError.forbidden }
         guard expires * 1000 > time?.milliseconds ?? now else { throw AssetHostError.gone }
-        do {
-            guard let found = try read({ db in try AssetFile.fetch(file, db) }) else { throw AssetHostError.notFound }
-            return OutgoingAsset(emulator: self, file: found)
-        } catch let error as AssetHostError {
-            throw error
-        } catch {
-            throw AssetHostError.storage(EmulatorError(wrapping: error))
-        }
+        guard let found = try readAssets({ db in try AssetFile.fetch(file, db) }) else { throw AssetHostError.notFound }
+        return OutgoingAsset(emulator: self, file: found)
     }
 }
 
@@ -113,32 +107,10 @@ public struct OutgoingAsset: Sendable {
         guard offset < file.size, limit > 0 else { return [] }
         let (number, start) = offset.quotientAndRemainder(dividingBy: Int64(AssetFile.chunkSize))
         let id = AssetFile.firstChunk(of: file.id) + number
-        let bytes: Data?
-        do {
-            bytes = try emulator.read { db in
-                try db.value("SELECT bytes FROM asset_chunk WHERE id = ?", [id], as: Data.self)
-            }
-        } catch {
-            throw AssetHostError.storage(error)
+        let bytes = try emulator.readAssets { db in
+            try db.value("SELECT bytes FROM asset_chunk WHERE id = ?", [id], as: Data.self)
         }
         guard let bytes, bytes.count > Int(start) else { throw AssetHostError.notFound }
         return Array(bytes)[Int(start)...].prefix(Int(min(limit, Int64(AssetFile.chunkSize))))
-    }
-}
-
-extension String {
-    /// Base64 as it may stand in a path.
-    fileprivate var urlSafe: String {
-        String(
-            decoding: utf8.compactMap { byte in
-                switch byte {
-                case UInt8(ascii: "+"): UInt8(ascii: "-")
-                case UInt8(ascii: "/"): UInt8(ascii: "_")
-                case UInt8(ascii: "="): nil
-                default: byte
-                }
-            },
-            as: UTF8.self
-        )
     }
 }

@@ -34,9 +34,7 @@ extension RecordWriter {
                 try AssetRules.all.check(facts)
                 guard let receipt = asset.receipt, let file = facts.receipt?.file else { return facts.present ?? asset }
                 receipts.insert(receipt)
-                var stored = Asset(file)
-                stored.receipt = String(file.id)
-                return stored
+                return Asset(file, receipt: String(file.id))
             }
             if case .assetList = value {
                 content.fields[field] = .assetList(attached)

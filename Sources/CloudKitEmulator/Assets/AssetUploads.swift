@@ -146,7 +146,7 @@ extension CloudKitEmulator {
     public func beginAssetUpload(_ token: String, length: Int64? = nil, at time: Date? = nil) throws -> IncomingAsset {
         let now = time?.milliseconds ?? now
         if let length, length > configuration.limits.assetSize { throw AssetHostError.tooLarge }
-        let id = try assetStorage { db in
+        let id = try writeAssets { db in
             try checkAddress(token, now: now, db)
             // Far longer than any upload takes, so that only what broke off is swept away.
             let deadline = now + 24 * 60 * 60 * 1000
@@ -163,26 +163,22 @@ extension CloudKitEmulator {
     }
 
     fileprivate func finish(_ upload: IncomingAsset, digest: [UInt8]) throws(AssetHostError) -> Asset {
-        try assetStorage { db in
+        try writeAssets { db in
             try checkAddress(upload.token, now: now, db)
             try db.run("UPDATE asset_upload SET used = 1 WHERE token = ?", [upload.token])
-            let isPrivate = try db.value(
-                "SELECT is_private FROM asset_upload WHERE token = ?",
-                [upload.token],
-                as: Bool.self
-            )
+            let isPrivate: Bool? = try db.value("SELECT is_private FROM asset_upload WHERE token = ?", [upload.token])
             // Private files are encrypted; their own key, and the checksum of what it makes of them, go with them (recorded).
             let key = isPrivate == true ? identifiers.next(16) : nil
             let reference = key.map { key in [1] + Array(Insecure.SHA1.hash(data: key + digest)) }
             let expires = now + Int64(configuration.assets.receiptLifetime * 1000)
-            let receipt = base64(identifiers.next(48))
+            let receipt = identifiers.next(48).base64
             try db.run(
                 """
                 UPDATE asset_file
                 SET checksum = ?, size = ?, wrapping_key = ?, reference_checksum = ?, keep_until = ? WHERE id = ?
                 """,
                 [
-                    base64([1] + digest), upload.size, key.map(base64), reference.map(base64), expires, upload.file,
+                    ([1] + digest).base64, upload.size, key?.base64, reference?.base64, expires, upload.file,
                 ]
             )
             try db.run(
@@ -193,20 +189,21 @@ extension CloudKitEmulator {
                 [receipt, upload.file, expires, upload.token]
             )
             guard let file = try AssetFile.fetch(upload.file, db) else { throw AssetHostError.notFound }
-            var asset = Asset(file)
-            asset.receipt = receipt
-            return asset
+            return Asset(file, receipt: receipt)
         }
     }
 
+    /// Reads for the asset host.
+    func readAssets<Value>(_ body: (Database) throws -> Value) throws(AssetHostError) -> Value {
+        do { return try read(body) } catch { throw .storage(error) }
+    }
+
     /// Writes for the asset host.
-    fileprivate func assetStorage<Value>(_ body: (Database) throws -> Value) throws(AssetHostError) -> Value {
+    fileprivate func writeAssets<Value>(_ body: (Database) throws -> Value) throws(AssetHostError) -> Value {
         do {
             return try writeUnwrapped(body)
-        } catch let error as AssetHostError {
-            throw error
         } catch {
-            throw .storage(EmulatorError(wrapping: error))
+            throw error as? AssetHostError ?? .storage(EmulatorError(wrapping: error))
         }
     }
 }
@@ -250,7 +247,7 @@ public struct IncomingAsset: Sendable {
     private mutating func store() throws(AssetHostError) {
         hash.update(data: piece)
         let (id, bytes) = (AssetFile.firstChunk(of: file) + pieces, Data(piece))
-        try emulator.assetStorage { db in
+        try emulator.writeAssets { db in
             try db.run("INSERT INTO asset_chunk VALUES (?, ?)", [id, bytes])
         }
         pieces += 1
@@ -274,22 +271,19 @@ public struct IncomingAsset: Sendable {
 
     /// Gives the file up, and removes what is there of it.
     public func discard() {
-        try? emulator.assetStorage { db in try AssetFile.remove(file, db) }
+        try? emulator.writeAssets { db in try AssetFile.remove(file, db) }
     }
 }
 
 extension Asset {
     /// What a response shows of a file, without the file's address.
-    init(_ file: AssetFile) {
+    init(_ file: AssetFile, receipt: String) {
         self.init(
             fileChecksum: file.checksum,
             size: file.size,
             wrappingKey: file.wrappingKey,
-            referenceChecksum: file.referenceChecksum
+            referenceChecksum: file.referenceChecksum,
+            receipt: receipt
         )
     }
-}
-
-func base64(_ bytes: [UInt8]) -> String {
-    Data(bytes).base64EncodedString()
 }

@@ -73,14 +73,12 @@ extension RequestContext {
             throw EmulatorError.badRequest("field '\(field.fieldName)' holds no asset")
         }
         let expires = now + Int64(configuration.assets.receiptLifetime * 1000)
-        let receipt = base64(identifiers.next(48))
+        let receipt = identifiers.next(48).base64
         try db.run(
             "INSERT INTO asset_receipt (receipt, file, zone, expires) VALUES (?, ?, ?, ?)",
             [receipt, file.id, target.id, expires]
         )
         try db.run("UPDATE asset_file SET keep_until = max(keep_until, ?) WHERE id = ?", [expires, file.id])
-        var asset = Asset(file)
-        asset.receipt = receipt
-        return asset
+        return Asset(file, receipt: receipt)
     }
 }

@@ -56,16 +56,14 @@ extension DatabaseContext {
             if address.scope == .shared {
                 try changedSharedZones(since: token.position, limit: limit + 1)
             } else {
-                try db.rows(
-                    """
-                    SELECT id, name, sequence, database_sequence, deleted FROM zone
-                    WHERE database = ? AND database_sequence > ? AND name <> ? AND (deleted = 0 OR ?)
-                    ORDER BY database_sequence LIMIT ?
-                    """,
-                    [
-                        databaseID, token.position, ZoneID.default.zoneName, token.position > 0, limit + 1,
-                    ]
-                ).map(ZoneRow.init)
+                try ZoneRow.fetch(
+                    where: """
+                        database = ? AND database_sequence > ? AND name <> ? AND (deleted = 0 OR ?)
+                        ORDER BY database_sequence LIMIT ?
+                        """,
+                    [databaseID, token.position, ZoneID.default.zoneName, token.position > 0, limit + 1],
+                    db
+                )
             }
         let page = rows.prefix(limit)
         let moreComing = rows.count > limit

@@ -1,12 +1,6 @@
 import CloudKitModel
 import GRDB
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// A point in the history of a database or a zone, as the text of a sync token says it.
 ///
 /// Tokens are not consumed: the same token gives the same answer again, in any order (observed on the live service).
@@ -41,7 +35,7 @@ struct SyncToken: Hashable {
             kind: .zone,
             database: context.databaseID,
             zone: zone.id,
-            zoneName: UInt32(truncatingIfNeeded: fingerprint(zone.name.utf8)),
+            zoneName: UInt32(truncatingIfNeeded: zone.name.utf8.fingerprint()),
             position: position,
             top: zone.owner == nil ? 0 : .max
         )
@@ -58,18 +52,18 @@ struct SyncTokenKey: Sendable {
 
     static func load(from db: Database, identifiers: IdentifierSource) throws -> SyncTokenKey {
         let bytes = try db.secret("sync token salt", 8, from: identifiers)
-        return SyncTokenKey(salt: bytes.reduce(0) { $0 << 8 | UInt64($1) })
+        return SyncTokenKey(salt: bytes.bigEndianNumber)
     }
 
     func text(of token: SyncToken) -> String {
         var bytes: [UInt8] = [Self.version, token.kind.rawValue]
-        bytes.append(bigEndian: UInt64(bitPattern: token.position), count: 8)
+        bytes.append(bigEndian: UInt64(bitPattern: token.position))
         bytes.append(bigEndian: UInt64(token.database), count: 6)
         bytes.append(bigEndian: UInt64(token.zone), count: 6)
         bytes.append(bigEndian: UInt64(token.zoneName), count: 4)
-        bytes.append(bigEndian: UInt64(bitPattern: token.top), count: 8)
-        bytes.append(bigEndian: fingerprint(bytes, salt: salt), count: 8)
-        return Data(bytes).base64EncodedString()
+        bytes.append(bigEndian: UInt64(bitPattern: token.top))
+        bytes.append(bigEndian: bytes.fingerprint(salt: salt))
+        return bytes.base64
     }
 
     /// Reads a token.
@@ -81,11 +75,11 @@ struct SyncTokenKey: Sendable {
         guard bytes.first == Self.version else { throw .badRequest("Unknown sync continuation type") }
         guard bytes.count >= Self.size else { throw .badRequest("Invalid continuation format") }
         func number(_ range: Range<Int>) -> UInt64 {
-            bytes[range].reduce(0) { $0 << 8 | UInt64($1) }
+            bytes[range].bigEndianNumber
         }
         guard
             bytes.count == Self.size,
-            number(34..<42) == fingerprint(bytes[..<34], salt: salt),
+            number(34..<42) == bytes[..<34].fingerprint(salt: salt),
             let kind = SyncToken.Kind(rawValue: bytes[1]),
             kinds.contains(kind)
         else {
@@ -103,26 +97,9 @@ struct SyncTokenKey: Sendable {
 
     /// The bytes of base64 text, as far as they go: a token that was cut may end anywhere.
     private static func decode(_ text: String) -> [UInt8] {
-        if let data = Data(base64Encoded: text) { return Array(data) }
+        if let bytes = [UInt8](base64: text) { return bytes }
         let whole = text.utf8.prefix { $0 != UInt8(ascii: "=") }
         let prefix = String(decoding: whole.prefix(whole.count / 4 * 4), as: UTF8.self)
-        return Data(base64Encoded: prefix).map(Array.init) ?? []
+        return [UInt8](base64: prefix) ?? []
     }
-}
-
-extension [UInt8] {
-    fileprivate mutating func append(bigEndian number: UInt64, count: Int) {
-        for byte in stride(from: 8 * (count - 1), through: 0, by: -8) {
-            append(UInt8(truncatingIfNeeded: number >> UInt64(byte)))
-        }
-    }
-}
-
-/// FNV-1a: the same in every process, unlike `Hasher`.
-func fingerprint(_ bytes: some Sequence<UInt8>, salt: UInt64 = 0) -> UInt64 {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325 ^ salt
-    for byte in bytes {
-        hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3
-    }
-    return hash
 }

@@ -65,7 +65,7 @@ public enum ServerKey: Hashable, Sendable {
 
     /// The user record name of the developer that a key acts as. It hangs on the key, not on any person (observed live).
     static func userRecordName(ofKeyID keyID: String) -> String {
-        "_" + hexadecimal(SHA256.hash(data: Array("user of \(keyID)".utf8)).prefix(16))
+        "_" + SHA256.hash(data: Array("user of \(keyID)".utf8)).prefix(16).hexadecimal
     }
 }
 
@@ -86,7 +86,7 @@ extension CloudKitEmulator {
         in environment: ContainerEnvironment = .development
     ) throws -> String {
         let point = try key.publicKey().x963Representation
-        let keyID = hexadecimal(SHA256.hash(data: Array(container.utf8) + [0] + Array(point)))
+        let keyID = SHA256.hash(data: Array(container.utf8) + [0] + Array(point)).hexadecimal
         try write { db in
             try db.run(
                 "INSERT OR IGNORE INTO server_key (id, container, environment, public_key) VALUES (?, ?, ?, ?)",
@@ -135,7 +135,7 @@ extension CloudKitEmulator {
         else {
             throw .authenticationFailed
         }
-        let digest = Data(signature.bodyDigest).base64EncodedString()
+        let digest = signature.bodyDigest.base64
         var hashes = [digest]
         if signature.bodyDigest.elementsEqual(SHA256.hash(data: [UInt8]())) { hashes.append("") }
         for hash in hashes {

@@ -23,26 +23,24 @@ private struct WebAuthToken {
     static let size = 1 + 16 + 8 + 1 + 8 + 8
 
     var bytes: [UInt8] {
-        let expires = (0..<8).map { UInt8(truncatingIfNeeded: self.expires >> (56 - 8 * $0)) }
-        let container = (0..<8).map { UInt8(truncatingIfNeeded: self.container >> (56 - 8 * UInt64($0))) }
-        return [1] + user + expires + [keepsSignedIn ? 1 : 0] + container + nonce
+        var bytes = [1] + user
+        bytes.append(bigEndian: UInt64(bitPattern: expires))
+        bytes.append(keepsSignedIn ? 1 : 0)
+        bytes.append(bigEndian: container)
+        return bytes + nonce
     }
+}
 
-    init(user: [UInt8], expires: Int64, keepsSignedIn: Bool, container: UInt64, nonce: [UInt8]) {
-        self.container = container
-        self.user = user
-        self.expires = expires
-        self.keepsSignedIn = keepsSignedIn
-        self.nonce = nonce
-    }
-
+extension WebAuthToken {
     init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.size, bytes[0] == 1 else { return nil }
-        user = Array(bytes[1..<17])
-        expires = bytes[17..<25].reduce(0) { $0 << 8 | Int64($1) }
-        keepsSignedIn = bytes[25] == 1
-        container = bytes[26..<34].reduce(0) { $0 << 8 | UInt64($1) }
-        nonce = Array(bytes[34..<42])
+        self.init(
+            user: Array(bytes[1..<17]),
+            expires: Int64(bitPattern: bytes[17..<25].bigEndianNumber),
+            keepsSignedIn: bytes[25] == 1,
+            container: bytes[26..<34].bigEndianNumber,
+            nonce: Array(bytes[34..<42])
+        )
     }
 }
 
@@ -67,11 +65,11 @@ struct WebAuthTokenKey: Sendable {
 
     fileprivate func seal(_ token: WebAuthToken) -> String {
         let bytes = token.bytes
-        return Data(bytes + Array(HMAC<SHA256>.authenticationCode(for: bytes, using: key))).base64EncodedString()
+        return (bytes + Array(HMAC<SHA256>.authenticationCode(for: bytes, using: key))).base64
     }
 
     fileprivate func open(_ text: String) -> WebAuthToken? {
-        guard let bytes = Data(base64Encoded: text).map(Array.init), bytes.count == WebAuthToken.size + 32 else {
+        guard let bytes = [UInt8](base64: text), bytes.count == WebAuthToken.size + 32 else {
             return nil
         }
         let (facts, code) = (Array(bytes.prefix(WebAuthToken.size)), bytes.suffix(32))
@@ -114,8 +112,8 @@ extension CloudKitEmulator {
 
     /// What a token says about the container and environment that it is for.
     private func reach(of container: String, _ environment: ContainerEnvironment?) -> UInt64 {
-        guard let environment else { return fingerprint(container.utf8) }
-        return fingerprint("\(container)/\(environment.rawValue)".utf8)
+        guard let environment else { return container.utf8.fingerprint() }
+        return "\(container)/\(environment.rawValue)".utf8.fingerprint()
     }
 
     /// Takes a web token for a request, and issues the next one.
@@ -137,7 +135,7 @@ extension CloudKitEmulator {
         else {
             throw refusal
         }
-        let userRecordName = "_" + hexadecimal(token.user)
+        let userRecordName = "_" + token.user.hexadecimal
         if configuration.webAuthTokens.areSingleUse {
             let isFresh = try write { db in
                 try db.run("DELETE FROM used_web_token WHERE expires <= ?", [now])
@@ -182,6 +180,6 @@ extension CloudKitEmulator {
             }
             bytes.append(byte)
         }
-        return "_" + hexadecimal(bytes) == name ? bytes : nil
+        return "_" + bytes.hexadecimal == name ? bytes : nil
     }
 }

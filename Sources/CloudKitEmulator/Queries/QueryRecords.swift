@@ -103,7 +103,7 @@ extension RequestContext {
     private func queryFingerprint(of query: RecordQuery, zones: [ZoneRow], in context: DatabaseContext) throws -> UInt64
     {
         let salt = zones.reduce(UInt64(context.databaseID)) { ($0 &+ UInt64($1.id)) &* 31 }
-        return fingerprint(try JSONWriter.bytes(of: query), salt: salt)
+        return try JSONWriter.bytes(of: query).fingerprint(salt: salt)
     }
 
     private func start(_ marker: String?, print queryFingerprint: UInt64, keys: Int) throws(EmulatorError)

@@ -86,6 +86,16 @@ struct ShareRow {
         try fetch("id = ?", [id], db)
     }
 
+    /// Those who accepted the share and still see it.
+    func users(_ db: Database) throws -> [String] {
+        try db.values("SELECT user FROM participation WHERE share = ? AND ended IS NULL", [id])
+    }
+
+    /// The share to which a record belongs.
+    static func id(ofMember record: Int64, _ db: Database) throws -> Int64? {
+        try db.value("SELECT share FROM share_member WHERE record = ? AND left_at IS NULL", [record])
+    }
+
     /// Whether anything of a zone is shared.
     static func exists(inZone zone: Int64, _ db: Database) throws -> Bool {
         try db.row("SELECT 1 FROM share WHERE zone = ? LIMIT 1", [zone]) != nil

@@ -25,12 +25,7 @@ struct SharedAccess {
 
     /// What the participant may do with a record; `nil` where they do not see it.
     func permission(on record: Int64) throws -> SharePermission? {
-        let share = try db.value(
-            "SELECT share FROM share_member WHERE record = ? AND left_at IS NULL",
-            [record],
-            as: Int64.self
-        )
-        return share.flatMap { shares[$0] }
+        try ShareRow.id(ofMember: record, db).flatMap { shares[$0] }
     }
 
     func sees(_ record: Int64) throws -> Bool {

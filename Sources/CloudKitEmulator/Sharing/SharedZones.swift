@@ -52,12 +52,8 @@ extension DatabaseContext {
     /// Gives the feeds of all shared databases that show a zone their next number.
     func noteChangeForParticipants(of zone: ZoneRow) throws {
         guard !zone.isDefault else { return }
-        let databases = try db.values(
-            "SELECT database FROM shared_zone WHERE zone = ? AND deleted = 0",
-            [zone.id],
-            as: Int64.self
-        )
-        for database in databases { try touch(zone.id, inShared: database) }
+        let sql = "SELECT database FROM shared_zone WHERE zone = ? AND deleted = 0"
+        for database: Int64 in try db.values(sql, [zone.id]) { try touch(zone.id, inShared: database) }
     }
 
     /// Puts a zone into a participant's shared database.
@@ -99,11 +95,8 @@ extension DatabaseContext {
 
     /// Removes everything that is shared of a zone which goes as a whole.
     func eraseShares(of zone: ZoneRow) throws {
-        let users = try db.values(
-            "SELECT DISTINCT user FROM participation WHERE zone = ? AND ended IS NULL",
-            [zone.id],
-            as: String.self
-        )
+        let sql = "SELECT DISTINCT user FROM participation WHERE zone = ? AND ended IS NULL"
+        let users: [String] = try db.values(sql, [zone.id])
         try db.run("DELETE FROM participation WHERE zone = ?", [zone.id])
         for user in users { try hide(zone.id, from: user) }
         try db.run("DELETE FROM share_member WHERE record IN (SELECT id FROM record WHERE zone = ?)", [zone.id])

@@ -124,9 +124,7 @@ extension RecordWriter {
 
     /// Brings those who accepted to what a share says of them now.
     private func admit(_ terms: ShareTerms, to share: ShareRow) throws {
-        let rows = try db.rows("SELECT user FROM participation WHERE share = ? AND ended IS NULL", [share.id])
-        for row in rows {
-            let user: String = row[0]
+        for user in try share.users(db) {
             if let permission = terms.permission(of: user) {
                 try db.run(
                     "UPDATE participation SET permission = ? WHERE share = ? AND user = ?",
@@ -189,12 +187,7 @@ extension RecordWriter {
     }
 
     private func end(_ share: ShareRow) throws {
-        let users = try db.values(
-            "SELECT user FROM participation WHERE share = ? AND ended IS NULL",
-            [share.id],
-            as: String.self
-        )
-        for user in users { try endParticipation(of: user, in: share) }
+        for user in try share.users(db) { try endParticipation(of: user, in: share) }
         try db.run(
             "UPDATE share_member SET left_at = ? WHERE share = ? AND left_at IS NULL",
             [zone.sequence, share.id]

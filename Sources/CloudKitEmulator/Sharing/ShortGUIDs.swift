@@ -180,11 +180,7 @@ extension DatabaseContext {
         if let index = try shared.participantIndex(of: user, db) {
             permission = participants[index].permission ?? .readOnly
             guard permission != SharePermission.none else { throw notInvited }
-            let isInForce = try db.row(
-                "SELECT 1 FROM participation WHERE user = ? AND zone = ? AND share = ? AND ended IS NULL",
-                [user, shared.zone.id, shared.share.id]
-            )
-            if isInForce != nil, participants[index].acceptanceStatus == .accepted { return }
+            if participants[index].acceptanceStatus == .accepted, try shared.share.users(db).contains(user) { return }
             participants[index].acceptanceStatus = .accepted
             participants[index].userIdentity = person.identity(foundBy: participants[index].userIdentity?.lookup)
         } else {

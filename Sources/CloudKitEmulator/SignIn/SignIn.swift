@@ -95,11 +95,11 @@ extension CloudKitEmulator {
         in environment: ContainerEnvironment
     ) -> String {
         let expires = now + Self.signInLifetime * 1000
-        let bytes =
-            (0..<8).map { UInt8(truncatingIfNeeded: expires >> (56 - 8 * $0)) }
-            + SHA256.hash(data: Array(apiToken.utf8)).prefix(16) + identifiers.next(8)
-            + Array("\(environment.rawValue)/\(container)".utf8)
-        return base64URL(bytes + webTokenKey.code(ofTicket: bytes))
+        var bytes: [UInt8] = []
+        bytes.append(bigEndian: UInt64(bitPattern: expires))
+        bytes += SHA256.hash(data: Array(apiToken.utf8)).prefix(16) + identifiers.next(8)
+        bytes += "\(environment.rawValue)/\(container)".utf8
+        return (bytes + webTokenKey.code(ofTicket: bytes)).base64.urlSafe
     }
 
     /// Reads what the address of a sign-in page carries.
@@ -173,7 +173,7 @@ private struct SignInTicket {
 
     /// Takes a ticket apart; `nil` for one that was not made here.
     init?(_ text: String, key: WebAuthTokenKey) {
-        guard let bytes = bytes(ofBase64URL: text), bytes.count > 8 + 16 + 8 + 32 else { return nil }
+        guard let bytes = [UInt8](base64URL: text), bytes.count > 8 + 16 + 8 + 32 else { return nil }
         let facts = Array(bytes.dropLast(32))
         guard key.isCode(Array(bytes.suffix(32)), ofTicket: facts) else { return nil }
         let address = String(decoding: facts.dropFirst(32), as: UTF8.self)
@@ -183,28 +183,8 @@ private struct SignInTicket {
         }
         self.environment = environment
         container = String(address[1])
-        expires = facts.prefix(8).reduce(0) { $0 << 8 | Int64($1) }
+        expires = Int64(bitPattern: facts.prefix(8).bigEndianNumber)
         tokenDigest = Array(facts[8..<24])
         nonce = Array(facts[24..<32])
     }
-}
-
-/// Base64 with the alphabet for addresses, without padding.
-private func base64URL(_ bytes: [UInt8]) -> String {
-    String(
-        Data(bytes).base64EncodedString().compactMap { character -> Character? in
-            switch character {
-            case "+": "-"
-            case "/": "_"
-            case "=": nil
-            default: character
-            }
-        }
-    )
-}
-
-private func bytes(ofBase64URL text: String) -> [UInt8]? {
-    let standard = String(text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 })
-    let padding = String(repeating: "=", count: (4 - standard.utf8.count % 4) % 4)
-    return Data(base64Encoded: standard + padding).map(Array.init)
 }

@@ -82,7 +82,7 @@ extension Database {
     func value<Value: DatabaseValueConvertible & StatementColumnConvertible>(
         _ sql: String,
         _ arguments: StatementArguments = [],
-        as type: Value.Type
+        as type: Value.Type = Value.self
     ) throws -> Value? {
         try Value.fetchOne(cachedStatement(sql: sql), arguments: arguments)
     }
@@ -91,7 +91,7 @@ extension Database {
     func values<Value: DatabaseValueConvertible & StatementColumnConvertible>(
         _ sql: String,
         _ arguments: StatementArguments = [],
-        as type: Value.Type
+        as type: Value.Type = Value.self
     ) throws -> [Value] {
         try Value.fetchAll(cachedStatement(sql: sql), arguments: arguments)
     }

@@ -47,7 +47,7 @@ extension RequestContext {
             }
             let token = IssuedDeviceToken(
                 apnsEnvironment: apnsEnvironment,
-                apnsToken: Data(identifiers.next(32)).base64EncodedString(),
+                apnsToken: identifiers.next(32).base64,
                 courierID: identifiers.hex(16)
             )
             try context.db.run(
@@ -194,11 +194,8 @@ extension CloudKitEmulator {
     public func takePushes(forDeviceToken apnsToken: String) throws -> [[UInt8]] {
         try write { db in
             let devices = "SELECT id FROM device_token WHERE token = ?"
-            let payloads = try db.values(
-                "SELECT payload FROM push WHERE device_token IN (\(devices)) ORDER BY id",
-                [apnsToken],
-                as: Data.self
-            )
+            let sql = "SELECT payload FROM push WHERE device_token IN (\(devices)) ORDER BY id"
+            let payloads: [Data] = try db.values(sql, [apnsToken])
             try db.run("DELETE FROM push WHERE device_token IN (\(devices))", [apnsToken])
             return payloads.map(Array.init)
         }

@@ -24,6 +24,18 @@ struct ZoneRow {
         if row.count > 5 { owner = row[5] }
     }
 
+    /// The zones of a database that fulfil a condition, in the order that it says.
+    static func fetch(
+        where condition: String,
+        _ arguments: StatementArguments,
+        _ db: Database
+    ) throws -> [ZoneRow] {
+        try db.rows(
+            "SELECT id, name, sequence, database_sequence, deleted FROM zone WHERE \(condition)",
+            arguments
+        ).map(ZoneRow.init)
+    }
+
     func ownerRecordName(in context: DatabaseContext) -> String { owner ?? context.ownerRecordName }
 
     func zoneID(in context: DatabaseContext) -> ZoneID {

@@ -53,11 +53,8 @@ struct LinkRows {
 
     /// The records that refer to a record.
     func sources(of row: RecordRow, action: Link.Action) throws -> [Int64] {
-        try db.values(
-            "SELECT source FROM link WHERE zone = ? AND name = ? AND action = ?",
-            [row.zone, row.name, action.rawValue],
-            as: Int64.self
-        )
+        let sql = "SELECT source FROM link WHERE zone = ? AND name = ? AND action = ?"
+        return try db.values(sql, [row.zone, row.name, action.rawValue])
     }
 
     /// The number of records that have a link, without one of them.

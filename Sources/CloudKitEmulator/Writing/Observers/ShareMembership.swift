@@ -62,11 +62,7 @@ extension RecordWriter {
     /// Makes a record, and all records below it, belong to a share, or to no share when `share` is `nil`. Records below
     /// the root of another share stay in that share.
     func setMembership(of record: Int64, named name: String, in share: Int64?) throws {
-        let present = try db.value(
-            "SELECT share FROM share_member WHERE record = ? AND left_at IS NULL",
-            [record],
-            as: Int64.self
-        )
+        let present = try ShareRow.id(ofMember: record, db)
         // A circle of parents ends here as well.
         guard present != share else { return }
         if present != nil { try leave(record) }
