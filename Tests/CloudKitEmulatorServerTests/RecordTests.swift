@@ -170,66 +170,6 @@ struct RecordTests {
     }
 
     @Test(arguments: connections)
-    func anOldChangeTagIsAConflictOfThatRecordAlone(_ connection: EmulatorConnection) async throws {
-        try await withCloudKitEmulator(over: connection) { emulator in
-            func modify(_ operations: String) async throws -> Reply {
-                try await emulator.post("records/modify", as: .user, #"{"operations":[\#(operations)]}"#)
-            }
-            let created = try await modify(
-                #"{"operationType":"create","record":{"recordType":"Note","recordName":"a","fields":{"n":{"value":1}}}}"#
-            )
-            let tag = try #require(created.json["records"]?[0]?["recordChangeTag"]?.stringValue)
-            let update = """
-                {"operationType":"update","record":{"recordName":"a","recordChangeTag":"\(tag)","fields":{"n":{"value":2}}}}
-                """
-            #expect(outcomes(try await modify(update)) == ["a"])
-            let other = #"{"operationType":"create","record":{"recordType":"Note","recordName":"b","fields":{}}}"#
-            let reply = try await modify(update + "," + other)
-            #expect(reply.status == 200)
-            #expect(outcomes(reply) == ["a: CONFLICT client oplock error updating record", "b"])
-        }
-    }
-
-    @Test(arguments: connections)
-    func anAtomicBatchIsStoredWholeOrNotAtAll(_ connection: EmulatorConnection) async throws {
-        try await withCloudKitEmulator(over: connection) { emulator in
-            let zone = #""zoneID":{"zoneName":"Notes"}"#
-            let made = try await emulator.post(
-                "zones/modify",
-                in: .private,
-                as: .user,
-                #"{"operations":[{"operationType":"create","zone":{\#(zone)}}]}"#
-            )
-            #expect(outcomes(made, "zones") == ["Notes"])
-            let reply = try await emulator.post(
-                "records/modify",
-                in: .private,
-                as: .user,
-                """
-                {"atomic":true,\(zone),"operations":[
-                  {"operationType":"create","record":{"recordType":"Note","recordName":"a","fields":{}}},
-                  {"operationType":"update","record":{"recordType":"Note","recordName":"b","recordChangeTag":"1",
-                   "fields":{}}}]}
-                """
-            )
-            #expect(reply.status == 200)
-            #expect(
-                outcomes(reply) == [
-                    "a: ATOMIC_ERROR Atomic failure",
-                    "b: NOT_FOUND recordChangeTag specified, but record not found",
-                ]
-            )
-            let lookup = try await emulator.post(
-                "records/lookup",
-                in: .private,
-                as: .user,
-                #"{\#(zone),"records":[{"recordName":"a"}]}"#
-            )
-            #expect(outcomes(lookup) == ["a: NOT_FOUND Record not found"])
-        }
-    }
-
-    @Test(arguments: connections)
     func changesAreFedZoneByZoneAndOnce(_ connection: EmulatorConnection) async throws {
         try await withCloudKitEmulator(over: connection) { emulator in
             func post(_ endpoint: String, _ json: String) async throws -> Reply {

@@ -110,9 +110,25 @@ let comparatorRules: [ContractRule] = [
             (.near("place", .location(59.9, 10.7), within: 1000), "r1"),
             (.near("place", .location(59.9, 10.7), within: 5000), "r1 r2"),
             (.near("place", .location(59.9, 10.7), within: 400_000), "r1 r2 r3"),
+            (.near("place", .location(59.9, 10.7), within: 30_000_000), "r1 r2 r3"),
             (.near("place", .location(-59.9, 10.7), within: 5000), ""),
         ]
     ),
+    ContractRule(309, "NEAR finds records across the date line and at the poles", "I") { session in
+        let zone = try await session.makeZone()
+        let points = [("west", 0, 179.99), ("east", 0, -179.99), ("pole", 89.99, 100)]
+        try await session.save(
+            points.map { .create($0.0, ["place": .location($0.1, $0.2)], type: "ContractItem") },
+            in: zone
+        )
+        for (center, names) in [
+            (Field.location(0, 180), ["west", "east"]), (.location(0, -180), ["west", "east"]),
+            (.location(89.99, -80), ["pole"]),
+        ] {
+            try await session.query("ContractItem", filters: [.near("place", center, within: 5000)], in: zone)
+                .expectNames(unordered: names)
+        }
+    },
     comparatorRule(
         310,
         "CONTAINS_ALL_TOKENS finds whole words, whatever their order and case",
@@ -154,7 +170,7 @@ let comparatorRules: [ContractRule] = [
             (.filter("IN", "link", .list("REFERENCE", [["recordName": "t1"]])), "r1 r3"),
             (.filter("IN", "due", .list("TIMESTAMP", [1000, 0])), "r1 r4"),
             (.filter("IN", "price", .list("DOUBLE", [1.5])), "r1"),
-            (.filter("IN", "name", .list("STRING", ["x"])), ""),
+            (.filter("IN", "name", .list("STRING", ["x"])), ""), (.filter("IN", "name", .list("STRING", [])), ""),
         ]
     ),
     negationRule(
@@ -181,6 +197,7 @@ let comparatorRules: [ContractRule] = [
         "J",
         [
             (.filter("LIST_CONTAINS_ANY", "tags", .list("STRING", ["green", "yellow"])), "r1 r3"),
+            (.filter("LIST_CONTAINS_ANY", "tags", .list("STRING", ["green", "red"])), "r1 r2 r3"),
             (.filter("LIST_CONTAINS_ANY", "nums", .list("INT64", [3, 9])), "r2"),
         ]
     ),

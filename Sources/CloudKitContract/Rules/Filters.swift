@@ -23,9 +23,15 @@ let filterRules: [ContractRule] = [
         reason: "BadRequestException: Unexpected input",
         [
             .filter("IN", "name", .untyped(["Apple"])), .filter("NOT_IN", "name", .untyped(["Apple", "Banana"])),
+            .filter("IN", "name", .untyped([])), .filter("NOT_IN", "name", .untyped([])),
         ]
     ),
-    refusedFilter(315, "IN with one value", "I", [.filter("IN", "name", "Apple")]),
+    refusedFilter(
+        315,
+        "IN with one value",
+        "I",
+        [.filter("IN", "name", "Apple"), .filter("NOT_IN", "name", "Apple")]
+    ),
     refusedFilter(
         316,
         "IN with 251 values",
@@ -76,6 +82,7 @@ let filterRules: [ContractRule] = [
         [
             .near("count", .location(59.9, 10.7), within: 1000), .filter("LIST_CONTAINS", "name", "Apple"),
             .filter("BEGINS_WITH", "count", "1"), .filter("CONTAINS_ALL_TOKENS", "count", "1"),
+            .filter("EQUALS", "tags", "red"), .filter("LESS_THAN", "link", .reference("t1")),
         ]
     ),
     refusedFilter(309, "NEAR without a distance", "I", [.near("place", .location(59.9, 10.7), within: nil)]),

@@ -43,6 +43,14 @@ private struct Line {
     /// What may happen; one of them where the sources agree.
     var effects: [Effect]
     var evidence: String
+
+    init(_ number: Int, _ operation: String, _ state: State, _ effects: [Effect], _ evidence: String) {
+        self.number = number
+        self.operation = operation
+        self.state = state
+        self.effects = effects
+        self.evidence = evidence
+    }
 }
 
 private let stale = Effect.refused("CONFLICT", "client oplock error updating record")
@@ -53,95 +61,47 @@ private let exists = [
 ]
 
 private let operationTable: [Line] = [
-    Line(number: 100, operation: "create", state: .missing, effects: [.created], evidence: "AR"),
-    Line(number: 101, operation: "create", state: .missingWithTag, effects: [gone], evidence: "I"),
-    Line(number: 102, operation: "create", state: .untagged, effects: exists, evidence: "ANU"),
-    Line(number: 103, operation: "create", state: .current, effects: exists, evidence: "ANU"),
-    Line(number: 103, operation: "create", state: .stale, effects: exists, evidence: "ANU"),
+    Line(100, "create", .missing, [.created], "AR"),
+    Line(101, "create", .missingWithTag, [gone], "I"),
+    Line(102, "create", .untagged, exists, "ANU"),
+    Line(103, "create", .current, exists, "ANU"),
+    Line(103, "create", .stale, exists, "ANU"),
 
-    Line(number: 107, operation: "update", state: .current, effects: [.updated], evidence: "AR"),
-    Line(number: 108, operation: "update", state: .stale, effects: [stale], evidence: "ANP"),
-    Line(
-        number: 109,
-        operation: "update",
-        state: .untagged,
-        effects: [.refused("BAD_REQUEST"), .updated],
-        evidence: "AU"
-    ),
-    Line(number: 110, operation: "update", state: .missingWithTag, effects: [gone], evidence: "NL"),
-    Line(
-        number: 111,
-        operation: "update",
-        state: .missing,
-        effects: [.refused("BAD_REQUEST"), .refused("NOT_FOUND")],
-        evidence: "AU"
-    ),
+    Line(107, "update", .current, [.updated], "AR"),
+    Line(108, "update", .stale, [stale], "ANP"),
+    Line(109, "update", .untagged, [.refused("BAD_REQUEST"), .updated], "AU"),
+    Line(110, "update", .missingWithTag, [gone], "NL"),
+    Line(111, "update", .missing, [.refused("BAD_REQUEST"), .refused("NOT_FOUND")], "AU"),
 
-    Line(number: 114, operation: "forceUpdate", state: .current, effects: [.updated], evidence: "A"),
-    Line(number: 114, operation: "forceUpdate", state: .stale, effects: [.updated], evidence: "A"),
-    Line(number: 114, operation: "forceUpdate", state: .untagged, effects: [.updated], evidence: "A"),
-    Line(number: 115, operation: "forceUpdate", state: .missing, effects: [.created], evidence: "A"),
-    Line(number: 115, operation: "forceUpdate", state: .missingWithTag, effects: [.created], evidence: "AI"),
+    Line(114, "forceUpdate", .current, [.updated], "A"),
+    Line(114, "forceUpdate", .stale, [.updated], "A"),
+    Line(114, "forceUpdate", .untagged, [.updated], "A"),
+    Line(115, "forceUpdate", .missing, [.created], "A"),
+    Line(115, "forceUpdate", .missingWithTag, [.created], "AI"),
 
-    Line(number: 116, operation: "replace", state: .current, effects: [.replaced], evidence: "A"),
-    Line(number: 117, operation: "replace", state: .stale, effects: [stale], evidence: "A"),
-    Line(
-        number: 118,
-        operation: "replace",
-        state: .untagged,
-        effects: [.refused("BAD_REQUEST"), .replaced],
-        evidence: "AU"
-    ),
-    Line(number: 118, operation: "replace", state: .missingWithTag, effects: [gone], evidence: "I"),
-    Line(
-        number: 118,
-        operation: "replace",
-        state: .missing,
-        effects: [.refused("BAD_REQUEST"), .refused("NOT_FOUND")],
-        evidence: "AU"
-    ),
+    Line(116, "replace", .current, [.replaced], "A"),
+    Line(117, "replace", .stale, [stale], "A"),
+    Line(118, "replace", .untagged, [.refused("BAD_REQUEST"), .replaced], "AU"),
+    Line(118, "replace", .missingWithTag, [gone], "I"),
+    Line(118, "replace", .missing, [.refused("BAD_REQUEST"), .refused("NOT_FOUND")], "AU"),
 
-    Line(number: 119, operation: "forceReplace", state: .current, effects: [.replaced], evidence: "A"),
-    Line(number: 119, operation: "forceReplace", state: .stale, effects: [.replaced], evidence: "A"),
-    Line(number: 119, operation: "forceReplace", state: .untagged, effects: [.replaced], evidence: "A"),
-    Line(number: 120, operation: "forceReplace", state: .missing, effects: [.created], evidence: "A"),
-    Line(number: 120, operation: "forceReplace", state: .missingWithTag, effects: [.created], evidence: "AI"),
+    Line(119, "forceReplace", .current, [.replaced], "A"),
+    Line(119, "forceReplace", .stale, [.replaced], "A"),
+    Line(119, "forceReplace", .untagged, [.replaced], "A"),
+    Line(120, "forceReplace", .missing, [.created], "A"),
+    Line(120, "forceReplace", .missingWithTag, [.created], "AI"),
 
-    Line(number: 121, operation: "delete", state: .current, effects: [.deleted], evidence: "AP"),
-    Line(number: 122, operation: "delete", state: .stale, effects: [stale], evidence: "AI"),
-    Line(
-        number: 123,
-        operation: "delete",
-        state: .untagged,
-        effects: [.refused("BAD_REQUEST"), .deleted],
-        evidence: "AU"
-    ),
-    Line(number: 124, operation: "delete", state: .missingWithTag, effects: [.refused("NOT_FOUND")], evidence: "I"),
-    Line(
-        number: 124,
-        operation: "delete",
-        state: .missing,
-        effects: [.refused("BAD_REQUEST"), .refused("NOT_FOUND")],
-        evidence: "AU"
-    ),
+    Line(121, "delete", .current, [.deleted], "AP"),
+    Line(122, "delete", .stale, [stale], "AI"),
+    Line(123, "delete", .untagged, [.refused("BAD_REQUEST"), .deleted], "AU"),
+    Line(124, "delete", .missingWithTag, [.refused("NOT_FOUND")], "I"),
+    Line(124, "delete", .missing, [.refused("BAD_REQUEST"), .refused("NOT_FOUND")], "AU"),
 
-    Line(number: 125, operation: "forceDelete", state: .current, effects: [.deleted], evidence: "A"),
-    Line(number: 125, operation: "forceDelete", state: .stale, effects: [.deleted], evidence: "A"),
-    Line(number: 125, operation: "forceDelete", state: .untagged, effects: [.deleted], evidence: "A"),
-    Line(
-        number: 126,
-        operation: "forceDelete",
-        state: .missing,
-        effects: [.deleted, .refused("NOT_FOUND")],
-        evidence: "U"
-    ),
-    Line(
-        number: 126,
-        operation: "forceDelete",
-        state: .missingWithTag,
-        effects: [.deleted, .refused("NOT_FOUND")],
-        evidence: "U"
-    ),
+    Line(125, "forceDelete", .current, [.deleted], "A"),
+    Line(125, "forceDelete", .stale, [.deleted], "A"),
+    Line(125, "forceDelete", .untagged, [.deleted], "A"),
+    Line(126, "forceDelete", .missing, [.deleted, .refused("NOT_FOUND")], "U"),
+    Line(126, "forceDelete", .missingWithTag, [.deleted, .refused("NOT_FOUND")], "U"),
 ]
 
 extension Line {
