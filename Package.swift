@@ -349,7 +349,7 @@ let package = Package(
                     "StreamingJSON", "TestSupport",
                 ]
             ),
-            ("CloudKitEmulator", ["CloudKitModel", "StreamingJSON", "TestSupport"]),
+            ("CloudKitEmulator", ["CloudKitModel", "MistTesting", "StreamingJSON", "TestSupport"]),
             (
                 "CloudKitEmulatorServer",
                 [

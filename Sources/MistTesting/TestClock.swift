@@ -6,7 +6,7 @@ import Synchronization
     public import Foundation
 #endif
 
-/// A clock that moves only when the test moves it.
+/// A clock that moves only when the test moves it, or that skips each wait.
 ///
 /// ```swift
 /// let clock = TestClock()
@@ -15,33 +15,57 @@ import Synchronization
 ///     // the user's web authentication token has expired
 /// }
 /// ```
+///
+/// ``timer`` is the same clock for code that takes a `Clock`. With `skippingWaits` a wait moves the clock to its end and takes no time;
+/// ``waits`` has all of them:
+///
+/// ```swift
+/// let clock = TestClock(skippingWaits: true)
+/// let service = emulator.service(as: .user, retryPolicy: RetryPolicy(), clock: clock.timer)
+/// // … a request that is throttled, and succeeds at the second attempt
+/// print(clock.waits.count)  // 1
+/// ```
 public final class TestClock: Sendable {
     private struct State {
-        var now: Date
+        /// The time since the start of the clock.
+        var elapsed = Duration.zero
+        var waits: [Duration] = []
         var nextID = 0
-        var sleepers: [Int: (deadline: Date, continuation: CheckedContinuation<Void, any Error>)] = [:]
+        var sleepers: [Int: (deadline: Duration, continuation: CheckedContinuation<Void, any Error>)] = [:]
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
-    private let state: Mutex<State>
+    private let start: Date
+    private let skipsWaits: Bool
+    private let state = Mutex(State())
 
     /// Makes a clock that shows a point in time.
     ///
-    /// - Parameter start: The point; 2026-01-01 00:00:00 UTC by default.
-    public init(_ start: Date = Date(timeIntervalSince1970: 1_767_225_600)) {
-        state = Mutex(State(now: start))
+    /// - Parameters:
+    ///   - start: The point; 2026-01-01 00:00:00 UTC by default.
+    ///   - skippingWaits: Whether a wait on ``timer`` ends at once and moves the clock by its length. Otherwise it ends when
+    ///     ``advance(by:)`` has moved the clock to its end.
+    public init(_ start: Date = Date(timeIntervalSince1970: 1_767_225_600), skippingWaits: Bool = false) {
+        self.start = start
+        skipsWaits = skippingWaits
     }
 
     /// The time that the clock shows.
-    public var now: Date { state.withLock { $0.now } }
+    public var now: Date { start.addingTimeInterval(elapsed / .seconds(1)) }
+
+    /// The time since the start of the clock.
+    fileprivate var elapsed: Duration { state.withLock { $0.elapsed } }
+
+    /// The length of each wait on ``timer``, in the order in which they began.
+    public var waits: [Duration] { state.withLock { $0.waits } }
 
     /// Moves the clock, and wakes each task whose sleep is over.
     ///
     /// - Parameter seconds: How far; backwards when it is negative.
     public func advance(by seconds: Double) {
         let woken = state.withLock { state in
-            state.now = state.now.addingTimeInterval(seconds)
-            let due = state.sleepers.filter { $0.value.deadline <= state.now }.sorted {
+            state.elapsed += .seconds(seconds)
+            let due = state.sleepers.filter { $0.value.deadline <= state.elapsed }.sorted {
                 ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key)
             }
             for (id, _) in due { state.sleepers[id] = nil }
@@ -70,18 +94,25 @@ public final class TestClock: Sendable {
         }
     }
 
-    fileprivate func sleep(until deadline: Date) async throws {
-        let id = state.withLock { state in
+    fileprivate func sleep(until deadline: Duration) async throws {
+        try Task.checkCancellation()
+        let id = state.withLock { state -> Int? in
+            state.waits.append(deadline - state.elapsed)
+            if skipsWaits {
+                state.elapsed = max(state.elapsed, deadline)
+                return nil
+            }
             state.nextID += 1
             return state.nextID
         }
+        guard let id else { return }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let (isOver, watchers): (Result<Void, any Error>?, [CheckedContinuation<Void, Never>]) =
                     state.withLock { state in
                         // The handler of an earlier cancellation found no task to wake.
                         if Task.isCancelled { return (.failure(CancellationError()), []) }
-                        if deadline <= state.now { return (.success(()), []) }
+                        if deadline <= state.elapsed { return (.success(()), []) }
                         state.sleepers[id] = (deadline, continuation)
                         let count = state.sleepers.count
                         let ready = state.watchers.filter { $0.count <= count }.map(\.continuation)
@@ -102,33 +133,29 @@ extension TestClock {
     public struct Timer: Clock {
         /// A point in time on the clock.
         public struct Instant: InstantProtocol {
-            let date: Date
+            let elapsed: Duration
 
             /// The point a while later.
-            public func advanced(by duration: Duration) -> Instant {
-                Instant(date: date.addingTimeInterval(duration / .seconds(1)))
-            }
+            public func advanced(by duration: Duration) -> Instant { Instant(elapsed: elapsed + duration) }
 
             /// How long it is until another point.
-            public func duration(to other: Instant) -> Duration {
-                .seconds(other.date.timeIntervalSince(date))
-            }
+            public func duration(to other: Instant) -> Duration { other.elapsed - elapsed }
 
             /// Whether a point comes before another.
-            public static func < (left: Instant, right: Instant) -> Bool { left.date < right.date }
+            public static func < (left: Instant, right: Instant) -> Bool { left.elapsed < right.elapsed }
         }
 
         let clock: TestClock
 
         /// The time that the clock shows.
-        public var now: Instant { Instant(date: clock.now) }
+        public var now: Instant { Instant(elapsed: clock.elapsed) }
 
         /// The clock does not tick by itself.
         public var minimumResolution: Duration { .zero }
 
         /// Sleeps until the clock was moved to a point in time, or past it.
         public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-            try await clock.sleep(until: deadline.date)
+            try await clock.sleep(until: deadline.elapsed)
         }
     }
 }

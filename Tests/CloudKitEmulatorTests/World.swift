@@ -1,24 +1,10 @@
 import CloudKitEmulator
 import CloudKitModel
 import Foundation
+import MistTesting
 import StreamingJSON
 import Synchronization
 import Testing
-
-/// A clock that stands still until it is told otherwise.
-final class TestClock: Sendable {
-    private let time: Mutex<Date>
-
-    init(_ time: Date = Date(timeIntervalSince1970: 1_700_000_000)) {
-        self.time = Mutex(time)
-    }
-
-    var now: Date { time.withLock { $0 } }
-
-    func advance(by seconds: Double) {
-        time.withLock { $0 += seconds }
-    }
-}
 
 /// The same identifiers in every run.
 func countedIdentifiers() -> IdentifierSource {
@@ -38,7 +24,7 @@ struct World {
     static let container = "iCloud.com.example.contract"
     static let notes = ZoneID(zoneName: "Notes")
 
-    let clock = TestClock()
+    let clock = TestClock(Date(timeIntervalSince1970: 1_700_000_000))
     let emulator: CloudKitEmulator
     let ann: String
     let ben: String

@@ -2,6 +2,7 @@ import CloudKitEmulator
 import CloudKitModel
 import Foundation
 import GRDB
+import MistTesting
 import StreamingJSON
 import Testing
 

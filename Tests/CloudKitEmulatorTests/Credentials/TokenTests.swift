@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import CloudKitModel
+import MistTesting
 import Testing
 
 struct TokenTests {

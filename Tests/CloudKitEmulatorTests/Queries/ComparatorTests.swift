@@ -1,6 +1,7 @@
 import CloudKitEmulator
 import CloudKitModel
 import Foundation
+import MistTesting
 import Testing
 
 /// Five records of type Item that have something of everything, and the last of them nothing.

@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import CloudKitModel
+import MistTesting
 import Testing
 
 /// The seven operations, each against a record that is missing, or there with the right tag, an old tag, or no tag given.

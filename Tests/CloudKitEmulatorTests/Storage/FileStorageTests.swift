@@ -1,6 +1,7 @@
 import CloudKitEmulator
 import CloudKitModel
 import Foundation
+import MistTesting
 import StreamingJSON
 import Synchronization
 import Testing

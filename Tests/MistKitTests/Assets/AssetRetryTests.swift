@@ -1,20 +1,21 @@
 import Foundation
 import HTTPTypes
 import Logging
+import MistTesting
 import Testing
 
 @testable import MistKit
 
 /// When a transfer that failed goes on.
 struct AssetRetryTests {
-    private let clock = FakeClock()
+    private let clock = TestClock(skippingWaits: true)
 
     private func host(_ transport: FakeTransport, retryPolicy: RetryPolicy = RetryPolicy()) -> AssetHost {
         AssetHost(
             transport: transport,
             retrier: Retrier(
                 policy: retryPolicy,
-                clock: clock,
+                clock: clock.timer,
                 random: { 0 },
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
                 throttle: nil
@@ -39,7 +40,7 @@ struct AssetRetryTests {
         var error = CloudKitError(code: .serviceUnavailable, message: "busy")
         error.retryAfter = .seconds(4)
         // However long the transfer took until then.
-        try await clock.sleep(for: .seconds(3600))
+        try await clock.timer.sleep(for: .seconds(3600))
         for _ in 0..<2 {
             let failures = host.beginFailures()
             try await host.waitForAnotherAttempt(after: error, failures)

@@ -200,8 +200,8 @@ struct AssetTests {
     @Test func aDownloadGoesOnWhereItWas() async throws {
         try await withCloudKitEmulator { emulator in
             let transport = AssetTransport(emulator.transport)
-            let clock = FakeClock()
-            let database = assetService(emulator, transport, clock: clock).privateDatabase
+            let clock = TestClock(skippingWaits: true)
+            let database = assetService(emulator, transport, clock: clock.timer).privateDatabase
             let field = try await savedField(picture, in: database)
             transport.faults = [.cutAfter(300_000), .cutAfter(0), .network, .status(503), .cutAfter(400_000)]
             let log = ProgressLog()
@@ -545,7 +545,7 @@ struct AssetTests {
         _ emulator: RunningEmulator,
         _ assets: AssetTransport,
         retryPolicy: RetryPolicy = RetryPolicy(),
-        clock: FakeClock = FakeClock(),
+        clock: TestClock.Timer = TestClock(skippingWaits: true).timer,
         log: RecordedLog = RecordedLog()
     ) -> CloudKitService {
         CloudKitService(

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Logging
+import MistTesting
 import OpenAPISwiftRuntime
 import Testing
 
@@ -71,7 +72,7 @@ struct SecrecyTests {
             tokenManager: try #require(Self.managers[manager]),
             retryPolicy: RetryPolicy(maximumAttempts: 3),
             logger: log.logger(level: .trace),
-            clock: FakeClock()
+            clock: TestClock(skippingWaits: true).timer
         )
         let transport = FakeTransport { exchange, _ in try echo(exchange) }
         var texts: [String] = []

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import HTTPTypes
+import MistTesting
 import OpenAPISwiftRuntime
 import TestSupport
 import Testing
@@ -135,7 +136,7 @@ struct SigningTests {
 
     @Test func everyAttemptIsSignedAnew() async throws {
         let key = ServerToServerKey.generate()
-        let clock = FakeClock()
+        let clock = TestClock(skippingWaits: true).timer
         let transport = FakeTransport([
             reply(.tooManyRequests, #"{"serverErrorCode":"THROTTLED","retryAfter":7}"#), reply(),
         ])

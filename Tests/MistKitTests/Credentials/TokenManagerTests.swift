@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Logging
+import MistTesting
 import OpenAPISwiftRuntime
 import Testing
 
@@ -166,7 +167,7 @@ struct TokenManagerTests {
             tokenManager: manager,
             retryPolicy: retryPolicy,
             logger: RecordedLog().logger(),
-            clock: FakeClock(),
+            clock: TestClock(skippingWaits: true).timer,
             random: { 0.5 }
         )
     }

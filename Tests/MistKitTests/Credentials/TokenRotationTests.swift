@@ -406,7 +406,7 @@ struct TokenRotationTests {
             tokenManager: manager,
             retryPolicy: .never,
             logger: RecordedLog().logger(),
-            clock: FakeClock(),
+            clock: TestClock(skippingWaits: true).timer,
             random: { 0.5 }
         )
     }

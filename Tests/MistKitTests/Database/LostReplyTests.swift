@@ -22,7 +22,7 @@ struct LostReplyTests {
             let database = emulator.service(
                 as: .user,
                 retryPolicy: RetryPolicy(),
-                clock: FakeClock(),
+                clock: TestClock(skippingWaits: true).timer,
                 random: {
                     _ = try? emulator.rules.request(in: address, as: .user(emulator.userRecordName)).modifyRecords([
                         RecordOperation(.forceUpdate, record: theirs)

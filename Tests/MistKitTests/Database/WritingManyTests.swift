@@ -133,7 +133,7 @@ struct WritingManyTests {
             let database = emulator.service(
                 as: .user,
                 retryPolicy: RetryPolicy(),
-                clock: FakeClock(),
+                clock: TestClock(skippingWaits: true).timer,
                 random: {
                     _ = try? emulator.rules.request(in: address, as: .user(emulator.userRecordName)).modifyRecords([
                         RecordOperation(.create, record: .note("n", "theirs"))

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Logging
+import MistTesting
 import OpenAPISwiftRuntime
 import Testing
 
@@ -81,7 +82,7 @@ struct CauseTests {
             transport: transport,
             middlewares: [middleware],
             logger: RecordedLog().logger(),
-            clock: FakeClock()
+            clock: TestClock(skippingWaits: true).timer
         )
     }
 }

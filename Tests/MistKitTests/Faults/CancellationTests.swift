@@ -18,7 +18,7 @@ struct CancellationTests {
         try await withCloudKitEmulator(over: connection, faults: [FaultRule(.hang, calls: .all)]) { emulator in
             for call in Self.calls {
                 let transport = ObservedTransport(emulator.transport)
-                let service = service(emulator, transport, StoppedClock())
+                let service = service(emulator, transport, TestClock().timer)
                 emulator.faults.forgetRequests()
                 let task = Task {
                     await call.outcome(on: service, zone: .default, existing: .note("a", "old"))
@@ -39,7 +39,7 @@ struct CancellationTests {
         try await withCloudKitEmulator(over: .socket, faults: [pieces]) { emulator in
             for call in Self.calls {
                 let transport = ObservedTransport(emulator.transport)
-                let service = service(emulator, transport, StoppedClock())
+                let service = service(emulator, transport, TestClock().timer)
                 emulator.faults.forgetRequests()
                 let task = Task {
                     await call.outcome(on: service, zone: .default, existing: .note("a", "old"))
@@ -59,14 +59,14 @@ struct CancellationTests {
     func theWaitForAnotherAttemptEndsWithItsTask(fault: Fault) async throws {
         try await withCloudKitEmulator(faults: [FaultRule(fault, calls: .all)]) { emulator in
             let transport = ObservedTransport(emulator.transport)
-            let clock = StoppedClock()
-            let service = service(emulator, transport, clock)
+            let clock = TestClock()
+            let service = service(emulator, transport, clock.timer)
             let task = Task {
                 try await failure {
                     try await service.privateDatabase.save(Record.note("n", "new"))
                 }
             }
-            await eventually { clock.waiting == 1 }
+            await clock.waitForSleepers()
             task.cancel()
             let error = try await task.value
             // A write whose reply was lost may have been done; one that was refused was not.
@@ -79,13 +79,13 @@ struct CancellationTests {
 
     @Test func theWaitWhileTheContainerIsThrottledEndsWithItsTask() async throws {
         try await withCloudKitEmulator { emulator in
-            let clock = StoppedClock()
-            let service = service(emulator, ObservedTransport(emulator.transport), clock)
+            let clock = TestClock()
+            let service = service(emulator, ObservedTransport(emulator.transport), clock.timer)
             service.retrier.throttle?.hold(for: .seconds(5))
             let task = Task {
                 try await failure { try await service.privateDatabase.fetch("a") }
             }
-            await eventually { clock.waiting == 1 }
+            await clock.waitForSleepers()
             task.cancel()
             let error = try await task.value
             #expect(error.code == .cancelled)
@@ -96,7 +96,7 @@ struct CancellationTests {
     @Test func aBatchKeepsWhatWasDoneBefore() async throws {
         try await withCloudKitEmulator(faults: [FaultRule(.hang, calls: .from(3))]) { emulator in
             let transport = ObservedTransport(emulator.transport)
-            let service = service(emulator, transport, StoppedClock())
+            let service = service(emulator, transport, TestClock().timer)
             let records = (0..<1000).map { Record.note("r\($0)", "new") }
             let progress = Mutex<[BatchProgress]>([])
             let task = Task {
@@ -127,7 +127,7 @@ struct CancellationTests {
     func aCancelledBatchTellsWhatIsKnown(answered: Int, done: Int) async throws {
         try await withCloudKitEmulator { emulator in
             let gate = GatedTransport(emulator.transport, answering: answered, doing: done)
-            let service = emulator.observedService(as: .serverKey, through: gate, clock: StoppedClock())
+            let service = emulator.observedService(as: .serverKey, through: gate, clock: TestClock().timer)
             let records = (0..<4000).map { Record.note("r\($0)", "new") }
             let progress = Mutex<[BatchProgress]>([])
             let task = Task {
@@ -165,7 +165,7 @@ struct CancellationTests {
 
     @Test func aBatchOfACancelledTaskIsNotSent() async throws {
         try await withCloudKitEmulator { emulator in
-            let service = service(emulator, ObservedTransport(emulator.transport), StoppedClock())
+            let service = service(emulator, ObservedTransport(emulator.transport), TestClock().timer)
             let task = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
                 return try await failure {
@@ -182,7 +182,7 @@ struct CancellationTests {
     @Test func manyRequestsAtATimeEndTogether() async throws {
         try await withCloudKitEmulator(faults: [FaultRule(.hang, calls: .all)]) { emulator in
             let transport = ObservedTransport(emulator.transport)
-            let service = service(emulator, transport, StoppedClock(), as: .serverKey)
+            let service = service(emulator, transport, TestClock().timer, as: .serverKey)
             let names = (0..<2000).map { "r\($0)" }
             let task = Task {
                 try await failure { try await service.publicDatabase.fetch(names) }
@@ -199,7 +199,7 @@ struct CancellationTests {
     @Test func leavingALoopEndsThePageThatIsOnItsWay() async throws {
         try await withCloudKitEmulator { emulator in
             let transport = ObservedTransport(emulator.transport)
-            let service = service(emulator, transport, StoppedClock())
+            let service = service(emulator, transport, TestClock().timer)
             try await service.privateDatabase.createZone("Notes")
             let records = (0..<30).map { Record.note("r\($0)", "new") }
             _ = try await service.privateDatabase.save(records)
@@ -286,7 +286,7 @@ extension RunningEmulator {
     func observedService(
         as identity: Identity,
         through transport: any ClientTransport,
-        clock: any Clock<Duration> = FakeClock()
+        clock: any Clock<Duration> = TestClock(skippingWaits: true).timer
     ) -> CloudKitService {
         let manager: any TokenManager
         if identity == .serverKey, let key = try? ServerToServerKey(serverKeyPEM) {

@@ -25,8 +25,13 @@ struct FaultTableTests {
             for rule in line.rules { emulator.faults.add(rule) }
             emulator.faults.forgetRequests()
 
-            let clock = FakeClock()
-            let service = emulator.service(as: line.identity, retryPolicy: RetryPolicy(), clock: clock, random: { 0.5 })
+            let clock = TestClock(skippingWaits: true)
+            let service = emulator.service(
+                as: line.identity,
+                retryPolicy: RetryPolicy(),
+                clock: clock.timer,
+                random: { 0.5 }
+            )
             let outcome = await line.call.outcome(on: service, zone: zone, existing: a)
             let requests = emulator.faults.requests.map { $0.split(separator: "/").last ?? "" }.joined(separator: " ")
             let waits = clock.waits.map {

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Logging
+import MistTesting
 import OpenAPISwiftRuntime
 import Testing
 
@@ -35,7 +36,7 @@ struct LoggingTests {
             tokenManager: APITokenManager(apiToken: String(repeating: "a0", count: 32)),
             retryPolicy: .never,
             logger: logger,
-            clock: FakeClock()
+            clock: TestClock(skippingWaits: true).timer
         )
     }
 }

@@ -147,7 +147,8 @@ struct NotificationTests {
             }
         }
         let error = try await failure {
-            for try await _ in service(transport, RetryPolicy(), FakeClock()).notifications() {}
+            for try await _ in service(transport, RetryPolicy(), TestClock(skippingWaits: true).timer).notifications() {
+            }
         }
         #expect(error.httpStatus == .gone)
         // Two tokens were made, registered and tried.
@@ -167,7 +168,7 @@ struct NotificationTests {
     func aRegistrationMayBeAnsweredWithNothing(body: String, contentType: String?) async throws {
         let transport = FakeTransport { _, _ in reply(.ok, body, contentType: contentType) }
         let token = DeviceToken(apnsEnvironment: .development, token: "dA==", courierURL: nil, clientID: "c")
-        try await service(transport, RetryPolicy(), FakeClock()).registerDeviceToken(token)
+        try await service(transport, RetryPolicy(), TestClock(skippingWaits: true).timer).registerDeviceToken(token)
         #expect(transport.sent.count == 1)
     }
 
@@ -210,8 +211,8 @@ struct NotificationTests {
             reply(.ok, "", contentType: nil),
             reply(.ok, push)
         )
-        let clock = FakeClock()
-        let service = service(transport, RetryPolicy(), clock)
+        let clock = TestClock(skippingWaits: true)
+        let service = service(transport, RetryPolicy(), clock.timer)
         let first = try await service.notifications().first { _ in true }
         #expect(first.map(line) == "s created a in _defaultZone")
         #expect(first?.notificationID == "n")
@@ -224,9 +225,9 @@ struct NotificationTests {
 
     @Test func aCourierThatKeepsFailingEndsTheLoop() async throws {
         let transport = courier(reply(.serviceUnavailable, "down"))
-        let clock = FakeClock()
+        let clock = TestClock(skippingWaits: true)
         let error = try await failure {
-            for try await _ in service(transport, RetryPolicy(maximumAttempts: 3), clock).notifications() {}
+            for try await _ in service(transport, RetryPolicy(maximumAttempts: 3), clock.timer).notifications() {}
         }
         #expect(error.code == .serviceUnavailable)
         #expect(error.operation == "pollCourier")
@@ -246,7 +247,9 @@ struct NotificationTests {
                 operationID: exchange.operationID
             )
         }
-        let first = try await service(transport, .never, FakeClock()).notifications().first { _ in true }
+        let first = try await service(transport, .never, TestClock(skippingWaits: true).timer).notifications().first {
+            _ in true
+        }
         #expect(first?.change == .zone(ZoneID(zoneName: "Notes", ownerRecordName: "_b")))
         #expect(transport.sent.count == 20)
     }
@@ -277,7 +280,8 @@ struct NotificationTests {
         )
     }
 
-    private func service(_ transport: FakeTransport, _ policy: RetryPolicy, _ clock: FakeClock) -> CloudKitService {
+    private func service(_ transport: FakeTransport, _ policy: RetryPolicy, _ clock: TestClock.Timer) -> CloudKitService
+    {
         CloudKitService(
             containerIdentifier: "iCloud.com.example.app",
             tokenManager: APITokenManager(apiToken: String(repeating: "a0", count: 32)),

@@ -208,7 +208,7 @@ struct ObservabilityTests {
             tokenManager: WebAuthTokenManager(apiToken: apiToken, webAuthToken: webToken),
             retryPolicy: RetryPolicy(),
             logger: logger,
-            clock: FakeClock(),
+            clock: TestClock(skippingWaits: true).timer,
             random: { 0.5 }
         )
         pipeline.tracer = tracer

@@ -1,3 +1,4 @@
+import MistTesting
 import Testing
 
 @testable import MistKit
@@ -37,7 +38,7 @@ struct RetryRuleTests {
     }
 
     @Test func eachKindOfBudgetCountsItsOwnTime() async throws {
-        let clock = FakeClock()
+        let clock = TestClock(skippingWaits: true).timer
         let retrier = Retrier(
             policy: RetryPolicy(baseDelay: .seconds(2)),
             clock: clock,

@@ -1,6 +1,7 @@
 import CloudKitWebServices
 import Foundation
 import HTTPTypes
+import MistTesting
 import OpenAPISwiftRuntime
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
 struct RetryTests {
     private struct ConnectionReset: Error {}
 
-    private let clock = FakeClock()
+    private let clock = TestClock(skippingWaits: true)
     private let log = RecordedLog()
 
     @Test func waitsGrowAndAreRandomUpToTheirLimit() async throws {
@@ -72,7 +73,7 @@ struct RetryTests {
     }
 
     @Test func whileOneRequestIsThrottledOthersWait() async throws {
-        let throttle = ContainerThrottle(clock: clock)
+        let throttle = ContainerThrottle(clock: clock.timer)
         throttle.hold(for: .seconds(8))
         var others = pipeline(random: 0.5)
         others.throttle = throttle
@@ -93,7 +94,7 @@ struct RetryTests {
     }
 
     @Test func aThrottledRequestMakesAllOthersWait() async throws {
-        let throttle = ContainerThrottle(clock: clock)
+        let throttle = ContainerThrottle(clock: clock.timer)
         var pipeline = pipeline(RetryPolicy(deadline: .seconds(5)))
         pipeline.throttle = throttle
         let answers = [
@@ -105,7 +106,7 @@ struct RetryTests {
             let transport = FakeTransport([reply(.serviceUnavailable, json)])
             _ = try await pipeline.failure(over: transport)
             #expect(throttle.remaining == expected)
-            try await clock.sleep(for: throttle.remaining ?? .zero)
+            try await clock.timer.sleep(for: throttle.remaining ?? .zero)
         }
     }
 
@@ -119,7 +120,7 @@ struct RetryTests {
         let one = throttle("iCloud.com.example.one")
         #expect(one === throttle("iCloud.com.example.one"))
         #expect(one !== throttle("iCloud.com.example.two"))
-        #expect(one !== throttle("iCloud.com.example.one", FakeClock()))
+        #expect(one !== throttle("iCloud.com.example.one", TestClock(skippingWaits: true).timer))
     }
 
     @Test func anAnswerThatIsTooLongIsNotAskedForAgain() async throws {
@@ -258,7 +259,7 @@ struct RetryTests {
             tokenManager: APITokenManager(apiToken: String(repeating: "a0", count: 32)),
             retryPolicy: policy,
             logger: log.logger(),
-            clock: clock,
+            clock: clock.timer,
             random: { random }
         )
     }

@@ -63,31 +63,6 @@ func reply(
     return (response, HTTPBody(json))
 }
 
-/// A clock on which waiting takes no time, and which keeps the waits.
-final class FakeClock: Clock {
-    struct Instant: InstantProtocol {
-        var offset: Duration = .zero
-
-        func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
-        func duration(to other: Instant) -> Duration { other.offset - offset }
-        static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
-    }
-
-    private let state = Mutex<(now: Instant, waits: [Duration])>((Instant(), []))
-
-    var now: Instant { state.withLock { $0.now } }
-    var minimumResolution: Duration { .zero }
-    var waits: [Duration] { state.withLock { $0.waits } }
-
-    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-        try Task.checkCancellation()
-        state.withLock {
-            $0.waits.append($0.now.duration(to: deadline))
-            $0.now = max($0.now, deadline)
-        }
-    }
-}
-
 /// What a pipeline is made of in a test.
 struct TestPipeline {
     var tokenManager: any TokenManager

@@ -58,23 +58,3 @@ final class ObservedTransport: ClientTransport {
 func eventually(_ condition: () -> Bool) async {
     while !condition() { await Task.yield() }
 }
-
-/// A clock on which no wait ever ends, except by cancellation.
-final class StoppedClock: Clock {
-    typealias Instant = FakeClock.Instant
-
-    private let waits = Mutex(0)
-
-    var now: Instant { Instant() }
-    var minimumResolution: Duration { .zero }
-    /// How many wait or waited.
-    var waiting: Int { waits.withLock { $0 } }
-
-    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-        waits.withLock { $0 += 1 }
-        let (never, continuation) = AsyncStream<Never>.makeStream()
-        defer { continuation.finish() }
-        for await _ in never {}
-        throw CancellationError()
-    }
-}
