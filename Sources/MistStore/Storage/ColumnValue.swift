@@ -12,7 +12,7 @@ import StreamingJSON
 /// The type of a field that has a column: the raw value is the type's name on the wire.
 ///
 /// ```swift
-/// ColumnType("STRING_LIST")   // .stringList, a column of the SQL type TEXT
+/// ColumnType("STRING_LIST")  // .stringList
 /// ```
 enum ColumnType: String, CaseIterable, Sendable {
     case string = "STRING"
@@ -39,20 +39,6 @@ enum ColumnType: String, CaseIterable, Sendable {
 
     /// The type on the wire.
     var fieldType: FieldType { FieldType(rawValue: rawValue) }
-
-    /// The type in SQL.
-    var sqlType: String {
-        switch self {
-        case .int64, .timestamp: "INTEGER"
-        case .double: "REAL"
-        case .bytes: "BLOB"
-        case .string, .reference: "TEXT"
-        // JSON.
-        case .asset, .location, .stringList, .int64List, .doubleList, .timestampList, .bytesList, .referenceList,
-            .assetList, .locationList:
-            "TEXT"
-        }
-    }
 
     /// What a list holds; `nil` for types that are not lists.
     var element: ColumnType? {
@@ -90,6 +76,20 @@ enum ColumnValue: Hashable, Sendable {
     case real(Double)
     case text(String)
     case blob(Data)
+}
+
+extension ColumnValue {
+    /// Whether two values are the same to SQLite: texts are compared by their bytes, not by what they look like.
+    static func == (left: ColumnValue, right: ColumnValue) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.integer(let left), .integer(let right)): left == right
+        case (.real(let left), .real(let right)): left == right
+        case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.blob(let left), .blob(let right)): left == right
+        case (.null, _), (.integer, _), (.real, _), (.text, _), (.blob, _): false
+        }
+    }
 }
 
 /// Why a field's value has no form in a column, or a column's value none in a field.
@@ -193,7 +193,8 @@ extension ColumnValue {
     /// The reference, without the zone that goes without saying.
     private static func link(_ reference: Reference, in zone: ZoneID) throws(ColumnError) -> Reference {
         if let target = reference.zoneID {
-            guard target.zoneName == zone.zoneName, target.owner == nil || zone.owner == nil || target.owner == zone.owner
+            guard target.zoneName == zone.zoneName,
+                target.owner == nil || zone.owner == nil || target.owner == zone.owner
             else { throw .otherZone(target) }
         }
         guard actions.contains(reference.action) else { throw .unknownAction(reference.action) }
@@ -332,10 +333,17 @@ extension ColumnValue: StatementBinding {
         case .text(var text):
             return text.withUTF8 { bytes in
                 // Without an address it would be a null.
-                guard let start = bytes.baseAddress else { return sqlite3_bind_text(sqliteStatement, index, "", 0, nil) }
+                guard let start = bytes.baseAddress else {
+                    return sqlite3_bind_text(sqliteStatement, index, "", 0, nil)
+                }
                 return start.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
                     sqlite3_bind_text64(
-                        sqliteStatement, index, $0, UInt64(bytes.count), Self.copied, UInt8(SQLITE_UTF8)
+                        sqliteStatement,
+                        index,
+                        $0,
+                        UInt64(bytes.count),
+                        Self.copied,
+                        UInt8(SQLITE_UTF8)
                     )
                 }
             }

@@ -1,6 +1,7 @@
 import CloudKitModel
 import Foundation
 import GRDB
+import MistKit
 import StreamingJSON
 import Testing
 
@@ -69,15 +70,16 @@ struct ColumnValueTests {
             let column = try ColumnValue(value, as: type, in: Self.zone)
             if let expected { #expect(column == expected, "\(type)") }
             let action = try ColumnValue(actionOf: value)
+            let field = StoredField(id: 1, schema: RecordSchema.Field(name: "value", type: type.fieldType))
             let stored = try database.write { db in
-                try db.execute(sql: "CREATE TABLE t\(number) (value \(type.sqlType), action INTEGER)")
+                try db.execute(sql: "CREATE TABLE t\(number) (\(field.definitions[0]), action INTEGER)")
                 let insert = try db.makeStatement(sql: "INSERT INTO t\(number) VALUES (?, ?)")
                 try insert.bind([column, action])
                 try insert.execute()
                 let select = try db.makeStatement(sql: "SELECT value, action, typeof(value) FROM t\(number)")
                 let cursor = try Row.fetchCursor(select)
                 let row = try #require(try cursor.next())
-                #expect(row[2] == type.sqlType.lowercased(), "\(type)")
+                #expect(row[2] == field.storage.typeof, "\(type)")
                 return (
                     ColumnValue(sqliteStatement: select.sqliteStatement, index: 0),
                     ColumnValue(sqliteStatement: select.sqliteStatement, index: 1)
@@ -112,7 +114,8 @@ struct ColumnValueTests {
     }
 
     @Test func wholeMillisecondsAreStable() throws {
-        for milliseconds in stride(from: Int64(-70_000_000_000_000), through: 300_000_000_000_000, by: 123_456_789_017) {
+        for milliseconds in stride(from: Int64(-70_000_000_000_000), through: 300_000_000_000_000, by: 123_456_789_017)
+        {
             let date = Date(timeIntervalSince1970: Double(milliseconds) / 1000)
             #expect(try ColumnValue.milliseconds(of: date) == milliseconds)
         }

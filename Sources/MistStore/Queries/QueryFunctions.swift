@@ -1,0 +1,109 @@
+import CloudKitModel
+import Foundation
+import GRDB
+import StreamingJSON
+
+/// The functions that queries need and SQL does not have. Each depends on its arguments alone.
+///
+/// Every connection of a store registers them. Neither a table nor an index nor a trigger uses them, so other SQLite tools can open
+/// and change the file.
+enum QueryFunctions {
+    /// The names in SQL.
+    static let distance = "mist_distance"
+    static let hasWords = "mist_has_words"
+    static let listContains = "mist_list_contains"
+    static let listHasPrefix = "mist_list_has_prefix"
+
+    /// Makes the functions known to a connection.
+    static func register(in db: Database) {
+        for function in all { db.add(function: function) }
+    }
+
+    private static let all = [
+        // (location as JSON, latitude, longitude): metres.
+        DatabaseFunction(distance, argumentCount: 3, pure: true) { arguments in
+            guard let location: Location = json(arguments[0]),
+                let latitude = Double.fromDatabaseValue(arguments[1]),
+                let longitude = Double.fromDatabaseValue(arguments[2])
+            else { return nil }
+            return metres(from: Location(latitude: latitude, longitude: longitude), to: location)
+        },
+        // (text as a BLOB, words of a search, whether all are wanted).
+        DatabaseFunction(hasWords, argumentCount: 3, pure: true) { arguments in
+            guard let text = Data.fromDatabaseValue(arguments[0]),
+                let wanted = String.fromDatabaseValue(arguments[1]),
+                let isAll = Bool.fromDatabaseValue(arguments[2])
+            else { return nil }
+            let words = words(of: String(decoding: text, as: UTF8.self))
+            return isAll
+                ? wanted.split(separator: " ").allSatisfy(words.contains)
+                : wanted.split(separator: " ").contains(where: words.contains)
+        },
+        // (list as JSON, wanted elements as JSON, type of the list, whether all are wanted).
+        DatabaseFunction(listContains, argumentCount: 4, pure: true) { arguments in
+            guard let type = String.fromDatabaseValue(arguments[2]).flatMap(ColumnType.init(rawValue:)),
+                let list = elements(arguments[0], of: type),
+                let wanted = elements(arguments[1], of: type),
+                let isAll = Bool.fromDatabaseValue(arguments[3])
+            else { return nil }
+            return isAll ? wanted.allSatisfy(list.contains) : wanted.contains(where: list.contains)
+        },
+        // (list of texts as JSON, prefix as a BLOB).
+        DatabaseFunction(listHasPrefix, argumentCount: 2, pure: true) { arguments in
+            guard let list: [String] = json(arguments[0]), let prefix = Data.fromDatabaseValue(arguments[1]) else {
+                return nil
+            }
+            return list.contains { $0.utf8.starts(with: prefix) }
+        },
+    ]
+
+    /// The value that a column's JSON stands for; `nil` where another program wrote something else into the column.
+    private static func json<Value: JSONReadable>(_ value: DatabaseValue) -> Value? {
+        String.fromDatabaseValue(value).flatMap { try? JSONReader.read(from: $0) }
+    }
+
+    /// The elements of a list, each as a column of its type has it. They are compared by that.
+    private static func elements(_ list: DatabaseValue, of type: ColumnType) -> [ColumnValue]? {
+        guard let text = String.fromDatabaseValue(list), let element = type.element else { return nil }
+        return try? JSONReader.withReader(over: Array(text.utf8).span) { (reader) throws(JSONError) in
+            var elements: [ColumnValue] = []
+            try reader.beginArray()
+            while try reader.nextElement() {
+                switch element {
+                case .string: elements.append(.text(try reader.readString()))
+                case .int64, .timestamp: elements.append(.integer(try reader.readInt64()))
+                case .double: elements.append(.real(try reader.readDouble()))
+                case .bytes: elements.append(.blob(Data(try reader.readBase64())))
+                case .reference: elements.append(.text(try Reference(json: &reader).recordName))
+                case .asset, .location, .stringList, .int64List, .doubleList, .timestampList, .bytesList,
+                    .referenceList, .assetList, .locationList:
+                    throw JSONError(code: .typeMismatch, message: "elements of this type cannot be compared")
+                }
+            }
+            return elements
+        }
+    }
+
+    /// The words of a text as a search compares them: without case and diacritics, split where a character is neither letter nor
+    /// digit.
+    static func words(of text: String) -> Set<Substring> {
+        // Folding needs tables, and most text is ASCII.
+        let folded =
+            text.utf8.allSatisfy { $0 < 0x80 }
+            ? text.lowercased() : text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
+        return Set(folded.split { !$0.isLetter && !$0.isNumber })
+    }
+
+    /// The mean radius of the Earth, in metres.
+    static let earthRadius = 6_371_008.8
+
+    /// The distance on a spherical Earth, by the haversine formula.
+    private static func metres(from start: Location, to end: Location) -> Double {
+        let (latitude, otherLatitude) = (start.latitude * .pi / 180, end.latitude * .pi / 180)
+        let (sine, otherSine) = (
+            sin((otherLatitude - latitude) / 2), sin((end.longitude - start.longitude) * .pi / 360)
+        )
+        let haversine = sine * sine + cos(latitude) * cos(otherLatitude) * otherSine * otherSine
+        return 2 * earthRadius * asin(min(1, haversine.squareRoot()))
+    }
+}

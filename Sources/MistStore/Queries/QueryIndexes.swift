@@ -1,0 +1,41 @@
+import CloudKitModel
+import MistKit
+
+/// The indexes that the queries of a record type use: one for each field that the schema makes `QUERYABLE` or `SORTABLE`.
+///
+/// The record name stands behind the field's value, since it decides about the order of equal ones:
+///
+/// ```sql
+/// CREATE INDEX IF NOT EXISTS "mist_index_Todo.title" ON "Todo" ("title", _recordName)
+/// ```
+///
+/// The zone is not part of an index. Most records of a file are in one zone, and a query of several zones comes in order, too.
+enum QueryIndexes {
+    /// The statements that make the indexes of a table.
+    static func statements(for table: RecordTable) -> [String] {
+        table.fields.compactMap { field in
+            guard let expression = expression(of: field) else { return nil }
+            let name = quoted("mist_index_\(table.recordType).\(field.name)")
+            return "CREATE INDEX IF NOT EXISTS \(name) ON \(table.name) (\(expression), _recordName)"
+        }
+    }
+
+    /// What the index of a field sorts by; `nil` for a field without an index.
+    static func expression(of field: StoredField) -> String? {
+        guard !field.schema.isEncrypted, !field.schema.indexes.isDisjoint(with: [.queryable, .sortable]) else {
+            return nil
+        }
+        switch ColumnType(field.type) {
+        case .string, .int64, .double, .timestamp, .bytes, .reference: return field.column
+        case .location: return latitude(of: field.column)
+        case .asset, .stringList, .int64List, .doubleList, .timestampList, .bytesList, .referenceList, .assetList,
+            .locationList, nil:
+            return nil
+        }
+    }
+
+    /// The latitude of a location in SQL.
+    static func latitude(of column: String) -> String {
+        "json_extract(\(column), '$.latitude')"
+    }
+}

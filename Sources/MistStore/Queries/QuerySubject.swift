@@ -1,0 +1,105 @@
+import CloudKitModel
+
+/// What a filter or a sort of a query looks at: a field of the record type, or one that every record has.
+struct QuerySubject {
+    /// The field's name, as errors print it.
+    let name: String
+    /// The value in SQL: a column, or an expression.
+    let sql: String
+    /// The type of the value.
+    let type: ColumnType
+    /// Whether the service keeps the field encrypted, and cannot compare it.
+    var isEncrypted = false
+    /// Whether ``QueryIndexes`` has an index of the value.
+    var isIndexed = false
+
+    /// Finds the subject of a filter or a sort.
+    ///
+    /// - Parameters:
+    ///   - fieldName: The name of a field, or of one that every record has with `___` before it.
+    ///   - systemFieldName: The name of a field that every record has.
+    ///   - table: The table of the record type.
+    /// - Throws: A ``StoreError`` with ``StoreError/Code-swift.struct/query``.
+    init(fieldName: String?, systemFieldName: SystemFieldName?, in table: RecordTable) throws(StoreError) {
+        guard let name = systemFieldName?.rawValue ?? fieldName else {
+            throw StoreError(.query, "A filter or a sort names no field.", recordType: table.recordType)
+        }
+        if systemFieldName == nil, let field = table[name] {
+            guard let type = ColumnType(field.type) else {
+                throw StoreError(
+                    .query,
+                    "Fields of type \(field.type) cannot be queried.",
+                    recordType: table.recordType,
+                    fieldName: name
+                )
+            }
+            self.init(
+                name: name,
+                sql: field.column,
+                type: type,
+                isEncrypted: field.schema.isEncrypted,
+                isIndexed: QueryIndexes.expression(of: field) != nil
+            )
+            return
+        }
+        guard let field = Self.systemFields[systemFieldName == nil ? name : "." + name] else {
+            throw StoreError(
+                .query,
+                "The record type has no field of this name.",
+                recordType: table.recordType,
+                fieldName: name
+            )
+        }
+        // A record's parent is what its parent field points to. Types without such a field have parents that other programs set.
+        if field.name == "parent", let parent = table.parentField {
+            self.init(
+                name: field.name,
+                sql: parent.column,
+                type: field.type,
+                isIndexed: QueryIndexes.expression(of: parent) != nil
+            )
+        } else {
+            self = field
+        }
+    }
+
+    private init(name: String, sql: String, type: ColumnType, isEncrypted: Bool = false, isIndexed: Bool = false) {
+        self.name = name
+        self.sql = sql
+        self.type = type
+        self.isEncrypted = isEncrypted
+        self.isIndexed = isIndexed
+    }
+
+    /// The record name is unique in its zone, and has an index from that.
+    static let recordName = QuerySubject(name: "recordName", sql: "_recordName", type: .reference)
+
+    /// The fields that every record has, by their names: with `.` those of `systemFieldName`, without it those of `fieldName`
+    /// (Apple's page "Types").
+    private static let systemFields: [String: QuerySubject] = {
+        func user(_ name: String, _ column: String) -> QuerySubject {
+            QuerySubject(name: name, sql: "(SELECT name FROM mist_user WHERE id = \(column))", type: .reference)
+        }
+        func service(_ name: String, _ column: String, _ type: ColumnType) -> QuerySubject {
+            let sql = "(SELECT r.\(column) FROM mist_record AS r WHERE r.zone = _zone AND r.name = _recordName)"
+            return QuerySubject(name: name, sql: sql, type: type)
+        }
+        let created = QuerySubject(name: "createdTimestamp", sql: "_createdTimestamp", type: .timestamp)
+        let modified = QuerySubject(name: "modifiedTimestamp", sql: "_modifiedTimestamp", type: .timestamp)
+        let creator = user("createdUserRecordName", "_createdUser")
+        let modifier = user("modifiedUserRecordName", "_modifiedUser")
+        let parent = service("parent", "parent", .reference)
+        let share = service("share", "share", .reference)
+        let tag = service("___etag", "tag", .string)
+        return [
+            ".recordName": recordName, "___recordID": recordName, "___recordId": recordName,
+            ".createdTimestamp": created, "___createTime": created,
+            ".modifiedTimestamp": modified, "___modTime": modified,
+            ".createdUserRecordName": creator, "___createdBy": creator,
+            ".modifiedUserRecordName": modifier, "___modifiedBy": modifier,
+            ".parent": parent, "___parent": parent,
+            ".share": share, "___share": share,
+            "___etag": tag,
+        ]
+    }()
+}
