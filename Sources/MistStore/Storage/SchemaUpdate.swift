@@ -27,7 +27,11 @@ struct SchemaUpdate {
         try replaceTriggers(of: all, db)
         let known = Dictionary(uniqueKeysWithValues: schemas.map { ($0.recordType, $0) })
         let own = all.compactMap { table in known[table.recordType].map { table.described(by: $0) } }
-        for statement in own.flatMap(\.referenceIndexes) { try db.execute(sql: statement) }
+        for table in own {
+            for statement in table.referenceIndexes + QueryIndexes.statements(for: table) {
+                try db.execute(sql: statement)
+            }
+        }
         return own
     }
 

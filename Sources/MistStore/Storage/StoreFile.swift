@@ -69,6 +69,7 @@ final class StoreFile: Sendable {
             // With a write-ahead log a commit is in the operating system's hands before it returns: it outlives the process.
             try db.execute(sql: "PRAGMA synchronous = NORMAL")
             try db.execute(sql: "PRAGMA temp_store = MEMORY")
+            QueryFunctions.register(in: db)
         }
         return try DatabasePool(path: path, configuration: configuration)
     }
