@@ -5,7 +5,7 @@ import CloudKitModel
 /// ```swift
 /// let query = RecordQuery(recordType: "Todo", filters: [QueryFilter("isDone", .equals, 0)], sorts: [QuerySort("title")])
 /// try LocalQuery(query, limit: 10, in: table, zones: .zone(1)).condition
-/// // +_zone = ? AND "isDone" = ? ORDER BY "title", _recordName LIMIT ?
+/// // +_zone = ? AND "Todo"."isDone" = ? ORDER BY "Todo"."title", _recordName LIMIT ?
 /// ```
 ///
 /// Queries that differ only in the values that they compare with have the same SQL, so a connection prepares it once.

@@ -48,8 +48,8 @@ struct QueryCondition {
             return
         }
         // The words of all texts together.
-        let texts = table.fields.filter { $0.type == .string && !$0.schema.isEncrypted }.map(\.column)
-        let text = texts.map { "coalesce(\($0), '')" }.joined(separator: " || ' ' || ")
+        let texts = table.fields.filter { $0.type == .string && !$0.schema.isEncrypted }
+        let text = texts.map { "coalesce(\(table.name).\($0.column), '')" }.joined(separator: " || ' ' || ")
         do throws(Mismatch) {
             fragment = try Self.words(
                 filter.fieldValue.plain,

@@ -4,7 +4,7 @@ import CloudKitModel
 struct QuerySubject {
     /// The field's name, as errors print it.
     let name: String
-    /// The value in SQL: a column, or an expression.
+    /// The value in SQL: a column with its table, or an expression.
     let sql: String
     /// The type of the value.
     let type: ColumnType
@@ -35,7 +35,7 @@ struct QuerySubject {
             }
             self.init(
                 name: name,
-                sql: field.column,
+                sql: "\(table.name).\(field.column)",
                 type: type,
                 isEncrypted: field.schema.isEncrypted,
                 isIndexed: QueryIndexes.expression(of: field) != nil
@@ -54,7 +54,7 @@ struct QuerySubject {
         if field.name == "parent", let parent = table.parentField {
             self.init(
                 name: field.name,
-                sql: parent.column,
+                sql: "\(table.name).\(parent.column)",
                 type: field.type,
                 isIndexed: QueryIndexes.expression(of: parent) != nil
             )

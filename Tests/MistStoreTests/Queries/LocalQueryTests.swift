@@ -17,8 +17,8 @@ struct LocalQueryTests {
         )
         #expect(
             query.condition == """
-                +_zone = ? AND "number" = ? AND "text" >= ? AND "text" < ? \
-                ORDER BY "text" DESC, _recordName DESC LIMIT ?
+                +_zone = ? AND "Item"."number" = ? AND "Item"."text" >= ? AND "Item"."text" < ? \
+                ORDER BY "Item"."text" DESC, _recordName DESC LIMIT ?
                 """
         )
         #expect(query.values == [.integer(1), .integer(1), .text("a"), .text("b"), .integer(10)])
@@ -31,7 +31,10 @@ struct LocalQueryTests {
         let shapes: [[QueryFilter]] = [
             [QueryFilter("text", .equals, "a"), QueryFilter("text", .equals, "'\"; DROP TABLE")],
             [QueryFilter("number", .in, .list([1, 2, 3])), QueryFilter("number", .in, .list([4, 5, 6, 7]))],
-            [QueryFilter("texts", .listContainsAny, .list(["a"])), QueryFilter("texts", .listContainsAny, .list([] as [String]))],
+            [
+                QueryFilter("texts", .listContainsAny, .list(["a"])),
+                QueryFilter("texts", .listContainsAny, .list([] as [String])),
+            ],
             [QueryFilter("note", .containsAllTokens, "a b"), QueryFilter("note", .containsAnyTokens, "c")],
             [
                 QueryFilter("place", .near, .location(Location(latitude: 0, longitude: 0)), distance: 1),
@@ -45,7 +48,8 @@ struct LocalQueryTests {
 
     @Test func theEndOfAPrefixIsTheNextText() {
         let cases: [(String, String?)] = [
-            ("a", "b"), ("az", "a{"), ("a\u{D7FF}", "a\u{E000}"), ("a\u{10FFFF}", "b"), ("\u{10FFFF}\u{10FFFF}", nil), ("", nil),
+            ("a", "b"), ("az", "a{"), ("a\u{D7FF}", "a\u{E000}"), ("a\u{10FFFF}", "b"), ("\u{10FFFF}\u{10FFFF}", nil),
+            ("", nil),
             ("\u{0}", "\u{1}"), ("e\u{301}", "e\u{302}"),
         ]
         for (prefix, end) in cases {
@@ -87,7 +91,10 @@ struct LocalQueryTests {
             try QueryTable.query(sorts: [QuerySort(system: .recordName, ascending: false)]),
             try QueryTable.query(sorts: [QuerySort("text")]),
             try QueryTable.query(sorts: [QuerySort("number", ascending: false)], limit: 5),
-            try QueryTable.query([QueryFilter("number", .greaterThan, 1)], sorts: [QuerySort("number", ascending: false)]),
+            try QueryTable.query(
+                [QueryFilter("number", .greaterThan, 1)],
+                sorts: [QuerySort("number", ascending: false)]
+            ),
             try QueryTable.query([QueryFilter("number", .equals, 1)], limit: 100),
             try QueryTable.query([QueryFilter("order", .equals, 1)], sorts: [QuerySort("text")], limit: 100),
         ]
@@ -111,7 +118,8 @@ struct LocalQueryTests {
     @Test func textsAreComparedToTheirLastByte() throws {
         let table = try table([
             ("a", ["text": "x", "texts": .list(["x"])]), ("b", ["text": "x\u{0}", "texts": .list(["x\u{0}"])]),
-            ("c", ["text": "x\u{0}a", "texts": .list(["x\u{0}a"])]), ("d", ["text": "x\u{0}b word", "texts": .list([] as [String])]),
+            ("c", ["text": "x\u{0}a", "texts": .list(["x\u{0}a"])]),
+            ("d", ["text": "x\u{0}b word", "texts": .list([] as [String])]),
             ("e", ["text": "e\u{301}", "texts": .list(["e\u{301}"])]), ("f", ["text": "é", "texts": .list(["é"])]),
         ])
         func find(_ filters: QueryFilter...) throws -> [String] {
@@ -162,7 +170,9 @@ struct LocalQueryTests {
             )
         }
         #expect(try table.find(QueryTable.query(zones: .scope(1))) == ["a", "b", "c"])
-        #expect(try table.find(QueryTable.query(sorts: [QuerySort("number")], limit: 2, zones: .scope(1))) == ["a", "b"])
+        #expect(
+            try table.find(QueryTable.query(sorts: [QuerySort("number")], limit: 2, zones: .scope(1))) == ["a", "b"]
+        )
         #expect(try table.find(QueryTable.query(zones: .scope(2))) == ["x"])
         #expect(try table.find(QueryTable.query([QueryFilter("number", .equals, 1)], zones: .zone(2))) == ["b"])
         #expect(try table.find(QueryTable.query(limit: 0)) == [])
@@ -181,7 +191,7 @@ struct LocalQueryTests {
         )
         let parent = QueryFilter(system: .parent, .equals, .reference(Reference(recordName: "home")))
         let query = try QueryTable.query([parent], in: table)
-        #expect(query.condition == #"+_zone = ? AND "list" = ? ORDER BY _recordName"#)
+        #expect(query.condition == #"+_zone = ? AND "Todo"."list" = ? ORDER BY _recordName"#)
     }
 
     @Test func whatAnotherProgramWroteWrongMatchesNothing() throws {
@@ -218,7 +228,10 @@ struct LocalQueryTests {
             QueryFilter("ratio", .equals, 18), "ratio",
             "The filter compares a field of type DOUBLE with a value of type INT64."
         ),
-        (QueryFilter("number", .equals, .null), "number", "The filter compares a field of type INT64 with a value of no type."),
+        (
+            QueryFilter("number", .equals, .null), "number",
+            "The filter compares a field of type INT64 with a value of no type."
+        ),
         (
             QueryFilter("ratio", .lessThan, .double(.nan)), "ratio",
             "The service has no form for a number that is infinite, or not a number."

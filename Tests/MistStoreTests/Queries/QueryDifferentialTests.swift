@@ -54,7 +54,11 @@ struct QueryDifferentialTests {
     }
 
     private func printed(_ filters: [QueryFilter], _ sorts: [QuerySort]) -> String {
-        let query = Query<Record>(recordType: "Item", filters: filters.map { Filter($0) }, sorts: sorts.map { Sort($0) })
+        let query = Query<Record>(
+            recordType: "Item",
+            filters: filters.map { Filter($0) },
+            sorts: sorts.map { Sort($0) }
+        )
         return "seed \(SeededGenerator.seed), \(query)"
     }
 }
@@ -134,21 +138,25 @@ private struct QuerySource {
     private var tags: [String] = []
 
     private static let texts = [
-        "", "a", "A", "ab", "abc", "b", "é", "e\u{301}", "Éa", "\u{D7FF}", "\u{E000}", "\u{10FFFF}", "\u{10FFFF}a", "🥛", "ß", "ss",
+        "", "a", "A", "ab", "abc", "b", "é", "e\u{301}", "Éa", "\u{D7FF}", "\u{E000}", "\u{10FFFF}", "\u{10FFFF}a", "🥛",
+        "ß", "ss",
         "quick brown fox", "The QUICK fox", "brown, fox; 12", "naïve café", "日本語 text", "a_b%c", "'\"\\", " ", "1.5",
     ]
     private static let integers: [Int64] = [
         .min, .max, .min + 1, .max - 1, 0, 1, -1, 2, 3, 9_007_199_254_740_992, 9_007_199_254_740_993,
     ]
     private static let doubles: [Double] = [
-        0, -0.0, 1, -1, 0.1, 0.2, 0.30000000000000004, .leastNonzeroMagnitude, .leastNormalMagnitude, .greatestFiniteMagnitude,
+        0, -0.0, 1, -1, 0.1, 0.2, 0.30000000000000004, .leastNonzeroMagnitude, .leastNormalMagnitude,
+        .greatestFiniteMagnitude,
         -.greatestFiniteMagnitude, 9_007_199_254_740_992, 9_223_372_036_854_775_808, 1e300, .pi,
     ]
     private static let milliseconds: [Int64] = [
-        0, -1, 1, 999, 1000, 1_686_106_171_024, 1_686_106_171_025, -62_135_769_600_000, 64_092_211_200_000, -11_644_473_600_123,
+        0, -1, 1, 999, 1000, 1_686_106_171_024, 1_686_106_171_025, -62_135_769_600_000, 64_092_211_200_000,
+        -11_644_473_600_123,
     ]
     private static let places = [
-        (59.9, 10.7), (59.91, 10.75), (60.39, 5.32), (0, 0), (0, 180), (0, -180), (90, 0), (-90, 12), (89.999, 179), (-33.9, 151.2),
+        (59.9, 10.7), (59.91, 10.75), (60.39, 5.32), (0, 0), (0, 180), (0, -180), (90, 0), (-90, 12), (89.999, 179),
+        (-33.9, 151.2),
         (0, 179.9), (0, -179.9), (59.9, 10.70001),
     ]
     private static let datas = [[], [0], [0, 0], [1, 2, 3], [0xFF], [0xFF, 0], Array("text".utf8)].map { Data($0) }
@@ -262,7 +270,9 @@ private struct QuerySource {
         func references(_ names: [String]) -> FieldValue { .referenceList(names.map { Reference(recordName: $0) }) }
         switch name {
         case .createdTimestamp, .modifiedTimestamp:
-            comparator = one(of: [.equals, .notEquals, .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals])
+            comparator = one(of: [
+                .equals, .notEquals, .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals,
+            ])
             let start = Date(timeIntervalSince1970: 1_767_225_600)
             value = .timestamp(start.addingTimeInterval(0.25 * Double(Int.random(in: -1...75, using: &random))))
         default:

@@ -85,7 +85,8 @@ struct QueryTable {
                         INSERT INTO mist_record (type, zone, name, row, tag, parent, share) VALUES (1, ?, ?, ?, ?, ?, ?)
                         """,
                     arguments: [
-                        zoneNumber, name, row, record.recordChangeTag, record.parent?.recordName, record.share?.recordName,
+                        zoneNumber, name, row, record.recordChangeTag, record.parent?.recordName,
+                        record.share?.recordName,
                     ]
                 )
             }
@@ -111,7 +112,9 @@ struct QueryTable {
     /// The steps that SQLite takes for a query.
     func plan(_ query: LocalQuery) throws -> [String] {
         try database.read { db in
-            let statement = try db.makeStatement(sql: "EXPLAIN QUERY PLAN SELECT * FROM \"Item\" WHERE \(query.condition)")
+            let statement = try db.makeStatement(
+                sql: "EXPLAIN QUERY PLAN SELECT * FROM \"Item\" WHERE \(query.condition)"
+            )
             try statement.bind(query.values)
             return try Row.fetchAll(statement).map { $0["detail"] }
         }
