@@ -10,6 +10,8 @@ let package = Package(
         // The server of the streaming benchmark, and what its generated code and its configuration name.
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
+        // The baseline of the store's queries.
+        .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         // The signature of a call, measured on its own with what the client signs with.
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
@@ -69,6 +71,15 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             exclude: ["stream.py"]
+        ),
+        // A hundred of a million records of a store, beside the same statement in GRDB.
+        .executableTarget(
+            name: "LocalQueries",
+            dependencies: [
+                .product(name: "MistModels", package: "MistKit"),
+                .product(name: "MistStore", package: "MistKit"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
         ),
     ]
 )
