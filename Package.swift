@@ -80,7 +80,7 @@ let package = Package(
         .trait(
             name: "mistkit",
             description: "The command-line tool.",
-            enabledTraits: ["CloudKitEmulatorServer", "MistSignIn", "OpenAPISwiftAsyncHTTPClient"]
+            enabledTraits: ["CloudKitEmulatorServer", "MistSignIn", "MistStore", "OpenAPISwiftAsyncHTTPClient"]
         ),
         .default(enabledTraits: ["CloudKitContract", "MistStore", "MistTesting", "OpenAPISwiftPlugin", "mistkit"]),
     ],
@@ -309,6 +309,7 @@ let package = Package(
                 "CloudKitModel",
                 "MistKit",
                 "MistSignIn",
+                "MistStore",
                 "OpenAPISwiftRuntime",
                 "StreamingJSON",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -1,6 +1,7 @@
 import CloudKitEmulator
 import Foundation
 import MistKit
+import MistStore
 
 /// Why a command ended without doing its work: one line on what is wrong, one line on what to do, and the exit code.
 struct CommandError: Error, CustomStringConvertible {
@@ -87,6 +88,11 @@ extension CommandError {
         let cause = (error.userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError } ?? error
         guard cause.domain == NSPOSIXErrorDomain else { return cause.localizedDescription }
         return String(cString: strerror(Int32(cause.code)))
+    }
+
+    /// The store's error in the words of the command line.
+    init(_ error: StoreError) {
+        self.init(code: .data, message: error.description, remedy: "Check the folder of the store and its permissions.")
     }
 
     /// The client's error in the words of the command line.

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import MistKit
+import MistStore
 
 @main
 struct MistKitCommand: AsyncParsableCommand {
@@ -45,6 +45,8 @@ struct MistKitCommand: AsyncParsableCommand {
             end(with: error)
         } catch let error as CloudKitError {
             end(with: CommandError(error))
+        } catch let error as StoreError {
+            end(with: CommandError(error))
         } catch  where exitCode(for: error).isSuccess {
             // A command that is only a group of others prints its help.
             exit(withError: error)
@@ -66,6 +68,16 @@ struct MistKitCommand: AsyncParsableCommand {
         Terminal.writeError(error.text)
         Foundation.exit(error.code.rawValue)
     }
+}
+
+/// `mistkit demo`
+struct DemoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "Show what MistKit does, on the embedded emulator.",
+        subcommands: [RecordsDemoCommand.self, SyncDemoCommand.self],
+        defaultSubcommand: RecordsDemoCommand.self
+    )
 }
 
 /// `mistkit records`

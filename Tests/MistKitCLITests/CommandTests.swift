@@ -58,8 +58,9 @@ struct CommandTests {
     }
 
     @Test func theDemoGoesOnceAroundAndAgainOnTheSameData() throws {
-        for zone in ["MistKitDemo made", "MistKitDemo was there already"] {
-            let demo = try mistkit("demo", "--count", "250")
+        let first = try mistkit("demo", "--count", "250")
+        let second = try mistkit("demo", "records", "--count", "250")
+        for (demo, zone) in [(first, "MistKitDemo made"), (second, "MistKitDemo was there already")] {
             #expect(demo.status == 0)
             #expect(demo.errors == "")
             #expect(demo.lines.count < 30)
@@ -69,7 +70,30 @@ struct CommandTests {
             #expect(demo.output.contains("rating 5, title \"A better title\""))
             #expect(demo.output.contains("250 changed, 0 deleted"))
             #expect(demo.output.contains("0 changed, 250 deleted"))
+            #expect(demo.lines.last?.contains("mistkit demo sync") == true)
         }
+    }
+
+    @Test func twoStoresAndTheServiceAgreeAfterConflictsALostReplyAndAKilledProcess() throws {
+        let demo = try mistkit("demo", "sync", "--count", "30", "--folder", "stores")
+        #expect(demo.errors == "")
+        #expect(demo.status == 0)
+        #expect(demo.lines.count < 30)
+        #expect(demo.output.contains(#"phone has "Oat milk", done; laptop has "Oat milk", done"#))
+        #expect(demo.output.contains(#"phone has "Dark bread"; laptop has "Dark bread""#))
+        #expect(demo.output.contains("phone has no such to-do; laptop has no such to-do"))
+        #expect(demo.output.contains("phone sends 4 new records; the service stores them, and the reply is lost"))
+        #expect(demo.output.contains("gets SIGKILL"))
+        #expect(demo.output.components(separatedBy: "1 lost to a later edit or a delete").count == 3)
+        // 30 and 2 to-dos at first, one of them removed, 3 and 50 later; 4 lists. A to-do has 3 fields, a list has 1.
+        #expect(demo.output.contains("phone, laptop and service agree: 88 records, 256 fields"))
+        for device in ["phone", "laptop"] {
+            let file = folder.appendingPathComponent("stores/\(device)/user.sqlite")
+            #expect(FileManager.default.fileExists(atPath: file.path))
+        }
+        let again = try mistkit("demo", "sync", "--folder", "stores")
+        #expect(again.status == 64)
+        #expect(again.errors.contains("The folder stores exists already."))
     }
 
     @Test func recordsGoThroughTheirLife() throws {

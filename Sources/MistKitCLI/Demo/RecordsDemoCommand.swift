@@ -2,10 +2,10 @@ import ArgumentParser
 import Foundation
 import MistKit
 
-/// `mistkit demo`
-struct DemoCommand: AsyncParsableCommand {
+/// `mistkit demo records`
+struct RecordsDemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "demo",
+        commandName: "records",
         abstract: "Show the main operations: a zone, batches, a query, a conflict, changes, deletion.",
         discussion: """
             Runs on the embedded emulator, or on the service for which a user's credentials are set. It uses the zone MistKitDemo of the \
@@ -35,7 +35,7 @@ struct DemoCommand: AsyncParsableCommand {
                     "Set MISTKIT_WEB_AUTH_TOKEN and MISTKIT_API_TOKEN, or unset all credentials to use the embedded emulator."
             )
         }
-        let demo = Demo(
+        let demo = RecordsDemo(
             database: connection.service.privateDatabase,
             zone: ZoneID(zoneName: "MistKitDemo"),
             run: String(UInt32.random(in: .min ... .max), radix: 36),
@@ -47,5 +47,6 @@ struct DemoCommand: AsyncParsableCommand {
         try await demo.run()
         let seconds = Demo.seconds(clock.now - began)
         Demo.tell("done", "\(counter.count) requests in \(Demo.milliseconds(seconds))")
+        Demo.tell("next", "`mistkit demo sync`: two stores that work offline and synchronise")
     }
 }

@@ -1,0 +1,65 @@
+import Foundation
+import MistStore
+import Synchronization
+
+/// What lies between a device and the service. It counts requests and changes, and it fails as it is told to.
+final class DemoNetwork: SyncService {
+    enum Failure: Hashable {
+        /// No request gets through.
+        case offline
+        /// The next changes reach the service, and the reply is lost.
+        case lostReply
+        /// The next changes reach the service, and the process dies before it has the reply.
+        case killedProcess
+    }
+
+    private struct State {
+        var failure: Failure?
+        var requests = 0
+        var changes = 0
+    }
+
+    private let service: CloudKitService
+    private let state: Mutex<State>
+
+    init(_ service: CloudKitService, failure: Failure? = nil) {
+        self.service = service
+        state = Mutex(State(failure: failure))
+    }
+
+    /// What fails next.
+    var failure: Failure? {
+        get { state.withLock { $0.failure } }
+        set { state.withLock { $0.failure = newValue } }
+    }
+
+    /// How many requests reached the service.
+    var requests: Int { state.withLock { $0.requests } }
+
+    /// How many records the requests created, changed or deleted.
+    var changes: Int { state.withLock { $0.changes } }
+
+    func send(_ request: SyncRequest, to scope: DatabaseScope) async throws -> SyncReply {
+        guard failure != .offline else {
+            throw CloudKitError(code: .network, message: "The device is offline.")
+        }
+        let reply = try await service.send(request, to: scope)
+        let failure = state.withLock { state -> Failure? in
+            state.requests += 1
+            guard case .modify(let operations, _, _) = request else { return nil }
+            state.changes += operations.count
+            defer { state.failure = nil }
+            return state.failure
+        }
+        switch failure {
+        case .lostReply:
+            var error = CloudKitError(code: .network, message: "The reply was lost.")
+            error.mayHaveBeenDone = true
+            throw error
+        case .killedProcess:
+            kill(getpid(), SIGKILL)
+            return reply
+        case .offline, nil: return reply
+        }
+    }
+}

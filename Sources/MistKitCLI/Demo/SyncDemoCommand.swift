@@ -1,0 +1,71 @@
+import ArgumentParser
+import Foundation
+import MistStore
+
+/// `mistkit demo sync`
+struct SyncDemoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sync",
+        abstract: "Show two stores that synchronise, through conflicts, a lost reply and a killed process.",
+        discussion: """
+            Two folders stand for the phone and the laptop of one person, and the embedded emulator for the service. Both change \
+            records offline, then synchronise. At the end both stores are compared with the service, field by field; the exit code is 1 \
+            if they differ. The process that is killed is a real one: this command runs itself, and the second process gets SIGKILL when \
+            the service has stored its changes and before it reads the reply. The network that is cut, and the reply that is lost, are \
+            simulated between the store and the emulator.
+
+            Example: mistkit demo sync --folder stores
+            Then any SQLite tool opens stores/phone/user.sqlite.
+            """
+    )
+
+    @Option(help: ArgumentHelp("The number of to-dos to begin with.", valueName: "count"))
+    var count = 200
+
+    @Option(
+        help: ArgumentHelp(
+            "A new folder for the stores and the emulator, which is kept.",
+            discussion: "Without it, a temporary folder is used and removed.",
+            valueName: "folder"
+        )
+    )
+    var folder: String?
+
+    /// What the command runs itself with: the process synchronises the laptop's store, and dies while it does.
+    @Flag(help: .private)
+    var diesWhileSending = false
+
+    func validate() throws {
+        guard (10...100_000).contains(count) else {
+            throw ValidationError("--count is out of range.\nGive a number from 10 to 100000.")
+        }
+    }
+
+    func run() async throws {
+        if diesWhileSending, let folder {
+            let demo = try SyncDemo(in: URL(fileURLWithPath: folder), count: count)
+            try await demo.dieWhileSending()
+            return
+        }
+        let place: URL
+        if let folder {
+            place = URL(fileURLWithPath: folder)
+            guard !FileManager.default.fileExists(atPath: place.path) else {
+                throw CommandError(
+                    code: .usage,
+                    message: "The folder \(folder) exists already.",
+                    remedy: "Name one that does not exist with --folder, or leave the option out."
+                )
+            }
+        } else {
+            place = FileManager.default.temporaryDirectory.appendingPathComponent("mistkit-demo-\(UUID().uuidString)")
+        }
+        defer { if folder == nil { try? FileManager.default.removeItem(at: place) } }
+        let began = ContinuousClock.now
+        var demo = try SyncDemo(in: place, count: count)
+        try await demo.run()
+        let seconds = Demo.seconds(ContinuousClock.now - began)
+        let kept = folder.map { "; the stores are in \($0)/" } ?? ""
+        Demo.tell("done", "\(demo.requests) requests in \(Demo.milliseconds(seconds))\(kept)")
+    }
+}
