@@ -15,8 +15,8 @@ extension FieldValue: JSONBackedCodable {
     /// Reads a field dictionary. Whatever valid JSON it holds, reading does not fail.
     public init(json reader: inout JSONReader) throws(JSONError) {
         let start = reader.position
-        if let tagged = try reader.readTagged(Self.keys, Tag.keys, firstKeys: Self.tellingKeys) {
-            guard let number = tagged.tag, let tag = Tag(rawValue: number) else {
+        if let tagged = try reader.readTagged(Self.keys, FieldType.nameKeys, firstKeys: Self.tellingKeys) {
+            guard let name = tagged.tag else {
                 if let value = Self.object(beginningWith: tagged.firstKey, from: &reader) {
                     self = value
                 } else {
@@ -25,17 +25,19 @@ extension FieldValue: JSONBackedCodable {
                 }
                 return
             }
-            if tag == .string, case .string(let text) = tagged.token {
+            if name == FieldType.Known.string.rawValue, case .string(let text) = tagged.token {
                 self = .string(reader.string(of: text))
                 return
             }
-            var isExact = true
-            let end = reader.position
-            let value = Self.value(of: tagged.token, at: tagged.position, tag, from: &reader, isExact: &isExact)
-            if let value, isExact {
-                reader.rewind(to: end)
-                self = value
-                return
+            if let type = FieldType.Known(rawValue: name) {
+                var isExact = true
+                let end = reader.position
+                let value = Self.value(of: tagged.token, at: tagged.position, type, from: &reader, isExact: &isExact)
+                if let value, isExact {
+                    reader.rewind(to: end)
+                    self = value
+                    return
+                }
             }
             reader.rewind(to: start)
         }
@@ -45,17 +47,14 @@ extension FieldValue: JSONBackedCodable {
     /// Reads the value that a first key promises, and its type; `nil` when the promise is not kept.
     private static func object(beginningWith key: Int, from reader: inout JSONReader) -> FieldValue? {
         do throws(JSONError) {
+            let value: FieldValue
+            let type: FieldType.Known
             switch key {
-            case 0:
-                let location = try Location(json: &reader)
-                return try reader.endTagged(keys, Tag.keys) == Tag.location.rawValue ? .location(location) : nil
-            case 1:
-                let reference = try Reference(json: &reader)
-                return try reader.endTagged(keys, Tag.keys) == Tag.reference.rawValue ? .reference(reference) : nil
-            default:
-                let asset = try Asset(json: &reader)
-                return try reader.endTagged(keys, Tag.keys) == Tag.asset.rawValue ? .asset(asset) : nil
+            case 0: (value, type) = (.location(try Location(json: &reader)), .location)
+            case 1: (value, type) = (.reference(try Reference(json: &reader)), .reference)
+            default: (value, type) = (.asset(try Asset(json: &reader)), .asset)
             }
+            return try reader.endTagged(keys, FieldType.nameKeys) == type.rawValue ? value : nil
         } catch {
             return nil
         }
@@ -73,8 +72,8 @@ extension FieldValue: JSONBackedCodable {
         }
         var token: JSONReader.Token?
         var valuePosition = start
-        var tag = Tag.absent
         var type: FieldType?
+        var name: Int?
         var isEncrypted = false
         var isExact = true
         try reader.beginObject()
@@ -86,7 +85,7 @@ extension FieldValue: JSONBackedCodable {
                 token = try reader.readToken()
             case 1:
                 if try reader.peekKind() == .string {
-                    (tag, type) = try Tag.read(from: &reader)
+                    (type, name) = try Self.readType(from: &reader)
                 } else {
                     try reader.skipValue()
                     isExact = false
@@ -106,11 +105,20 @@ extension FieldValue: JSONBackedCodable {
         }
         if let token {
             let end = reader.position
-            if let value = Self.value(of: token, at: valuePosition, tag, from: &reader, isExact: &isExact) {
+            var value: FieldValue?
+            reader.rewind(to: valuePosition)
+            if let name {
+                isExact = isExact && FieldType.Known(rawValue: name) != nil
+                let known = FieldType.names[name].type
+                value = Self.value(of: token, at: valuePosition, known, from: &reader, isExact: &isExact)
+            } else if type == nil {
+                value = try? Self.untagged(token, at: valuePosition, from: &reader, isExact: &isExact)
+            }
+            if let value {
                 self = value
             } else {
                 reader.rewind(to: valuePosition)
-                self = .unknown(type: tag.type ?? type, value: try reader.readRawValue())
+                self = .unknown(type: type, value: try reader.readRawValue())
             }
             reader.rewind(to: end)
         } else {
@@ -123,9 +131,20 @@ extension FieldValue: JSONBackedCodable {
         if !isExact {
             let end = reader.position
             reader.rewind(to: start)
-            self = .verbatim(Verbatim(value: self, type: tag.type ?? type, json: try reader.readRawValue()))
+            self = .verbatim(Verbatim(value: self, type: type, json: try reader.readRawValue()))
             reader.rewind(to: end)
         }
+    }
+
+    /// Reads the name of a type; with its index in ``FieldType/names``, where it is there.
+    private static func readType(from reader: inout JSONReader) throws(JSONError) -> (FieldType, Int?) {
+        let start = reader.position
+        let index = try reader.readString(in: FieldType.nameKeys)
+        if FieldType.names.indices.contains(index) {
+            return (FieldType(rawValue: FieldType.names[index].name), index)
+        }
+        reader.rewind(to: start)
+        return (FieldType(rawValue: try reader.readRepeatedString()), nil)
     }
 
     /// Writes the field dictionary, always with the value's type.
@@ -161,202 +180,9 @@ extension FieldValue: JSONBackedCodable {
             writer.write(type.rawValue)
         }
     }
-
-    /// Writes the value alone, without its wrappings.
-    private func writeValue(to writer: inout JSONWriter) {
-        switch self {
-        case .string(let value): writer.write(value)
-        case .int64(let value): writer.write(value)
-        case .double(let value): writer.write(value)
-        case .timestamp(let value): writer.write(milliseconds: value)
-        case .bytes(let value): writer.writeBase64(value)
-        case .reference(let value): writer.write(value)
-        case .asset(let value): writer.write(value)
-        case .location(let value): writer.write(value)
-        case .stringList(let values): writer.write(values)
-        case .int64List(let values): writer.write(values)
-        case .doubleList(let values): writer.write(values)
-        case .timestampList(let values):
-            writer.beginArray()
-            for value in values {
-                writer.write(milliseconds: value)
-            }
-            writer.endArray()
-        case .bytesList(let values):
-            writer.beginArray()
-            for value in values {
-                writer.writeBase64(value)
-            }
-            writer.endArray()
-        case .referenceList(let values): writer.write(values)
-        case .assetList(let values): writer.write(values)
-        case .locationList(let values): writer.write(values)
-        case .null: writer.writeNull()
-        case .unknown(_, let value): writer.writeRaw(value)
-        case .encrypted, .verbatim: plain.writeValue(to: &writer)
-        }
-    }
-
-    /// What follows the value in compact JSON.
-    private var compactEnd: StaticString? {
-        switch self {
-        case .string: #","type":"STRING"}"#
-        case .int64: #","type":"INT64"}"#
-        case .double: #","type":"DOUBLE"}"#
-        case .timestamp: #","type":"TIMESTAMP"}"#
-        case .bytes: #","type":"BYTES"}"#
-        case .reference: #","type":"REFERENCE"}"#
-        case .asset: #","type":"ASSETID"}"#
-        case .location: #","type":"LOCATION"}"#
-        case .stringList: #","type":"STRING_LIST"}"#
-        case .int64List: #","type":"INT64_LIST"}"#
-        case .doubleList: #","type":"DOUBLE_LIST"}"#
-        case .timestampList: #","type":"TIMESTAMP_LIST"}"#
-        case .bytesList: #","type":"BYTES_LIST"}"#
-        case .referenceList: #","type":"REFERENCE_LIST"}"#
-        case .assetList: #","type":"ASSETID_LIST"}"#
-        case .locationList: #","type":"LOCATION_LIST"}"#
-        case .null: "}"
-        case .unknown, .encrypted, .verbatim: nil
-        }
-    }
 }
 
 extension FieldValue {
-    /// The types that are read into a case of ``FieldValue``. The last of them are written verbatim.
-    enum Tag: Int, CaseIterable {
-        case string, int64, double, timestamp, bytes, reference, asset, location
-        case stringList, int64List, doubleList, timestampList, bytesList, referenceList, assetList, locationList
-        case encryptedBytes, assetAlias, assetListAlias, email, numberInt64, numberDouble
-        case unknown = -1
-        case absent = -2
-
-        /// The names of the types. The index of a name is the raw value of its tag.
-        static let keys = JSONKeys(allCases.compactMap(\.name))
-
-        private var name: String? {
-            switch self {
-            case .string: "STRING"
-            case .int64: "INT64"
-            case .double: "DOUBLE"
-            case .timestamp: "TIMESTAMP"
-            case .bytes: "BYTES"
-            case .reference: "REFERENCE"
-            case .asset: "ASSETID"
-            case .location: "LOCATION"
-            case .stringList: "STRING_LIST"
-            case .int64List: "INT64_LIST"
-            case .doubleList: "DOUBLE_LIST"
-            case .timestampList: "TIMESTAMP_LIST"
-            case .bytesList: "BYTES_LIST"
-            case .referenceList: "REFERENCE_LIST"
-            case .assetList: "ASSETID_LIST"
-            case .locationList: "LOCATION_LIST"
-            case .encryptedBytes: "ENCRYPTED_BYTES"
-            case .assetAlias: "ASSET"
-            case .assetListAlias: "ASSET_LIST"
-            case .email: "EMAIL"
-            case .numberInt64: "NUMBER_INT64"
-            case .numberDouble: "NUMBER_DOUBLE"
-            case .unknown, .absent: nil
-            }
-        }
-
-        /// The type of a list whose elements have this type and come without it: JSON shows these types by itself.
-        var untaggedList: Tag? {
-            switch self {
-            case .string: .stringList
-            case .int64: .int64List
-            case .double: .doubleList
-            case .reference: .referenceList
-            case .asset: .assetList
-            case .location: .locationList
-            case .timestamp, .bytes, .stringList, .int64List, .doubleList, .timestampList, .bytesList, .referenceList,
-                .assetList, .locationList, .encryptedBytes, .assetAlias, .assetListAlias, .email, .numberInt64,
-                .numberDouble, .unknown, .absent:
-                nil
-            }
-        }
-
-        var type: FieldType? { name.map(FieldType.init(rawValue:)) }
-
-        /// Reads the type's name; gives the name too when it is unknown.
-        static func read(from reader: inout JSONReader) throws(JSONError) -> (Tag, FieldType?) {
-            let start = reader.position
-            if let tag = Tag(rawValue: try reader.readString(in: keys)), tag != .unknown { return (tag, nil) }
-            reader.rewind(to: start)
-            return (.unknown, FieldType(rawValue: try reader.readRepeatedString()))
-        }
-    }
-
-    /// The value at `position`, whose type is `tag`; `nil` when it is not of that type.
-    ///
-    /// `isExact` becomes false when writing the value would not give what was read.
-    private static func value(
-        of token: JSONReader.Token,
-        at position: JSONReader.Position,
-        _ tag: Tag,
-        from reader: inout JSONReader,
-        isExact: inout Bool
-    ) -> FieldValue? {
-        func alias(of canonical: Tag) -> FieldValue? {
-            isExact = false
-            return value(of: token, at: position, canonical, from: &reader, isExact: &isExact)
-        }
-        reader.rewind(to: position)
-        do throws(JSONError) {
-            switch tag {
-            case .string:
-                guard case .string(let text) = token else { break }
-                return .string(reader.string(of: text))
-            case .int64:
-                return try int64(of: token, at: position, from: &reader, isExact: &isExact).map(FieldValue.int64)
-            case .double:
-                return try double(of: token, at: position, from: &reader, isExact: &isExact).map(FieldValue.double)
-            case .timestamp:
-                return try date(of: token, at: position, from: &reader, isExact: &isExact).map(FieldValue.timestamp)
-            case .bytes:
-                return bytes(of: token, from: reader, isExact: &isExact).map(FieldValue.bytes)
-            case .reference: return .reference(try Reference(json: &reader))
-            case .asset: return .asset(try Asset(json: &reader))
-            case .location: return .location(try Location(json: &reader))
-            case .stringList: return .stringList(try reader.read())
-            case .int64List:
-                return try elements(from: &reader, isExact: &isExact, int64).map(FieldValue.int64List)
-            case .doubleList:
-                return try elements(from: &reader, isExact: &isExact, double).map(FieldValue.doubleList)
-            case .timestampList:
-                return try elements(from: &reader, isExact: &isExact, date).map(FieldValue.timestampList)
-            case .bytesList:
-                return try elements(from: &reader, isExact: &isExact) { token, _, reader, isExact in
-                    bytes(of: token, from: reader, isExact: &isExact)
-                }
-                .map(FieldValue.bytesList)
-            case .referenceList: return .referenceList(try reader.read())
-            case .assetList: return .assetList(try reader.read())
-            case .locationList: return .locationList(try reader.read())
-            case .encryptedBytes: return alias(of: .bytes)
-            case .assetAlias: return alias(of: .asset)
-            case .assetListAlias: return alias(of: .assetList)
-            case .email: return alias(of: .string)
-            case .numberInt64: return alias(of: .int64)
-            case .numberDouble: return alias(of: .double)
-            case .unknown: return nil
-            case .absent: return try untagged(token, at: position, from: &reader, isExact: &isExact)
-            }
-        } catch {
-            return nullOnly(token, tag, isExact: &isExact)
-        }
-        return nullOnly(token, tag, isExact: &isExact)
-    }
-
-    /// A null, which any type may have.
-    private static func nullOnly(_ token: JSONReader.Token, _ tag: Tag, isExact: inout Bool) -> FieldValue? {
-        guard case .other(.null) = token else { return nil }
-        isExact = false
-        return .null
-    }
-
     static func int64(
         of token: JSONReader.Token,
         at position: JSONReader.Position,
@@ -428,7 +254,7 @@ extension FieldValue {
     }
 
     @inline(__always)
-    private static func elements<Element>(
+    static func elements<Element>(
         from reader: inout JSONReader,
         isExact: inout Bool,
         _ value: (JSONReader.Token, JSONReader.Position, inout JSONReader, inout Bool) throws(JSONError) -> Element?
@@ -455,7 +281,7 @@ extension FieldValue {
         from reader: inout JSONReader,
         isExact: inout Bool
     ) throws(JSONError) -> FieldValue? {
-        var tag: Tag?
+        var type: FieldType.Known?
         switch token {
         case .other(.null):
             // This is how nulls are written.
@@ -464,21 +290,22 @@ extension FieldValue {
             isExact = false
             return .bool(try reader.readBool())
         case .other(.array):
-            tag = try untaggedListTag(from: &reader)
+            type = try untaggedListType(from: &reader)
         case .string, .number, .other:
-            tag = try untaggedTag(token, from: &reader)
+            type = try untaggedType(token, from: &reader)
         }
         isExact = false
-        guard let tag else { return nil }
+        guard let type else { return nil }
         reader.rewind(to: position)
-        return value(of: token, at: position, tag, from: &reader, isExact: &isExact)
+        return value(of: token, at: position, type, from: &reader, isExact: &isExact)
     }
 
     /// The keys of objects that tell what they are.
     static let tellingKeys = JSONKeys("latitude", "recordName", "fileChecksum", "receipt", "downloadURL")
 
     /// The type of an untagged scalar or object. An object is read, from where the reader is.
-    private static func untaggedTag(_ token: JSONReader.Token, from reader: inout JSONReader) throws(JSONError) -> Tag?
+    private static func untaggedType(_ token: JSONReader.Token, from reader: inout JSONReader) throws(JSONError)
+        -> FieldType.Known?
     {
         switch token {
         case .string:
@@ -486,40 +313,40 @@ extension FieldValue {
         case .number(let number):
             return number.isInteger ? .int64 : .double
         case .other(.object):
-            var tag: Tag?
+            var type: FieldType.Known?
             try reader.beginObject()
             while let key = try reader.nextKey(in: tellingKeys) {
                 switch key {
-                case 0: tag = .location
-                case 1: tag = tag ?? .reference
-                case 2...4: tag = tag ?? .asset
+                case 0: type = .location
+                case 1: type = type ?? .reference
+                case 2...4: type = type ?? .asset
                 default: break
                 }
                 try reader.skipValue()
             }
-            return tag
+            return type
         case .other:
             return nil
         }
     }
 
     /// The type of an untagged list, which its elements agree on. It is read, from where the reader is.
-    private static func untaggedListTag(from reader: inout JSONReader) throws(JSONError) -> Tag? {
-        var common: Tag?
+    private static func untaggedListType(from reader: inout JSONReader) throws(JSONError) -> FieldType.Known? {
+        var common: FieldType.Known?
         try reader.beginArray()
         while try reader.nextElement() {
             let start = reader.position
             let token = try reader.readToken()
             let end = reader.position
             reader.rewind(to: start)
-            guard let tag = try untaggedTag(token, from: &reader) else { return nil }
+            guard let type = try untaggedType(token, from: &reader) else { return nil }
             reader.rewind(to: end)
-            switch (common, tag) {
-            case (nil, _), (.int64, .double): common = tag
+            switch (common, type) {
+            case (nil, _), (.int64, .double): common = type
             case (.double, .int64): break
-            default: guard common == tag else { return nil }
+            default: guard common == type else { return nil }
             }
         }
-        return common?.untaggedList
+        return common?.list
     }
 }

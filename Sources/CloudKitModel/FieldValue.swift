@@ -83,6 +83,114 @@ public enum FieldValue: Hashable, Sendable {
     }
 }
 
+// MARK: Types
+
+extension FieldType {
+    /// The types that have a case of ``FieldValue``, with what the protocol says about each: a `switch` over them is complete.
+    ///
+    /// The raw value is the position of the name in ``names``.
+    package enum Known: Int, CaseIterable, Sendable {
+        case string, int64, double, timestamp, bytes, reference, asset, location
+        case stringList, int64List, doubleList, timestampList, bytesList, referenceList, assetList, locationList
+
+        /// The sources: the archived pages "Types and Dictionaries" and "Filter comparators", and the grammar of the schema language.
+        private var row: Row {
+            switch self {
+            case .string: Row("STRING", .text, [.equality, .order, .sort, .encryption])
+            case .int64: Row("INT64", .wholeNumber, [.equality, .order, .sort, .encryption])
+            case .double: Row("DOUBLE", .number, [.equality, .order, .sort, .encryption])
+            case .timestamp: Row("TIMESTAMP", .wholeNumber, [.equality, .order, .sort, .encryption])
+            case .bytes: Row("BYTES", .base64, [.equality, .encryption])
+            case .reference: Row("REFERENCE", .object, [.equality, .sort])
+            case .asset: Row("ASSETID", .object, [])
+            case .location: Row("LOCATION", .object, [.encryption])
+            case .stringList: Row("STRING_LIST", listOf: .string)
+            case .int64List: Row("INT64_LIST", listOf: .int64)
+            case .doubleList: Row("DOUBLE_LIST", listOf: .double)
+            case .timestampList: Row("TIMESTAMP_LIST", listOf: .timestamp)
+            case .bytesList: Row("BYTES_LIST", listOf: .bytes)
+            case .referenceList: Row("REFERENCE_LIST", listOf: .reference)
+            case .assetList: Row("ASSETID_LIST", listOf: .asset)
+            case .locationList: Row("LOCATION_LIST", listOf: .location)
+            }
+        }
+
+        private struct Row {
+            let name: String
+            let form: JSONForm
+            let features: Features
+            let element: Known?
+
+            init(_ name: String, _ form: JSONForm, _ features: Features) {
+                (self.name, self.form, self.features, element) = (name, form, features, nil)
+            }
+
+            init(_ name: String, listOf element: Known) {
+                (self.name, form, features, self.element) = (name, .list, [], element)
+            }
+        }
+
+        /// The name on the wire, such as `STRING_LIST`.
+        package var name: String { row.name }
+        /// What a value looks like in JSON.
+        package var form: JSONForm { row.form }
+        /// What the service does with fields of the type.
+        package var features: Features { row.features }
+        /// What a list holds; `nil` for types that are not lists.
+        package var element: Known? { row.element }
+        /// The list of values of this type; `nil` for lists.
+        package var list: Known? { Self.allCases.first { $0.element == self } }
+        /// The type on the wire.
+        package var type: FieldType { FieldType(rawValue: name) }
+
+        /// The type of a name; `nil` for other names.
+        package init?(name: String) {
+            guard let type = Self.byName[name] else { return nil }
+            self = type
+        }
+
+        private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
+    }
+
+    /// What values of a type look like in JSON.
+    package enum JSONForm: Sendable {
+        case text, wholeNumber, number, base64, object, list
+    }
+
+    /// What the service does with fields of a type that it does not do with all.
+    package struct Features: OptionSet, Sendable {
+        package let rawValue: UInt8
+
+        package init(rawValue: UInt8) {
+            self.rawValue = rawValue
+        }
+
+        /// Queries ask whether a value, or an element of a list, is equal to another one.
+        package static let equality = Features(rawValue: 1)
+        /// Queries ask whether a value is less than another one.
+        package static let order = Features(rawValue: 2)
+        /// Queries sort by it.
+        package static let sort = Features(rawValue: 4)
+        /// Fields of it can be encrypted.
+        package static let encryption = Features(rawValue: 8)
+    }
+
+    /// The type as one of those that have a case; `nil` for other names of one, and for unknown types.
+    package var known: Known? { Known(name: rawValue) }
+
+    /// Further names of types. Their values are written as they came.
+    private static let otherNames: [(name: String, type: Known)] = [
+        ("ENCRYPTED_BYTES", .bytes), ("ASSET", .asset), ("ASSET_LIST", .assetList), ("EMAIL", .string),
+        ("NUMBER_INT64", .int64), ("NUMBER_DOUBLE", .double),
+    ]
+
+    /// All names that are read into a case of ``FieldValue``.
+    package static let names: [(name: String, type: Known)] = Known.allCases.map { ($0.name, $0) } + otherNames
+
+    /// The names for a reader.
+    static let nameKeys = JSONKeys(names.map(\.name))
+}
+
 // MARK: Making values
 
 extension FieldValue {
@@ -157,29 +265,36 @@ extension FieldValue {
     /// Whether the value is null.
     public var isNull: Bool { plain == .null }
 
+    /// The type of a value in its usual form; `nil` for nulls, encrypted values, and values of other forms.
+    package var knownType: FieldType.Known? {
+        switch self {
+        case .string: .string
+        case .int64: .int64
+        case .double: .double
+        case .timestamp: .timestamp
+        case .bytes: .bytes
+        case .reference: .reference
+        case .asset: .asset
+        case .location: .location
+        case .stringList: .stringList
+        case .int64List: .int64List
+        case .doubleList: .doubleList
+        case .timestampList: .timestampList
+        case .bytesList: .bytesList
+        case .referenceList: .referenceList
+        case .assetList: .assetList
+        case .locationList: .locationList
+        case .null, .encrypted, .unknown, .verbatim: nil
+        }
+    }
+
     /// The type of the value on the wire; `nil` for nulls and for values that came without one.
     public var type: FieldType? {
         switch self {
-        case .string: return .string
-        case .int64: return .int64
-        case .double: return .double
-        case .timestamp: return .timestamp
-        case .bytes: return .bytes
-        case .reference: return .reference
-        case .asset: return .asset
-        case .location: return .location
-        case .stringList: return .stringList
-        case .int64List: return .int64List
-        case .doubleList: return .doubleList
-        case .timestampList: return .timestampList
-        case .bytesList: return .bytesList
-        case .referenceList: return .referenceList
-        case .assetList: return .assetList
-        case .locationList: return .locationList
-        case .null: return nil
-        case .encrypted(let value): return value.type
-        case .unknown(let type, _): return type
-        case .verbatim(let verbatim): return verbatim.type
+        case .encrypted(let value): value.type
+        case .unknown(let type, _): type
+        case .verbatim(let verbatim): verbatim.type
+        default: knownType?.type
         }
     }
 
@@ -285,9 +400,9 @@ extension FieldValue {
     ///
     /// - Parameters:
     ///   - values: The elements.
-    ///   - type: Their type, such as `STRING`; elements of other types are left out.
-    /// - Returns: The list; `nil` for types that have no lists.
-    package static func list(_ values: [FieldValue], of type: FieldType) -> FieldValue? {
+    ///   - type: Their type; elements of other types are left out.
+    /// - Returns: The list; `nil` for types that are lists themselves.
+    package static func list(_ values: [FieldValue], of type: FieldType.Known) -> FieldValue? {
         switch type {
         case .string: .stringList(values.compactMap(\.stringValue))
         case .int64: .int64List(values.compactMap(\.int64Value))
@@ -297,7 +412,9 @@ extension FieldValue {
         case .reference: .referenceList(values.compactMap(\.referenceValue))
         case .asset: .assetList(values.compactMap(\.assetValue))
         case .location: .locationList(values.compactMap(\.locationValue))
-        default: nil
+        case .stringList, .int64List, .doubleList, .timestampList, .bytesList, .referenceList, .assetList,
+            .locationList:
+            nil
         }
     }
 
@@ -317,5 +434,120 @@ extension FieldValue {
         case .string, .int64, .double, .timestamp, .bytes, .reference, .asset, .location, .null, .encrypted, .verbatim:
             nil
         }
+    }
+}
+
+// MARK: JSON
+
+extension FieldValue {
+    /// Writes the value alone, without its wrappings.
+    func writeValue(to writer: inout JSONWriter) {
+        switch self {
+        case .string(let value): writer.write(value)
+        case .int64(let value): writer.write(value)
+        case .double(let value): writer.write(value)
+        case .timestamp(let value): writer.write(milliseconds: value)
+        case .bytes(let value): writer.writeBase64(value)
+        case .reference(let value): writer.write(value)
+        case .asset(let value): writer.write(value)
+        case .location(let value): writer.write(value)
+        case .stringList(let values): writer.write(values)
+        case .int64List(let values): writer.write(values)
+        case .doubleList(let values): writer.write(values)
+        case .timestampList(let values):
+            writer.beginArray()
+            for value in values {
+                writer.write(milliseconds: value)
+            }
+            writer.endArray()
+        case .bytesList(let values):
+            writer.beginArray()
+            for value in values {
+                writer.writeBase64(value)
+            }
+            writer.endArray()
+        case .referenceList(let values): writer.write(values)
+        case .assetList(let values): writer.write(values)
+        case .locationList(let values): writer.write(values)
+        case .null: writer.writeNull()
+        case .unknown(_, let value): writer.writeRaw(value)
+        case .encrypted, .verbatim: plain.writeValue(to: &writer)
+        }
+    }
+
+    /// What follows the value in compact JSON.
+    var compactEnd: StaticString? {
+        switch self {
+        case .string: #","type":"STRING"}"#
+        case .int64: #","type":"INT64"}"#
+        case .double: #","type":"DOUBLE"}"#
+        case .timestamp: #","type":"TIMESTAMP"}"#
+        case .bytes: #","type":"BYTES"}"#
+        case .reference: #","type":"REFERENCE"}"#
+        case .asset: #","type":"ASSETID"}"#
+        case .location: #","type":"LOCATION"}"#
+        case .stringList: #","type":"STRING_LIST"}"#
+        case .int64List: #","type":"INT64_LIST"}"#
+        case .doubleList: #","type":"DOUBLE_LIST"}"#
+        case .timestampList: #","type":"TIMESTAMP_LIST"}"#
+        case .bytesList: #","type":"BYTES_LIST"}"#
+        case .referenceList: #","type":"REFERENCE_LIST"}"#
+        case .assetList: #","type":"ASSETID_LIST"}"#
+        case .locationList: #","type":"LOCATION_LIST"}"#
+        case .null: "}"
+        case .unknown, .encrypted, .verbatim: nil
+        }
+    }
+
+    /// Reads the value at `position`, which has been stepped over; `nil` when it is not of the type.
+    ///
+    /// `isExact` becomes false when writing the value would not give what was read.
+    static func value(
+        of token: JSONReader.Token,
+        at position: JSONReader.Position,
+        _ type: FieldType.Known,
+        from reader: inout JSONReader,
+        isExact: inout Bool
+    ) -> FieldValue? {
+        reader.rewind(to: position)
+        do throws(JSONError) {
+            switch type {
+            case .string:
+                guard case .string(let text) = token else { break }
+                return .string(reader.string(of: text))
+            case .int64:
+                return try int64(of: token, at: position, from: &reader, isExact: &isExact).map(FieldValue.int64)
+            case .double:
+                return try double(of: token, at: position, from: &reader, isExact: &isExact).map(FieldValue.double)
+            case .timestamp:
+                return try date(of: token, at: position, from: &reader, isExact: &isExact).map(FieldValue.timestamp)
+            case .bytes:
+                return bytes(of: token, from: reader, isExact: &isExact).map(FieldValue.bytes)
+            case .reference: return .reference(try Reference(json: &reader))
+            case .asset: return .asset(try Asset(json: &reader))
+            case .location: return .location(try Location(json: &reader))
+            case .stringList: return .stringList(try reader.read())
+            case .int64List:
+                return try elements(from: &reader, isExact: &isExact, int64).map(FieldValue.int64List)
+            case .doubleList:
+                return try elements(from: &reader, isExact: &isExact, double).map(FieldValue.doubleList)
+            case .timestampList:
+                return try elements(from: &reader, isExact: &isExact, date).map(FieldValue.timestampList)
+            case .bytesList:
+                return try elements(from: &reader, isExact: &isExact) { token, _, reader, isExact in
+                    bytes(of: token, from: reader, isExact: &isExact)
+                }
+                .map(FieldValue.bytesList)
+            case .referenceList: return .referenceList(try reader.read())
+            case .assetList: return .assetList(try reader.read())
+            case .locationList: return .locationList(try reader.read())
+            }
+        } catch {
+            // It is of another type, or null.
+        }
+        // Any type may have a null.
+        guard case .other(.null) = token else { return nil }
+        isExact = false
+        return .null
     }
 }

@@ -144,6 +144,20 @@ extension QueryFilter.Comparator {
                 false
             }
         }
+
+        /// Whether fields of a type have the comparator (Apple's table "Filter comparators"). Encrypted fields have none.
+        package func fits(_ type: FieldType.Known) -> Bool {
+            switch self {
+            case .equals, .notEquals, .in, .notIn: type.features.contains(.equality)
+            case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals: type.features.contains(.order)
+            case .beginsWith, .notBeginsWith, .containsAllTokens, .containsAnyTokens: type == .string
+            case .listMemberBeginsWith, .notListMemberBeginsWith: type == .stringList
+            case .near: type == .location
+            case .listContains, .notListContains, .listContainsAny, .notListContainsAny, .listContainsAll,
+                .notListContainsAll:
+                type.element?.features.contains(.equality) == true
+            }
+        }
     }
 
     /// Which comparator of the protocol it is; `nil` for one that this version does not know.

@@ -114,7 +114,7 @@ extension RequestContext {
         for name in [request.recordType, request.fieldName] where !FieldRules.isIdentifier(name) {
             throw EmulatorError.badRequest("'\(name)' is not a valid name")
         }
-        if let kind = schema[request.recordType]?.fields[request.fieldName]?.kind, kind.base != .asset {
+        if let kind = schema[request.recordType]?.fields[request.fieldName]?.kind, kind.element != .asset {
             throw EmulatorError.badRequest(
                 "invalid attempt to set value type ASSETID for field '\(request.fieldName)' for type "
                     + "'\(request.recordType)', defined to be: \(kind.rawValue)"

@@ -48,7 +48,7 @@ struct QueryCondition {
             of: type
         )
         self.subject = subject
-        guard Self.fits(comparator, subject.kind) else {
+        guard subject.kind.has(comparator) else {
             // Observed live for encrypted fields.
             throw .badRequest(
                 "Field '\(subject.name)' has a value type of \(subject.kind.rawValue) "
@@ -75,11 +75,11 @@ struct QueryCondition {
         case .listMemberBeginsWith, .notListMemberBeginsWith:
             test = .listMemberBeginsWith(try Self.string(value))
         case .listContains, .notListContains:
-            test = .listContains([try Self.scalar(value, subject.kind.element)], all: true)
+            test = .listContains([try Self.scalar(value, FieldKind(subject.kind.element))], all: true)
         case .listContainsAny, .notListContainsAny:
-            test = .listContains(try Self.list(value, subject.kind.element, limit: limit), all: false)
+            test = .listContains(try Self.list(value, FieldKind(subject.kind.element), limit: limit), all: false)
         case .listContainsAll, .notListContainsAll:
-            test = .listContains(try Self.list(value, subject.kind.element, limit: limit), all: true)
+            test = .listContains(try Self.list(value, FieldKind(subject.kind.element), limit: limit), all: true)
         case .near:
             guard case .location(let location) = value, let metres = filter.distance, metres >= 0 else {
                 throw .badRequest("NEAR needs a value of type LOCATION and a distance in metres")
@@ -88,26 +88,6 @@ struct QueryCondition {
             test = .near(location, metres: metres)
         case .containsAllTokens, .containsAnyTokens:
             test = .containsTokens(try Self.tokens(value), all: comparator == .containsAllTokens)
-        }
-    }
-
-    /// Which comparator goes with which type (table "Filter comparators").
-    private static func fits(_ comparator: Comparator, _ kind: FieldKind) -> Bool {
-        if kind.isEncrypted { return false }
-        switch comparator {
-        case .equals, .notEquals, .in, .notIn:
-            return !kind.isList && kind.base != .asset && kind.base != .location
-        case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals:
-            return !kind.isList && [.string, .int64, .double, .number, .timestamp].contains(kind.base)
-        case .beginsWith, .notBeginsWith, .containsAllTokens, .containsAnyTokens:
-            return kind == FieldKind(.string)
-        case .listMemberBeginsWith, .notListMemberBeginsWith:
-            return kind == FieldKind(.string, isList: true)
-        case .near:
-            return kind == FieldKind(.location)
-        case .listContains, .notListContains, .listContainsAny, .notListContainsAny, .listContainsAll,
-            .notListContainsAll:
-            return kind.isList && kind.base != .asset && kind.base != .location
         }
     }
 }
@@ -126,7 +106,7 @@ extension QueryCondition {
         }
         if FieldKind(of: value).map(kind.holds) == true { return value }
         throw .badRequest(
-            kind.base == .reference
+            kind.type == .reference
                 ? "could not decode reference object" : "Invalid value, expected type \(kind.rawValue)."
         )
     }
@@ -326,11 +306,6 @@ extension QueryCondition {
         }
         return .box(field: field, latitude: latitude, longitude: longitude)
     }
-}
-
-extension FieldKind {
-    /// What a list of this kind holds.
-    var element: FieldKind { FieldKind(base) }
 }
 
 extension IndexValue {

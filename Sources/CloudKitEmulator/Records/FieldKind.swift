@@ -1,50 +1,23 @@
 import CloudKitModel
 import StreamingJSON
 
-/// What a field of a record type holds: a type, or a list of it, or an encrypted one.
+/// What a field of a record type holds: values of a type, or encrypted ones.
 struct FieldKind: Hashable {
-    enum Base: String {
-        case string = "STRING"
-        case int64 = "INT64"
-        case double = "DOUBLE"
-        /// Whole and other numbers side by side. Development makes such fields of untagged numbers; no value has this type itself.
-        case number = "NUMBER"
-        case timestamp = "TIMESTAMP"
-        case bytes = "BYTES"
-        case reference = "REFERENCE"
-        case asset = "ASSETID"
-        case location = "LOCATION"
-    }
-
-    var base: Base
-    var isList = false
+    /// The type; `nil` for a `NUMBER`, which holds whole and other numbers side by side. Development makes such fields of untagged numbers; no
+    /// value has this type itself.
+    var type: FieldType.Known?
     var isEncrypted = false
 
-    init(_ base: Base, isList: Bool = false, isEncrypted: Bool = false) {
-        self.base = base
-        self.isList = isList
+    static let number = FieldKind(nil)
+
+    init(_ type: FieldType.Known?, isEncrypted: Bool = false) {
+        self.type = type
         self.isEncrypted = isEncrypted
     }
 
     /// The kind of a value; `nil` for null, an empty list of no type, and what has no kind.
     init?(of value: FieldValue) {
         switch value {
-        case .string: self.init(.string)
-        case .int64: self.init(.int64)
-        case .double: self.init(.double)
-        case .timestamp: self.init(.timestamp)
-        case .bytes: self.init(.bytes)
-        case .reference: self.init(.reference)
-        case .asset: self.init(.asset)
-        case .location: self.init(.location)
-        case .stringList: self.init(.string, isList: true)
-        case .int64List: self.init(.int64, isList: true)
-        case .doubleList: self.init(.double, isList: true)
-        case .timestampList: self.init(.timestamp, isList: true)
-        case .bytesList: self.init(.bytes, isList: true)
-        case .referenceList: self.init(.reference, isList: true)
-        case .assetList: self.init(.asset, isList: true)
-        case .locationList: self.init(.location, isList: true)
         case .encrypted(let inner):
             guard var kind = FieldKind(of: inner.plain) else { return nil }
             kind.isEncrypted = true
@@ -56,20 +29,18 @@ struct FieldKind: Hashable {
                 self.init(of: verbatim.value)
             }
         case .unknown(let type, _): self.init(encryptedTag: type)
-        case .null: return nil
+        default:
+            guard let type = value.knownType else { return nil }
+            self.init(type)
         }
     }
 
     /// The kind that a type such as `ENCRYPTED_BYTES` names; `nil` for all other types.
     init?(encryptedTag: FieldType?) {
-        guard let encryptedTag, let kind = FieldKind(rawValue: encryptedTag.rawValue), kind.isEncrypted else {
-            return nil
-        }
-        // What can be encrypted, by the grammar of the schema language.
-        switch kind.base {
-        case .string, .int64, .double, .timestamp, .bytes, .location: self = kind
-        case .number, .reference, .asset: return nil
-        }
+        guard let encryptedTag, let kind = FieldKind(rawValue: encryptedTag.rawValue), kind.isEncrypted,
+            kind.element?.features.contains(.encryption) == true
+        else { return nil }
+        self = kind
     }
 
     /// The kind that a field gets from its first value.
@@ -86,68 +57,52 @@ struct FieldKind: Hashable {
             return
         }
         if let type = verbatim.type {
-            if type == "NUMBER_INT64" || type == "NUMBER_DOUBLE" { self = FieldKind(.number) }
+            if type == "NUMBER_INT64" || type == "NUMBER_DOUBLE" { self = .number }
         } else if (try? verbatim.json.read([String: JSONRawValue].self))?["value"]?.kind == .number {
             // Not `true`, which makes an INT64 field.
-            self = FieldKind(.number)
+            self = .number
         }
     }
 
     /// Whether values of a kind fit a field of this one.
     func holds(_ kind: FieldKind) -> Bool {
-        self == kind || self == FieldKind(.number) && (kind == FieldKind(.int64) || kind == FieldKind(.double))
+        self == kind || self == .number && (kind == FieldKind(.int64) || kind == FieldKind(.double))
     }
+
+    /// The type of a value, or of the elements of a list; `nil` for a `NUMBER`.
+    var element: FieldType.Known? { type?.element ?? type }
+
+    var isList: Bool { type?.element != nil }
 
     /// Whether records can be sorted by fields of this kind.
-    var isSortable: Bool {
-        switch base {
-        case .string, .int64, .double, .number, .timestamp, .reference: !isList && !isEncrypted
-        case .bytes, .asset, .location: false
-        }
-    }
+    var isSortable: Bool { !isEncrypted && (type ?? .double).features.contains(.sort) }
 
-    /// An empty list of this kind.
-    var emptyList: FieldValue {
-        switch base {
-        case .string: .stringList([])
-        case .int64: .int64List([])
-        case .double, .number: .doubleList([])
-        case .timestamp: .timestampList([])
-        case .bytes: .bytesList([])
-        case .reference: .referenceList([])
-        case .asset: .assetList([])
-        case .location: .locationList([])
-        }
-    }
+    /// Whether queries can compare fields of this kind so.
+    func has(_ comparator: QueryFilter.Comparator.Known) -> Bool { !isEncrypted && comparator.fits(type ?? .double) }
+
+    /// An empty list of this kind; `nil` where it is not one of lists.
+    var emptyList: FieldValue? { type?.element.flatMap { .list([], of: $0) } }
 }
 
 extension FieldKind: RawRepresentable {
     /// The spelling of the service: `STRING`, `STRING_LIST`, `ENCRYPTED_STRING`.
     var rawValue: String {
-        (isEncrypted ? "ENCRYPTED_" : "") + base.rawValue + (isList ? "_LIST" : "")
+        (isEncrypted ? "ENCRYPTED_" : "") + (type?.name ?? "NUMBER")
     }
 
     init?(rawValue: String) {
-        var text = rawValue[...]
-        if text.hasPrefix("ENCRYPTED_") {
-            isEncrypted = true
-            text.removeFirst("ENCRYPTED_".count)
-        }
-        if text.hasSuffix("_LIST") {
-            isList = true
-            text.removeLast("_LIST".count)
-        }
-        guard let base = Base(rawValue: String(text)) else { return nil }
-        self.base = base
+        let isEncrypted = rawValue.hasPrefix("ENCRYPTED_")
+        let name = isEncrypted ? String(rawValue.dropFirst("ENCRYPTED_".count)) : rawValue
+        let type = FieldType.Known(name: name)
+        guard type != nil || name == "NUMBER" else { return nil }
+        self.init(type, isEncrypted: isEncrypted)
     }
 }
 
 extension FieldType {
     /// Whether the service knows the type as one of a field's value.
     var isKnown: Bool {
-        if FieldKind(encryptedTag: self) != nil { return true }
-        if let kind = FieldKind(rawValue: rawValue) { return !kind.isEncrypted && kind.base != .number }
-        return ["ASSET", "ASSET_LIST", "EMAIL", "NUMBER_INT64", "NUMBER_DOUBLE", "UNKNOWN_LIST"].contains(rawValue)
+        self == .unknownList || FieldType.names.contains { $0.name == rawValue } || FieldKind(encryptedTag: self) != nil
     }
 }
 
@@ -194,6 +149,65 @@ extension IndexValue {
         case .stringList, .int64List, .doubleList, .timestampList, .bytesList, .referenceList:
             unique((value.elements ?? []).flatMap(values(of:)))
         case .asset, .location, .assetList, .locationList, .null, .encrypted, .unknown, .verbatim: []
+        }
+    }
+}
+
+extension FieldValue {
+    /// The value with JSON strings for numbers. Which types the service does so for is not known; here all three that are numbers,
+    /// and lists of them.
+    var numbersAsStrings: FieldValue {
+        switch self {
+        case .int64(let number): Self.quoted("\(number)", .int64) ?? self
+        case .double(let number): Self.quoted("\(number)", .double) ?? self
+        case .timestamp(let date): Self.quoted("\(date.milliseconds)", .timestamp) ?? self
+        case .int64List(let list): Self.quoted(list.map { "\($0)" }, .int64List) ?? self
+        case .doubleList(let list): Self.quoted(list.map { "\($0)" }, .doubleList) ?? self
+        case .timestampList(let list): Self.quoted(list.map { "\($0.milliseconds)" }, .timestampList) ?? self
+        case .string, .bytes, .reference, .asset, .location, .stringList, .bytesList, .referenceList, .assetList,
+            .locationList, .null, .encrypted, .unknown, .verbatim:
+            self
+        }
+    }
+
+    private static func quoted(_ text: some JSONWritable, _ type: FieldType) -> FieldValue? {
+        guard let json = try? JSONRawValue(text) else { return nil }
+        return .unknown(type: type, value: json)
+    }
+}
+
+extension FieldRules {
+    /// The value of a field as it is stored, with the zone that references lead to.
+    ///
+    /// - Throws: A `BAD_REQUEST` for a value that no field can hold.
+    func checked(_ value: FieldValue) throws(EmulatorError) -> FieldValue {
+        switch value {
+        case .double(let number) where !number.isFinite:
+            throw .badRequest("Invalid value, expected type DOUBLE.")
+        case .doubleList(let numbers) where !numbers.allSatisfy(\.isFinite):
+            throw .badRequest("Invalid value, expected type DOUBLE_LIST.")
+        case .timestamp(let date):
+            try checkWholeMilliseconds(date)
+            return value
+        case .timestampList(let dates):
+            for date in dates { try checkWholeMilliseconds(date) }
+            return value
+        case .reference(let reference):
+            return .reference(try placed(reference))
+        case .referenceList(let references):
+            var placed: [Reference] = []
+            for reference in references { placed.append(try self.placed(reference)) }
+            return .referenceList(placed)
+        case .location(let location):
+            try check(location)
+            return value
+        case .locationList(let locations):
+            for location in locations { try check(location) }
+            return value
+        case .string, .int64, .double, .bytes, .asset, .stringList, .int64List, .doubleList, .bytesList, .assetList,
+            .null,
+            .encrypted, .unknown, .verbatim:
+            return value
         }
     }
 }

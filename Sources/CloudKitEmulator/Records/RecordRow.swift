@@ -200,7 +200,7 @@ struct RecordPresentation {
             record.fields[name] = assetLinks.linked(value)
         }
         if numbersAsStrings {
-            record.fields = Record.Fields(record.fields.map { ($0.name, Self.numberAsString($0.value)) })
+            record.fields = Record.Fields(record.fields.map { ($0.name, $0.value.numbersAsStrings) })
         }
         return record
     }
@@ -231,27 +231,6 @@ struct RecordPresentation {
             userRecordName: user,
             deviceID: deviceID
         )
-    }
-
-    /// Numbers become JSON strings. Which types the service does so for is not known; here all three that are numbers,
-    /// and lists of them.
-    private static func numberAsString(_ value: FieldValue) -> FieldValue {
-        switch value {
-        case .int64(let number): quoted("\(number)", .int64) ?? value
-        case .double(let number): quoted("\(number)", .double) ?? value
-        case .timestamp(let date): quoted("\(date.milliseconds)", .timestamp) ?? value
-        case .int64List(let list): quoted(list.map { "\($0)" }, .int64List) ?? value
-        case .doubleList(let list): quoted(list.map { "\($0)" }, .doubleList) ?? value
-        case .timestampList(let list): quoted(list.map { "\($0.milliseconds)" }, .timestampList) ?? value
-        case .string, .bytes, .reference, .asset, .location, .stringList, .bytesList, .referenceList, .assetList,
-            .locationList, .null, .encrypted, .unknown, .verbatim:
-            value
-        }
-    }
-
-    private static func quoted(_ text: some JSONWritable, _ type: FieldType) -> FieldValue? {
-        guard let json = try? JSONRawValue(text) else { return nil }
-        return .unknown(type: type, value: json)
     }
 }
 

@@ -1,3 +1,4 @@
+import CloudKitModel
 import GRDB
 import Synchronization
 
@@ -39,7 +40,7 @@ struct Schema: Sendable {
 
     mutating func insert(_ field: Field, in type: String) {
         types[type]?.fields[field.name] = field
-        if field.kind.base == .asset, let id = types[type]?.id { translatedTypes.insert(id) }
+        if field.kind.element == .asset, let id = types[type]?.id { translatedTypes.insert(id) }
     }
 
     static func load(container: Int64, from db: Database) throws -> Schema {

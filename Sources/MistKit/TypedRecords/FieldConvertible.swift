@@ -110,7 +110,7 @@ extension FieldElement {
     /// - Parameter values: The elements.
     /// - Returns: The list.
     public static func fieldValue(ofList values: [Self]) -> FieldValue {
-        FieldValue.list(values.map(\.fieldValue), of: fieldType) ?? .null
+        fieldType.known.flatMap { FieldValue.list(values.map(\.fieldValue), of: $0) } ?? .null
     }
 
     /// The elements of the service's list, each made by ``FieldStorable/init(fieldValue:)``.

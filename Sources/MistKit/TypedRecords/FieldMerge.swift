@@ -29,16 +29,13 @@ public enum FieldMerge: String, CaseIterable, Hashable, Sendable {
         case .latest:
             return nil
         case .greatest, .smallest:
-            if [.string, .int64, .double, .timestamp].contains(type) { return nil }
+            if type.known?.features.contains(.order) == true { return nil }
             return "cannot keep its \(rawValue) value: its type is \(type), which has no order"
         case .counter:
             return type == .int64 ? nil : "cannot be a counter: its type is \(type), and a counter is INT64"
         case .union:
             if type == .assetList { return "cannot be a union: its type is ASSETID_LIST, and files are not compared" }
-            let lists: [FieldType] = [
-                .stringList, .int64List, .doubleList, .timestampList, .bytesList, .referenceList, .locationList,
-            ]
-            return lists.contains(type) ? nil : "cannot be a union: its type is \(type), and a union is a list"
+            return type.known?.element != nil ? nil : "cannot be a union: its type is \(type), and a union is a list"
         }
     }
 }

@@ -19,7 +19,8 @@ struct RemoteVersion: Hashable, Sendable {
 
     /// When a field was edited: what its writer noted, else when the version was made.
     func time(of name: String) -> EditTime {
-        times.time(of: name, fields[name])?.clamped(toVersionOf: modified) ?? EditTime(milliseconds: modified, device: 0)
+        times.time(of: name, fields[name])?.clamped(toVersionOf: modified)
+            ?? EditTime(milliseconds: modified, device: 0)
     }
 }
 
@@ -34,7 +35,8 @@ struct MergeRules: Sendable {
 }
 
 /// Merges the values of one field: the common one, the one of this device, and the service's. It throws to park the record.
-typealias MergeClosure = @Sendable (_ base: FieldValue?, _ local: FieldValue?, _ remote: FieldValue?) throws -> FieldValue?
+typealias MergeClosure =
+    @Sendable (_ base: FieldValue?, _ local: FieldValue?, _ remote: FieldValue?) throws -> FieldValue?
 
 /// What a merge decided.
 struct MergeResult: Hashable, Sendable {
@@ -126,7 +128,7 @@ private func extreme(_ left: FieldValue?, _ right: FieldValue?, isGreatest: Bool
 /// All elements of both lists, in the order of their encoding.
 private func union(_ left: FieldValue?, _ right: FieldValue?) -> FieldValue? {
     guard let left = left?.present, let right = right?.present else { return left?.present ?? right?.present }
-    guard let type = left.type ?? right.type, let element = type.element else { return right }
+    guard let element = (left.type ?? right.type)?.known?.element else { return right }
     let all = ((left.elements ?? []) + (right.elements ?? [])).map(\.comparable)
     let unique = Dictionary(all.map { ($0.encoding, $0) }, uniquingKeysWith: { first, _ in first })
     return FieldValue.list(unique.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value), of: element)
@@ -199,23 +201,6 @@ extension FieldValue? {
         case (nil, nil): true
         case (let left?, let right?): left == right || left.comparable == right.comparable
         default: false
-        }
-    }
-}
-
-extension FieldType {
-    /// The type of a list's elements; `nil` for a type that is no list.
-    var element: FieldType? {
-        switch self {
-        case .stringList: .string
-        case .int64List: .int64
-        case .doubleList: .double
-        case .timestampList: .timestamp
-        case .bytesList: .bytes
-        case .referenceList: .reference
-        case .assetList: .asset
-        case .locationList: .location
-        default: nil
         }
     }
 }

@@ -111,10 +111,10 @@ struct QueryOrder {
             }
             // The service accepts this sort, and it means nothing.
             if subject.isEncrypted { continue }
-            guard Self.isSortable(subject.type) else {
+            guard subject.type.features.contains(.sort) else {
                 throw StoreError(
                     .query,
-                    "Records cannot be sorted by a field of type \(subject.type.rawValue).",
+                    "Records cannot be sorted by a field of type \(subject.type.name).",
                     recordType: table.recordType,
                     fieldName: subject.name
                 )
@@ -129,15 +129,5 @@ struct QueryOrder {
         }
         self.terms = terms
         self.isIndexed = isIndexed
-    }
-
-    private static func isSortable(_ type: ColumnType) -> Bool {
-        switch type {
-        case .string, .int64, .double, .timestamp, .reference: true
-        case .bytes, .asset, .location: false
-        case .stringList, .int64List, .doubleList, .timestampList, .bytesList, .referenceList, .assetList,
-            .locationList:
-            false
-        }
     }
 }

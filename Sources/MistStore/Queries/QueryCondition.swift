@@ -78,8 +78,8 @@ struct QueryCondition {
         guard !subject.isEncrypted else {
             throw Mismatch("The field is encrypted. The service cannot compare encrypted fields.")
         }
-        guard fits(comparator, subject.type) else {
-            throw Mismatch("A field of type \(subject.type.rawValue) has no comparator \(comparator.rawValue).")
+        guard comparator.fits(subject.type) else {
+            throw Mismatch("A field of type \(subject.type.name) has no comparator \(comparator.rawValue).")
         }
         let (sql, type, value) = (subject.sql, subject.type, filter.fieldValue.plain)
         switch comparator {
@@ -119,30 +119,6 @@ struct QueryCondition {
         }
     }
 
-    /// Which comparators a type has (Apple's table "Filter comparators").
-    private static func fits(_ comparator: QueryFilter.Comparator.Known, _ type: ColumnType) -> Bool {
-        func isComparable(_ type: ColumnType?) -> Bool {
-            switch type {
-            case .string, .int64, .double, .timestamp, .bytes, .reference: true
-            case .asset, .location, nil: false
-            case .stringList, .int64List, .doubleList, .timestampList, .bytesList, .referenceList, .assetList,
-                .locationList:
-                false
-            }
-        }
-        switch comparator {
-        case .equals, .notEquals, .in, .notIn: return isComparable(type)
-        case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals:
-            return isComparable(type) && type != .bytes && type != .reference
-        case .beginsWith, .notBeginsWith, .containsAllTokens, .containsAnyTokens: return type == .string
-        case .listMemberBeginsWith, .notListMemberBeginsWith: return type == .stringList
-        case .near: return type == .location
-        case .listContains, .notListContains, .listContainsAny, .notListContainsAny, .listContainsAll,
-            .notListContainsAll:
-            return isComparable(type.element)
-        }
-    }
-
     /// Whether an index of the field finds the records of a comparator.
     private static func isFoundByIndex(_ comparator: QueryFilter.Comparator.Known?) -> Bool {
         switch comparator {
@@ -159,11 +135,11 @@ struct QueryCondition {
 
 extension QueryCondition {
     /// The value of a filter as a column of the field's type has it. Of a reference, the record name alone counts.
-    private static func scalar(_ value: FieldValue, _ type: ColumnType) throws(Mismatch) -> ColumnValue {
+    private static func scalar(_ value: FieldValue, _ type: FieldType.Known) throws(Mismatch) -> ColumnValue {
         if type == .reference, let reference = value.referenceValue { return .text(reference.recordName) }
-        guard value.type == type.fieldType else {
+        guard value.type == type.type else {
             throw Mismatch(
-                "The filter compares a field of type \(type.rawValue) with a value of "
+                "The filter compares a field of type \(type.name) with a value of "
                     + (value.type.map { "type \($0)." } ?? "no type.")
             )
         }
@@ -175,7 +151,7 @@ extension QueryCondition {
     }
 
     /// The elements of a filter's list.
-    private static func list(_ value: FieldValue, _ element: ColumnType) throws(Mismatch) -> [ColumnValue] {
+    private static func list(_ value: FieldValue, _ element: FieldType.Known) throws(Mismatch) -> [ColumnValue] {
         // The type is said: the service takes no other lists.
         guard value.type?.rawValue.hasSuffix("_LIST") == true, let elements = value.elements else {
             throw Mismatch("The comparator takes a list of values.")
@@ -248,10 +224,10 @@ extension QueryCondition {
             for value in wanted {
                 if let value = try value.fieldValue(as: element) { values.append(value) }
             }
-            let json = try ColumnValue(.list(values, of: element.fieldType), as: list.type, in: .default)
+            let json = try ColumnValue(.list(values, of: element), as: list.type, in: .default)
             return SQLFragment(
                 sql: "\(isNegated ? "NOT " : "")\(QueryFunctions.listContains)(\(list.sql), ?, ?, ?)",
-                values: [json, .text(list.type.rawValue), .integer(isAll ? 1 : 0)]
+                values: [json, .text(list.type.name), .integer(isAll ? 1 : 0)]
             )
         } catch {
             throw Mismatch(error.description)

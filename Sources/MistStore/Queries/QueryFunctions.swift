@@ -41,7 +41,7 @@ enum QueryFunctions {
         },
         // (list as JSON, wanted elements as JSON, type of the list, whether all are wanted).
         DatabaseFunction(listContains, argumentCount: 4, pure: true) { arguments in
-            guard let type = String.fromDatabaseValue(arguments[2]).flatMap(ColumnType.init(rawValue:)),
+            guard let type = String.fromDatabaseValue(arguments[2]).flatMap(FieldType.Known.init(name:)),
                 let list = elements(arguments[0], of: type),
                 let wanted = elements(arguments[1], of: type),
                 let isAll = Bool.fromDatabaseValue(arguments[3])
@@ -63,20 +63,21 @@ enum QueryFunctions {
     }
 
     /// The elements of a list, each as a column of its type has it. They are compared by that.
-    private static func elements(_ list: DatabaseValue, of type: ColumnType) -> [ColumnValue]? {
+    private static func elements(_ list: DatabaseValue, of type: FieldType.Known) -> [ColumnValue]? {
         guard let text = String.fromDatabaseValue(list), let element = type.element else { return nil }
+        let form = element.form
         return try? JSONReader.withReader(over: Array(text.utf8).span) { (reader) throws(JSONError) in
             var elements: [ColumnValue] = []
             try reader.beginArray()
             while try reader.nextElement() {
-                switch element {
-                case .string: elements.append(.text(try reader.readString()))
-                case .int64, .timestamp: elements.append(.integer(try reader.readInt64()))
-                case .double: elements.append(.real(try reader.readDouble()))
-                case .bytes: elements.append(.blob(Data(try reader.readBase64())))
-                case .reference: elements.append(.text(try Reference(json: &reader).recordName))
-                case .asset, .location, .stringList, .int64List, .doubleList, .timestampList, .bytesList,
-                    .referenceList, .assetList, .locationList:
+                switch form {
+                case .text: elements.append(.text(try reader.readString()))
+                case .wholeNumber: elements.append(.integer(try reader.readInt64()))
+                case .number: elements.append(.real(try reader.readDouble()))
+                case .base64: elements.append(.blob(Data(try reader.readBase64())))
+                case .object where element == .reference:
+                    elements.append(.text(try Reference(json: &reader).recordName))
+                case .object, .list:
                     throw JSONError(code: .typeMismatch, message: "elements of this type cannot be compared")
                 }
             }

@@ -25,13 +25,8 @@ enum QueryIndexes {
         guard !field.schema.isEncrypted, !field.schema.indexes.isDisjoint(with: [.queryable, .sortable]) else {
             return nil
         }
-        switch ColumnType(field.type) {
-        case .string, .int64, .double, .timestamp, .bytes, .reference: return field.column
-        case .location: return latitude(of: field.column)
-        case .asset, .stringList, .int64List, .doubleList, .timestampList, .bytesList, .referenceList, .assetList,
-            .locationList, nil:
-            return nil
-        }
+        if field.type == .location { return latitude(of: field.column) }
+        return field.knownType?.features.contains(.equality) == true ? field.column : nil
     }
 
     /// The latitude of a location in SQL.

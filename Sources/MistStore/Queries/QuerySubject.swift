@@ -7,7 +7,7 @@ struct QuerySubject {
     /// The value in SQL: a column with its table, or an expression.
     let sql: String
     /// The type of the value.
-    let type: ColumnType
+    let type: FieldType.Known
     /// Whether the service keeps the field encrypted, and cannot compare it.
     var isEncrypted = false
     /// Whether ``QueryIndexes`` has an index of the value.
@@ -25,7 +25,7 @@ struct QuerySubject {
             throw StoreError(.query, "A filter or a sort names no field.", recordType: table.recordType)
         }
         if systemFieldName == nil, let field = table[name] {
-            guard let type = ColumnType(field.type) else {
+            guard let type = field.knownType else {
                 throw StoreError(
                     .query,
                     "Fields of type \(field.type) cannot be queried.",
@@ -63,7 +63,7 @@ struct QuerySubject {
         }
     }
 
-    private init(name: String, sql: String, type: ColumnType, isEncrypted: Bool = false, isIndexed: Bool = false) {
+    private init(name: String, sql: String, type: FieldType.Known, isEncrypted: Bool = false, isIndexed: Bool = false) {
         self.name = name
         self.sql = sql
         self.type = type
@@ -80,7 +80,7 @@ struct QuerySubject {
         func user(_ name: String, _ column: String) -> QuerySubject {
             QuerySubject(name: name, sql: "(SELECT name FROM mist_user WHERE id = \(column))", type: .reference)
         }
-        func service(_ name: String, _ column: String, _ type: ColumnType) -> QuerySubject {
+        func service(_ name: String, _ column: String, _ type: FieldType.Known) -> QuerySubject {
             let sql = "(SELECT r.\(column) FROM mist_record AS r WHERE r.zone = _zone AND r.name = _recordName)"
             return QuerySubject(name: name, sql: sql, type: type)
         }

@@ -9,53 +9,6 @@ import StreamingJSON
     import Foundation
 #endif
 
-/// The type of a field that has a column: the raw value is the type's name on the wire.
-///
-/// ```swift
-/// ColumnType("STRING_LIST")  // .stringList
-/// ```
-enum ColumnType: String, CaseIterable, Sendable {
-    case string = "STRING"
-    case int64 = "INT64"
-    case double = "DOUBLE"
-    case timestamp = "TIMESTAMP"
-    case bytes = "BYTES"
-    case reference = "REFERENCE"
-    case asset = "ASSETID"
-    case location = "LOCATION"
-    case stringList = "STRING_LIST"
-    case int64List = "INT64_LIST"
-    case doubleList = "DOUBLE_LIST"
-    case timestampList = "TIMESTAMP_LIST"
-    case bytesList = "BYTES_LIST"
-    case referenceList = "REFERENCE_LIST"
-    case assetList = "ASSETID_LIST"
-    case locationList = "LOCATION_LIST"
-
-    /// The type of the column; `nil` for field types that no field of a model has.
-    init?(_ fieldType: FieldType) {
-        self.init(rawValue: fieldType.rawValue)
-    }
-
-    /// The type on the wire.
-    var fieldType: FieldType { FieldType(rawValue: rawValue) }
-
-    /// What a list holds; `nil` for types that are not lists.
-    var element: ColumnType? {
-        switch self {
-        case .stringList: .string
-        case .int64List: .int64
-        case .doubleList: .double
-        case .timestampList: .timestamp
-        case .bytesList: .bytes
-        case .referenceList: .reference
-        case .assetList: .asset
-        case .locationList: .location
-        case .string, .int64, .double, .timestamp, .bytes, .reference, .asset, .location: nil
-        }
-    }
-}
-
 /// A value as SQLite holds it.
 ///
 /// | field | column |
@@ -95,7 +48,7 @@ extension ColumnValue {
 /// Why a field's value has no form in a column, or a column's value none in a field.
 enum ColumnError: Error, Hashable {
     /// The value is of another type than the field; `nil` for a value without a type.
-    case otherType(FieldType?, expected: ColumnType)
+    case otherType(FieldType?, expected: FieldType.Known)
     /// The number is infinite, or not a number.
     case notFinite
     /// The date lies outside of the milliseconds that fit 64 bits.
@@ -105,7 +58,7 @@ enum ColumnError: Error, Hashable {
     /// The reference has an action that is not in the protocol.
     case unknownAction(Reference.Action)
     /// The column's value is not one that a field of this type has. Something other than the store wrote it.
-    case malformed(ColumnType)
+    case malformed(FieldType.Known)
 }
 
 extension ColumnError: CustomStringConvertible {
@@ -113,12 +66,12 @@ extension ColumnError: CustomStringConvertible {
     var description: String {
         switch self {
         case .otherType(let found, let expected):
-            "The field has the type \(expected.rawValue), and the value has \(found.map { "the type \($0)" } ?? "none")."
+            "The field has the type \(expected.name), and the value has \(found.map { "the type \($0)" } ?? "none")."
         case .notFinite: "The service has no form for a number that is infinite, or not a number."
         case .dateOutOfRange: "The date is too far from 1970 for 64 bits of milliseconds."
         case .otherZone(let zone): "The reference leads to the zone \(zone), which is not the record's own."
         case .unknownAction(let action): "The action of the reference, \(action), is not known."
-        case .malformed(let type): "The column holds a value that no field of type \(type.rawValue) has."
+        case .malformed(let type): "The column holds a value that no field of type \(type.name) has."
         }
     }
 }
@@ -136,7 +89,7 @@ extension ColumnValue {
     ///   - type: The field's type.
     ///   - zone: The zone of the record. References to other zones do not fit.
     /// - Throws: Why the value does not fit the column.
-    init(_ value: FieldValue?, as type: ColumnType, in zone: ZoneID) throws(ColumnError) {
+    init(_ value: FieldValue?, as type: FieldType.Known, in zone: ZoneID) throws(ColumnError) {
         guard let plain = value?.plain, plain != .null else {
             self = .null
             return
@@ -203,7 +156,7 @@ extension ColumnValue {
 
     private static func list(
         _ value: FieldValue,
-        as type: ColumnType,
+        as type: FieldType.Known,
         in zone: ZoneID
     ) throws(ColumnError) -> ColumnValue {
         let json: ColumnValue?
@@ -268,7 +221,7 @@ extension ColumnValue {
     ///   - action: The value of the second column of a reference.
     /// - Returns: The value; `nil` for null.
     /// - Throws: ``ColumnError/malformed(_:)``.
-    func fieldValue(as type: ColumnType, action: ColumnValue = .null) throws(ColumnError) -> FieldValue? {
+    func fieldValue(as type: FieldType.Known, action: ColumnValue = .null) throws(ColumnError) -> FieldValue? {
         switch (type, self) {
         case (_, .null): return nil
         case (.string, .text(let text)): return .string(text)
@@ -290,7 +243,7 @@ extension ColumnValue {
         }
     }
 
-    private static func read(_ json: String, as type: ColumnType) throws(JSONError) -> FieldValue? {
+    private static func read(_ json: String, as type: FieldType.Known) throws(JSONError) -> FieldValue? {
         switch type {
         case .asset: return .asset(try JSONReader.read(from: json))
         case .location: return .location(try JSONReader.read(from: json))

@@ -58,7 +58,9 @@ extension RecordTable {
 
     /// The row that a statement stands at.
     private func row(_ statement: Statement) throws -> LocalRow {
-        func column(_ index: Int) -> ColumnValue { ColumnValue(sqliteStatement: statement.sqliteStatement, index: CInt(index)) }
+        func column(_ index: Int) -> ColumnValue {
+            ColumnValue(sqliteStatement: statement.sqliteStatement, index: CInt(index))
+        }
         var row = LocalRow(
             id: column(0).integer ?? 0,
             zone: column(1).integer ?? 0,
@@ -84,7 +86,8 @@ extension RecordTable {
     ///
     /// - Returns: Its `_id`.
     @discardableResult
-    func insert(_ fields: [String: ColumnPair], named name: String, in zone: Int64, at time: Int64, _ db: Database) throws
+    func insert(_ fields: [String: ColumnPair], named name: String, in zone: Int64, at time: Int64, _ db: Database)
+        throws
         -> Int64
     {
         let present = self.fields.filter { fields[$0.name] != nil }
@@ -126,7 +129,9 @@ extension RecordTable {
     ///   - fields: The values. Fields that the type does not have are left out.
     ///   - zone: The zone of the record.
     /// - Throws: A ``StoreError`` for the first value that does not fit: `value`, or `link` for a reference out of the zone.
-    func columnPairs(of fields: [String: FieldValue], named name: String, in zone: ZoneID) throws -> [String: ColumnPair] {
+    func columnPairs(of fields: [String: FieldValue], named name: String, in zone: ZoneID) throws -> [String:
+        ColumnPair]
+    {
         var pairs: [String: ColumnPair] = [:]
         for field in self.fields {
             guard let value = fields[field.name] else { continue }
@@ -169,9 +174,9 @@ struct ColumnPair: Hashable, Sendable {
 }
 
 extension StoredField {
-    func columnType() throws(ColumnError) -> ColumnType {
-        guard let type = ColumnType(type) else { throw .otherType(type, expected: .string) }
-        return type
+    func columnType() throws(ColumnError) -> FieldType.Known {
+        guard let knownType else { throw .otherType(type, expected: .string) }
+        return knownType
     }
 
     /// A column's value as a field's. What another program wrote and no field of the type can be is an error.

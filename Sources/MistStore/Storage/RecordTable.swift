@@ -7,6 +7,14 @@ struct StoredField: Sendable {
     let id: Int64
     /// What the record type says of it.
     let schema: RecordSchema.Field
+    /// Its type, where fields of a model can have it.
+    let knownType: FieldType.Known?
+
+    init(id: Int64, schema: RecordSchema.Field) {
+        self.id = id
+        self.schema = schema
+        knownType = schema.type.known
+    }
 
     var name: String { schema.name }
     var type: FieldType { schema.type }
@@ -19,11 +27,11 @@ struct StoredField: Sendable {
 
     /// The type of SQLite for the column, and what `typeof` may answer for its values.
     var storage: (type: String, typeof: String) {
-        switch type {
-        case .int64, .timestamp: ("INTEGER", "integer")
-        case .double: ("REAL", "real")
-        case .bytes: ("BLOB", "blob")
-        default: ("TEXT", "text")
+        switch knownType?.form {
+        case .wholeNumber: ("INTEGER", "integer")
+        case .number: ("REAL", "real")
+        case .base64: ("BLOB", "blob")
+        case .text, .object, .list, nil: ("TEXT", "text")
         }
     }
 

@@ -182,7 +182,7 @@ private struct QuerySource {
             let isWhole = index == 0
             var record = Record(recordType: "Item", recordName: name)
             for field in fields {
-                guard let type = ColumnType(field.type), type != .asset, type != .assetList else { continue }
+                guard let type = field.type.known, type != .asset, type != .assetList else { continue }
                 guard isWhole || chance(70) else { continue }
                 let value = value(of: type)
                 record.fields[field.name] = field.schema.isEncrypted ? .encrypted(value) : value
@@ -204,7 +204,7 @@ private struct QuerySource {
         }
     }
 
-    private mutating func value(of type: ColumnType) -> FieldValue {
+    private mutating func value(of type: FieldType.Known) -> FieldValue {
         switch type {
         case .string: return .string(one(of: Self.texts) + (chance(20) ? one(of: Self.texts) : ""))
         case .int64: return .int64(chance(50) ? one(of: Self.integers) : Int64.random(in: -5...5, using: &random))
@@ -218,7 +218,7 @@ private struct QuerySource {
         case .stringList, .int64List, .doubleList, .timestampList, .bytesList, .referenceList, .locationList:
             let element = type.element ?? type
             let elements = (0..<Int.random(in: 0...4, using: &random)).map { _ in value(of: element) }
-            return .list(elements, of: element.fieldType) ?? .null
+            return .list(elements, of: element) ?? .null
         case .asset, .assetList: return .null
         }
     }
@@ -304,11 +304,11 @@ private struct QuerySource {
             return filter
         }
         let field = one(of: fields)
-        let type = ColumnType(field.type) ?? .string
+        let type = field.type.known ?? .string
         // Mostly a comparator of the type.
         let comparators = Comparator.allCases.filter { chance(1) || fits($0, type) }
         let comparator = one(of: comparators.isEmpty ? Comparator.allCases : comparators)
-        let element = chance(3) ? one(of: ColumnType.allCases) : type.element ?? type
+        let element = chance(3) ? one(of: FieldType.Known.allCases) : type.element ?? type
         var filter = QueryFilter(field.name, .init(comparator), .null)
         switch comparator {
         case .near:
@@ -323,7 +323,7 @@ private struct QuerySource {
         case .in, .notIn, .listContainsAny, .notListContainsAny, .listContainsAll, .notListContainsAll:
             let count = chance(2) ? 251 : chance(5) ? 100 : Int.random(in: 0...3, using: &random)
             let elements = (0..<count).map { _ in wanted(field.name, element) }
-            filter.fieldValue = .list(elements, of: element.fieldType) ?? wanted(field.name, element)
+            filter.fieldValue = .list(elements, of: element) ?? wanted(field.name, element)
         case .equals, .notEquals, .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals, .listContains,
             .notListContains, .containsAllTokens, .containsAnyTokens:
             filter.fieldValue = wanted(field.name, element)
@@ -332,12 +332,12 @@ private struct QuerySource {
     }
 
     /// A value of a type: mostly one that a record has in the field, alone or in a list.
-    private mutating func wanted(_ field: String, _ type: ColumnType) -> FieldValue {
-        let known = (values[field] ?? []).flatMap { $0.elements ?? [$0] }.filter { $0.type == type.fieldType }
+    private mutating func wanted(_ field: String, _ type: FieldType.Known) -> FieldValue {
+        let known = (values[field] ?? []).flatMap { $0.elements ?? [$0] }.filter { $0.type == type.type }
         return known.isEmpty || chance(25) ? value(of: type) : one(of: known)
     }
 
-    private func fits(_ comparator: Comparator, _ type: ColumnType) -> Bool {
+    private func fits(_ comparator: Comparator, _ type: FieldType.Known) -> Bool {
         switch comparator {
         case .equals, .notEquals, .in, .notIn: type.element == nil && type != .location && type != .asset
         case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals:

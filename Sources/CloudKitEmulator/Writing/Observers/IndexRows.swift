@@ -14,7 +14,7 @@ struct IndexRows {
         for (name, field) in type.fields where !field.kind.isEncrypted {
             let (before, after) = (old?.fields[name], new?.fields[name])
             // Strings of Swift are equal when they look alike already; the rows hold their bytes.
-            let holdsText = field.kind.base == .string || field.kind.base == .reference
+            let holdsText = field.kind.element == .string || field.kind.element == .reference
             if !holdsText, old != nil, new != nil, before == after { continue }
             if field.kind == FieldKind(.location) {
                 try indexLocation(after?.locationValue, over: before?.locationValue, field: field.id, record: record)

@@ -55,29 +55,10 @@ struct FieldRules {
             let plain = try stored(inner.plain, for: name, of: type, known: nil)
             if plain.isNull { return .null }
             value = .encrypted(plain)
-        case .double(let number) where !number.isFinite:
-            throw .badRequest("Invalid value, expected type DOUBLE.")
-        case .doubleList(let numbers) where !numbers.allSatisfy(\.isFinite):
-            throw .badRequest("Invalid value, expected type DOUBLE_LIST.")
-        case .timestamp(let date):
-            try checkWholeMilliseconds(date)
-        case .timestampList(let dates):
-            for date in dates { try checkWholeMilliseconds(date) }
-        case .reference(let reference):
-            value = .reference(try placed(reference))
-        case .referenceList(let references):
-            var placed: [Reference] = []
-            for reference in references { placed.append(try self.placed(reference)) }
-            value = .referenceList(placed)
-        case .location(let location):
-            try check(location)
-        case .locationList(let locations):
-            for location in locations { try check(location) }
-        case .string where known?.base == .reference:
+        case .string where known?.element == .reference:
             throw .badRequest("could not decode reference object")
-        case .string, .int64, .double, .bytes, .asset, .stringList, .int64List, .doubleList, .bytesList, .assetList,
-            .verbatim:
-            break
+        default:
+            value = try checked(value)
         }
         if let known, let kind = FieldKind(of: value), !known.holds(kind) {
             throw mismatch(kind.rawValue, name, type, known)
@@ -95,7 +76,7 @@ struct FieldRules {
         of type: String,
         known: FieldKind?
     ) throws(EmulatorError) -> FieldValue {
-        let plainKind = FieldKind(kind.base, isList: kind.isList)
+        let plainKind = FieldKind(kind.type)
         let json: JSONRawValue
         let plain: FieldValue
         do {
@@ -126,7 +107,7 @@ struct FieldRules {
             if let value = try? json.read(Bool.self) { return .bool(value) }
         case .array:
             if let values = try? json.read([JSONRawValue].self), values.isEmpty {
-                if let known, known.isList { return known.emptyList }
+                if let list = known?.emptyList { return list }
                 return .unknown(type: .unknownList, value: json)
             }
         default:
@@ -142,7 +123,7 @@ struct FieldRules {
         )
     }
 
-    private func checkWholeMilliseconds(_ date: Date) throws(EmulatorError) {
+    func checkWholeMilliseconds(_ date: Date) throws(EmulatorError) {
         let milliseconds = date.timeIntervalSince1970 * 1000
         guard abs(milliseconds - milliseconds.rounded()) < 0.01, Int64(exactly: milliseconds.rounded()) != nil else {
             throw .badRequest("Invalid value, expected type TIMESTAMP.")
@@ -151,8 +132,8 @@ struct FieldRules {
 
     /// Requests write numbers as JSON numbers, also in lists. Only replies can write them as strings.
     private func checkForm(of verbatim: FieldValue.Verbatim) throws(EmulatorError) {
-        let numbers: [FieldType] = [.int64, .double, .timestamp, .int64List, .doubleList, .timestampList]
-        guard let type = verbatim.type, numbers.contains(type),
+        guard let type = verbatim.type, let known = type.known,
+            [.wholeNumber, .number].contains((known.element ?? known).form),
             let value = (try? verbatim.json.read([String: JSONRawValue].self))?["value"]
         else { return }
         let elements = (try? value.read([JSONRawValue].self)) ?? [value]
@@ -161,7 +142,7 @@ struct FieldRules {
         }
     }
 
-    private func check(_ location: Location) throws(EmulatorError) {
+    func check(_ location: Location) throws(EmulatorError) {
         guard location.isOnEarth else {
             throw .badRequest("Invalid value, expected type LOCATION.")
         }
@@ -170,7 +151,7 @@ struct FieldRules {
 
     /// References of replies name the target's zone with its owner (recorded for custom zones). They stay within the zone,
     /// as natively. Their action is always said: a reference that came without one is a `NONE`.
-    private func placed(_ reference: Reference) throws(EmulatorError) -> Reference {
+    func placed(_ reference: Reference) throws(EmulatorError) -> Reference {
         if let other = reference.zoneID?.zoneName, other != zone.name {
             throw .badRequest("a reference cannot lead from zone '\(zone.name)' to zone '\(other)'")
         }
