@@ -10,7 +10,7 @@ let package = Package(
         .library(name: "MistKit", targets: ["MistKit"]),
         // Typed records by macro; MistKit comes with it.
         .library(name: "MistModels", targets: ["MistModels"]),
-        // Typed records kept in SQLite and synchronised; MistModels comes with it.
+        // Typed records kept in SQLite and synchronised; MistKit comes with it.
         .library(name: "MistStore", targets: ["MistStore"]),
         // Signing a person in from a program: the browser, and a port of this machine that waits for the token.
         .library(name: "MistSignIn", targets: ["MistSignIn"]),
@@ -52,13 +52,13 @@ let package = Package(
         .trait(
             name: "MistStore",
             description: "Records kept on this machine: GRDB.",
-            enabledTraits: ["MistModels"]
+            enabledTraits: ["MistKit"]
         ),
         .trait(name: "MistSignIn", description: "Signing in with a browser: SwiftNIO.", enabledTraits: ["MistKit"]),
         .trait(
             name: "MistTesting",
             description: "The emulator in tests.",
-            enabledTraits: ["CloudKitEmulatorServer", "MistKit", "OpenAPISwiftAsyncHTTPClient"]
+            enabledTraits: ["CloudKitEmulatorServer", "MistStore", "OpenAPISwiftAsyncHTTPClient"]
         ),
         .trait(name: "CloudKitContract", description: "The rules of the service as checks: swift-crypto."),
         .trait(name: "CloudKitEmulator", description: "The rules of the emulator: GRDB, swift-crypto."),
@@ -82,7 +82,9 @@ let package = Package(
             description: "The command-line tool.",
             enabledTraits: ["CloudKitEmulatorServer", "MistSignIn", "MistStore", "OpenAPISwiftAsyncHTTPClient"]
         ),
-        .default(enabledTraits: ["CloudKitContract", "MistStore", "MistTesting", "OpenAPISwiftPlugin", "mistkit"]),
+        .default(enabledTraits: [
+                "CloudKitContract", "MistModels", "MistStore", "MistTesting", "OpenAPISwiftPlugin", "mistkit",
+            ]),
     ],
     dependencies: [
         // HTTP requests, responses and header fields as values.
@@ -245,7 +247,6 @@ let package = Package(
             dependencies: [
                 "CloudKitModel",
                 "MistKit",
-                "MistModels",
                 "OpenAPISwiftRuntime",
                 "StreamingJSON",
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -295,8 +296,10 @@ let package = Package(
                 "CloudKitEmulatorServer",
                 "CloudKitModel",
                 "MistKit",
+                "MistStore",
                 "OpenAPISwiftAsyncHTTPClient",
                 "OpenAPISwiftRuntime",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ]

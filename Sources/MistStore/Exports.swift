@@ -1,1 +1,1 @@
-@_exported public import MistModels
+@_exported public import MistKit

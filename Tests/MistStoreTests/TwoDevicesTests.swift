@@ -1,5 +1,5 @@
 import Foundation
-import MistKit
+import MistModels
 import MistStore
 import MistTesting
 import Testing

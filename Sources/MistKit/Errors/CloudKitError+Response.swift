@@ -1,4 +1,4 @@
-import CloudKitModel
+package import CloudKitModel
 import HTTPTypes
 import StreamingJSON
 
@@ -63,7 +63,7 @@ extension CloudKitError {
     }
 
     /// An error dictionary: the body of a failed request, or a failed item of a batch.
-    init(_ dictionary: ErrorResponse, item: Item? = nil) {
+    package init(_ dictionary: ErrorResponse, item: Item? = nil) {
         let code = Code(serverErrorCode: dictionary.serverErrorCode.rawValue)
         self.init(code: code, message: Self.advice(for: code))
         self.item = item

@@ -76,7 +76,7 @@ extension SyncEngine.Transaction {
 
     /// Whether a zone that does not exist at the service is needed.
     private func hasPendingWork(in zone: Int64) throws -> Bool {
-        try file.tables.values.contains { table in
+        try file.orderedTables.contains { table in
             try db.value(
                 """
                 SELECT EXISTS (

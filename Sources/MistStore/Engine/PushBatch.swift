@@ -64,7 +64,7 @@ private struct BatchBuilder {
     // MARK: Saves
 
     mutating func collectSaves() throws {
-        for table in transaction.file.tables.values.sorted(by: { $0.id < $1.id }) {
+        for table in transaction.file.orderedTables {
             guard try !isParked(table) else { continue }
             var last: Int64 = 0
             // Pages, as some of the rows have to wait.
@@ -135,7 +135,7 @@ private struct BatchBuilder {
     }
 
     private func pendingRow(named name: String) throws -> (LocalRow, RecordTable)? {
-        for table in transaction.file.tables.values {
+        for table in transaction.file.orderedTables {
             let row = try table.rows(
                 "_zone = ? AND _recordName = ? AND ?3 = ?3 AND NOT EXISTS (\(Self.waiting))",
                 [.integer(zone.id), .text(name), .null, .integer(now)],
@@ -149,7 +149,8 @@ private struct BatchBuilder {
     /// Appends the operation of a record, and notes what is sent.
     private mutating func append(_ row: LocalRow, of table: RecordTable, without emptied: Set<String>) throws {
         let known = try KnownVersion.fetch(named: row.name, in: zone.id, db)
-        let edits = try transaction.edits(of: row, table)
+        var row = row
+        let edits = try joined(try transaction.edits(of: row, table), of: &row, table)
         guard !edits.isEmpty else { return }
         let isCreate = known?.tag == nil
         let writer = RecordWriter(
@@ -198,6 +199,33 @@ private struct BatchBuilder {
         }
         batch.operations.append(operation)
         size += operation.estimatedSize
+    }
+
+    /// Values of fields that only grow are joined with what the service has: a smaller one is no edit.
+    private func joined(_ edits: [EditRow], of row: inout LocalRow, _ table: RecordTable) throws -> [EditRow] {
+        var rest: [EditRow] = []
+        for edit in edits {
+            guard let field = edit.field, edit.base != nil else {
+                rest.append(edit)
+                continue
+            }
+            let value = row.fields[field.name]
+            let joined = join(value, edit.base, by: field.schema.merge)
+            if !joined.isSame(as: value) {
+                row.fields[field.name] = joined
+                let pair = try ColumnPair(joined, of: field, in: zone.zoneID)
+                try table.update(row.id, [field.name: pair], at: nil, db)
+            }
+            if field.schema.merge == .latest || field.schema.merge == .counter || !joined.isSame(as: edit.base) {
+                rest.append(edit)
+            } else {
+                try db.run(
+                    "DELETE FROM mist_edit WHERE type = ? AND row = ? AND field = ?",
+                    [table.id, row.id, field.id]
+                )
+            }
+        }
+        return rest
     }
 
     // MARK: Deletes
@@ -284,7 +312,7 @@ private struct RecordWriter {
         } else {
             record.recordChangeTag = known?.tag
             for case let edit in edits {
-                guard let field = edit.field else { continue }
+                guard let field = edit.field, !emptied.contains(field.name) else { continue }
                 record.fields[field.name] = row.fields[field.name]?.saved(as: field) ?? .null
             }
         }
@@ -311,7 +339,8 @@ private struct RecordWriter {
         }
         let insert = own[""]
         for field in table.fields {
-            let value = emptied.contains(field.name) ? nil : row.fields[field.name]
+            if emptied.contains(field.name) { continue }
+            let value = row.fields[field.name]
             if let edit = own[field.name] ?? insert {
                 // A field that was left empty in a new record has no edit to tell of.
                 if isCreate, value == nil, own[field.name] == nil { continue }

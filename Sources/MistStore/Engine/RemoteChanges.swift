@@ -32,7 +32,7 @@ extension SyncEngine.Transaction {
         let created = record.created?.timestamp.milliseconds
         if let tombstone = try db.row("SELECT created, record FROM mist_tombstone WHERE zone = ? AND name = ?", [zone.id, name]) {
             let ours: Int64? = tombstone["created"]
-            if ours == nil || created == nil || ours == created {
+            if ours == nil ? hasEdit(of: file.device, record) : ours == created || created == nil {
                 // The same life: the delete wins, and goes on with the version that was seen.
                 try db.run(
                     """
@@ -64,6 +64,14 @@ extension SyncEngine.Transaction {
             if !isSameLife { try endLife(of: known, table, .replaced, at: now, &summary) }
         }
         try merge(record, named: name, into: table, in: zone, at: now, &summary)
+    }
+
+    /// Whether a device has edited a record. Without edit times, every one may have.
+    private func hasEdit(of device: Int64, _ record: Record) -> Bool {
+        guard case .bytes(let data)? = record.fields[EditTimes.fieldName]?.plain, let times = EditTimes(data) else {
+            return true
+        }
+        return times.times.values.contains { $0.device == device }
     }
 
     /// Merges a version into the row of its name, or adds one.
@@ -357,7 +365,7 @@ extension SyncEngine.Transaction {
 
     /// What goes with a record that was deleted elsewhere: the service deletes what it knows, or is told to.
     private func cascadeDelete(from name: String, in zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
-        for table in file.tables.values.sorted(by: { $0.id < $1.id }) {
+        for table in file.orderedTables {
             for field in table.fields where field.type == .reference {
                 let isBound = field.schema.isParent ? "" : " AND \(field.actionColumn ?? "NULL") = 1"
                 let rows = try table.rows(
@@ -403,7 +411,7 @@ extension SyncEngine.Transaction {
 extension SyncEngine.Transaction {
     /// A zone that was seen before is gone: its rows go, and the edits in it are in the recovery log.
     func zoneIsGone(_ zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
-        for table in file.tables.values {
+        for table in file.orderedTables {
             for row in try table.rows("_zone = ?", [.integer(zone.id)], db) {
                 try logEdits(of: row, table, .zoneDeleted, in: zone, at: now, &summary)
                 try clearEdits(of: row.id, table)

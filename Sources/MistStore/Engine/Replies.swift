@@ -189,6 +189,8 @@ extension SyncEngine.Transaction {
             try outcomeIsUnknown(inZone: zone.id)
         }
         try db.run("UPDATE mist_scope SET batch = min(200, batch + batch / 4 + 1) WHERE id = ?", [scope.number])
+        let times = results.compactMap { try? $0.get().modified?.timestamp.milliseconds }
+        if let latest = times.max() { try learnTime(latest, sent: request.sent, at: now) }
     }
 
     private func apply(
@@ -258,7 +260,7 @@ extension SyncEngine.Transaction {
     }
 
     private var existsRow: String {
-        file.tables.values.map { "SELECT 1 FROM \($0.name) WHERE _zone = ?2 AND _recordName = ?3" }
+        file.orderedTables.map { "SELECT 1 FROM \($0.name) WHERE _zone = ?2 AND _recordName = ?3" }
             .joined(separator: " UNION ALL ")
     }
 
@@ -275,7 +277,10 @@ extension SyncEngine.Transaction {
             saved.recordChangeTag, created, try user(saved.created?.userRecordName), record,
         ]
         // Deleted here while it was on the way.
-        try db.run("UPDATE mist_tombstone SET tag = ?, created = ?, creator = ? WHERE record = ?", system)
+        try db.run(
+            "UPDATE mist_tombstone SET tag = ?, created = ?, creator = ?, is_conflicting = 0 WHERE record = ?",
+            system
+        )
         guard let known = try KnownVersion.fetch(named: name, in: zone.id, db), known.id == record,
             let table = file.tablesByID[known.type]
         else { return }
@@ -313,23 +318,32 @@ extension SyncEngine.Transaction {
             """,
             [table.id, known.row, record]
         )
-        if let modified { try learnTime(modified, at: now) }
         try db.run("DELETE FROM mist_parked WHERE zone = ? AND name = ?", [zone.id, name])
     }
 
-    /// The service's clock: what it said while the machine's was `now`. Less than two seconds are no news.
-    private func learnTime(_ serviceTime: Int64, at now: Int64) throws {
+    /// Learns the service's clock from the time at which it carried out a request.
+    ///
+    /// That was between sending and now, so the offset lies between two bounds. Less than two seconds beyond them are no news.
+    private func learnTime(_ serviceTime: Int64, sent: Int64, at now: Int64) throws {
         let old = try db.value("SELECT clock_offset FROM mist_state", as: Int64.self) ?? 0
-        let offset = serviceTime - now
-        guard abs(offset - old) >= 2000 else { return }
+        guard let offset = ClockOffset.learned(old, serviceTime: serviceTime, sent: sent, received: now) else { return }
         // Edits that were not sent get the time that they would have had: not before the old offset was learned, not after the
         // present, and in the same order.
         let learned = try db.value("SELECT offset_learned FROM mist_state", as: Int64.self) ?? 0
         var last = Int64.min
-        let edits = try db.rows("SELECT type, row, field, raw FROM mist_edit ORDER BY time, raw")
+        let edits = try db.rows(
+            """
+            SELECT type, row, field, raw FROM mist_edit
+            WHERE NOT EXISTS (
+                SELECT 1 FROM mist_sent JOIN mist_record ON mist_record.id = mist_sent.record
+                WHERE mist_record.type = mist_edit.type AND mist_record.row = mist_edit.row
+            )
+            ORDER BY time, raw
+            """
+        )
         for edit in edits {
             let raw: Int64 = edit["raw"]
-            let time = max(last, min(max(raw + offset, learned), serviceTime))
+            let time = max(last, min(max(raw + offset, learned), max(serviceTime, now + offset)))
             last = time
             try db.run(
                 "UPDATE mist_edit SET time = ? WHERE type = ? AND row = ? AND field = ?",
@@ -340,6 +354,26 @@ extension SyncEngine.Transaction {
             "UPDATE mist_state SET clock_offset = ?, offset_learned = ?, heard = min(heard, ?)",
             [offset, serviceTime, serviceTime + EditTime.tolerance]
         )
+    }
+}
+
+/// What is known of the service's clock.
+enum ClockOffset {
+    /// The difference of clocks below which nothing is corrected, in milliseconds.
+    static let tolerance: Int64 = 2000
+
+    /// A better offset, the service's time minus the machine's; `nil` where the old one is good.
+    ///
+    /// - Parameters:
+    ///   - old: The offset in force.
+    ///   - serviceTime: When the service carried out a request, by its clock.
+    ///   - sent: When the request was sent, by the machine's clock.
+    ///   - received: When its reply came.
+    static func learned(_ old: Int64, serviceTime: Int64, sent: Int64, received: Int64) -> Int64? {
+        let (lower, upper) = (serviceTime - received, serviceTime - sent)
+        if old < lower - tolerance { return lower }
+        if old > upper + tolerance { return upper }
+        return nil
     }
 }
 

@@ -1,6 +1,6 @@
 import CloudKitModel
 import GRDB
-import MistKit
+package import MistKit
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -13,13 +13,19 @@ import MistKit
 /// ``next(at:)`` decides what to do, in one transaction; ``handle(_:to:at:)`` applies a reply, in one transaction. All that the engine
 /// knows is in tables, so a process that dies between two steps is one that paused. A small asynchronous loop around the two sends
 /// the requests (``SyncLoop``); a simulation calls them itself.
-struct SyncEngine: Sendable {
+package struct SyncEngine: Sendable {
     let file: StoreFile
     let scope: DatabaseScope
     let settings: SyncSettings
 
+    package init(file: StoreFile, scope: DatabaseScope, settings: SyncSettings = SyncSettings()) {
+        self.file = file
+        self.scope = scope
+        self.settings = settings
+    }
+
     /// What to do next.
-    enum Step: Hashable, Sendable {
+    package enum Step: Hashable, Sendable {
         /// Send the request, and hand the reply to ``SyncEngine/handle(_:to:at:)`` with its number.
         case send(SyncRequest, number: Int64)
         /// Nothing before this time of the machine, in milliseconds since 1970.
@@ -49,7 +55,7 @@ struct SyncEngine: Sendable {
     }
 
     /// Begins after a start of the process: what was under way has an unknown outcome.
-    func start() throws {
+    package func start() throws {
         try write { transaction in
             guard let zone = try transaction.requestUnderWay()?.zone else { return }
             try transaction.outcomeIsUnknown(inZone: zone)
@@ -57,14 +63,14 @@ struct SyncEngine: Sendable {
     }
 
     /// Asks for changes of the service: the next cycle begins with a request for them.
-    func requestPull() throws {
+    package func requestPull() throws {
         try write { try $0.markStale() }
     }
 
     /// Decides what to do, and notes the request.
     ///
     /// - Parameter now: The machine's time in milliseconds since 1970.
-    func next(at now: Int64) throws -> Step {
+    package func next(at now: Int64) throws -> Step {
         try write { transaction in
             try transaction.completeCascades(at: now)
             return try transaction.next(at: now)
@@ -79,7 +85,7 @@ struct SyncEngine: Sendable {
     ///   - now: The machine's time in milliseconds since 1970.
     /// - Returns: What changed.
     @discardableResult
-    func handle(_ result: Result<SyncReply, CloudKitError>, to number: Int64, at now: Int64) throws -> SyncSummary {
+    package func handle(_ result: Result<SyncReply, CloudKitError>, to number: Int64, at now: Int64) throws -> SyncSummary {
         try write { transaction in
             guard let request = try transaction.requestUnderWay(), request.number == number else { return SyncSummary() }
             var summary = SyncSummary()
@@ -90,17 +96,19 @@ struct SyncEngine: Sendable {
 }
 
 /// Choices of a store that concern synchronisation.
-struct SyncSettings: Sendable {
+package struct SyncSettings: Sendable {
     /// The merge closures by record type and field.
-    var closures: [String: [String: MergeClosure]] = [:]
+    package var closures: [String: [String: MergeClosure]] = [:]
     /// The types whose records have no field for edit times.
-    var typesWithoutEditTimes: Set<String> = []
+    package var typesWithoutEditTimes: Set<String> = []
     /// Records of a request, at most 200.
-    var batchSize: Int64 = 200
+    package var batchSize: Int64 = 200
     /// Bytes of a request: the service takes 2 MB.
-    var bytesOfRequest = 1_900_000
+    package var bytesOfRequest = 1_900_000
     /// A number from 0 to 1, for waiting times.
-    var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+    package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+
+    package init() {}
 }
 
 /// What a scope waits for.

@@ -1,4 +1,4 @@
-import CloudKitModel
+package import CloudKitModel
 import MistKit
 
 /// A change of a field that the service has not acknowledged.
@@ -35,8 +35,7 @@ struct MergeRules: Sendable {
 }
 
 /// Merges the values of one field: the common one, the one of this device, and the service's. It throws to park the record.
-typealias MergeClosure =
-    @Sendable (_ base: FieldValue?, _ local: FieldValue?, _ remote: FieldValue?) throws -> FieldValue?
+package typealias MergeClosure = @Sendable (_ base: FieldValue?, _ local: FieldValue?, _ remote: FieldValue?) throws -> FieldValue?
 
 /// What a merge decided.
 struct MergeResult: Hashable, Sendable {
@@ -87,9 +86,8 @@ extension MergeResult {
                         result.remaining[name] = PendingEdit(value: edit.value, base: theirs, time: edit.time)
                         continue
                     }
-                case .greatest: merged = extreme(edit.value, theirs, isGreatest: true)
-                case .smallest: merged = extreme(edit.value, theirs, isGreatest: false)
-                case .union: merged = union(edit.value, theirs)
+                case .greatest, .smallest, .union:
+                    merged = join(edit.value, theirs, by: rules.policies[name] ?? .latest)
                 case .counter:
                     merged = counter(name, edit, device: now.device, knownParts: knownParts, remote: remote)
                 }
@@ -116,6 +114,17 @@ private func timeOfRemote(
         return EditTime(milliseconds: .min, device: 0)
     }
     return remote.time(of: name)
+}
+
+/// The join of two values by a policy that needs no times: commutative, associative and idempotent.
+func join(_ left: FieldValue?, _ right: FieldValue?, by policy: FieldMerge) -> FieldValue? {
+    switch policy {
+    case .greatest: extreme(left, right, isGreatest: true)
+    case .smallest: extreme(left, right, isGreatest: false)
+    case .union: union(left, right)
+    // These go by the time of the edit, and by parts.
+    case .latest, .counter: left
+    }
 }
 
 /// A value that is absent loses.

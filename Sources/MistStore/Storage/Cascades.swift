@@ -1,12 +1,17 @@
-import GRDB
+package import GRDB
 
 /// Goes on with the deletes that triggers began: SQLite does not run a trigger for what it changes itself.
-struct Cascades {
-    let file: StoreFile
-    let db: Database
+package struct Cascades {
+    package let file: StoreFile
+    package let db: Database
+
+    package init(file: StoreFile, db: Database) {
+        self.file = file
+        self.db = db
+    }
 
     /// Deletes what goes with the records of `mist_cascade`, level by level.
-    func complete() throws {
+    package func complete() throws {
         while let row = try db.row("SELECT zone, name FROM mist_cascade LIMIT 1") {
             let (zone, name): (Int64, String) = (row["zone"], row["name"])
             try run(from: name, in: zone)
@@ -16,7 +21,7 @@ struct Cascades {
 
     /// Deletes what goes with a record; the names of what was deleted are in `mist_cascade` then.
     func run(from name: String, in zone: Int64) throws {
-        for table in file.tables.values.sorted(by: { $0.id < $1.id }) {
+        for table in file.orderedTables {
             for statement in table.cascade(from: ":name", in: ":zone") {
                 try db.cachedStatement(sql: statement).execute(arguments: ["name": name, "zone": zone])
             }

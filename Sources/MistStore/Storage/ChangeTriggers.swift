@@ -127,11 +127,11 @@ enum Tombstones {
         FROM mist_state)
         """
 
-    /// Notes the delete of the records that the service has, or may have.
+    /// Notes the delete of the records that the service has, or may have. One that it may have is looked up first: a delete needs the tag.
     static func insert(depth: String, where condition: String) -> String {
         """
-        INSERT INTO mist_tombstone (record, type, zone, name, tag, created, creator, time, depth, epoch)
-            SELECT id, type, zone, name, tag, created, creator, \(time), \(depth), epoch FROM mist_record WHERE \(condition)
+        INSERT INTO mist_tombstone (record, type, zone, name, tag, created, creator, time, depth, epoch, is_conflicting)
+            SELECT id, type, zone, name, tag, created, creator, \(time), \(depth), epoch, tag IS NULL FROM mist_record WHERE \(condition)
             ON CONFLICT (zone, name) DO UPDATE SET
                 time = excluded.time, tag = excluded.tag, record = excluded.record, depth = excluded.depth;
         """

@@ -1,5 +1,5 @@
-import CloudKitModel
-import GRDB
+package import CloudKitModel
+package import GRDB
 import MistKit
 import StreamingJSON
 
@@ -13,14 +13,14 @@ import StreamingJSON
 typealias Record = CloudKitModel.Record
 
 /// A row of a record type's table.
-struct LocalRow: Sendable {
+package struct LocalRow: Sendable {
     /// `_id`
-    let id: Int64
+    package let id: Int64
     /// `mist_zone.id`
-    let zone: Int64
-    let name: String
+    package let zone: Int64
+    package let name: String
     /// The fields that have a value.
-    var fields: [String: FieldValue]
+    package var fields: [String: FieldValue]
     var created: Int64?
     var modified: Int64?
 }
@@ -48,11 +48,16 @@ extension RecordTable {
         return rows
     }
 
+    /// All rows, in the order of their names.
+    package func allRows(_ db: Database) throws -> [LocalRow] {
+        try rows("true ORDER BY _recordName", [], db)
+    }
+
     func row(id: Int64, _ db: Database) throws -> LocalRow? {
         try rows("_id = ?", [.integer(id)], db).first
     }
 
-    func row(named name: String, in zone: Int64, _ db: Database) throws -> LocalRow? {
+    package func row(named name: String, in zone: Int64, _ db: Database) throws -> LocalRow? {
         try rows("_zone = ? AND _recordName = ?", [.integer(zone), .text(name)], db).first
     }
 
@@ -86,8 +91,7 @@ extension RecordTable {
     ///
     /// - Returns: Its `_id`.
     @discardableResult
-    func insert(_ fields: [String: ColumnPair], named name: String, in zone: Int64, at time: Int64, _ db: Database)
-        throws
+    package func insert(_ fields: [String: ColumnPair], named name: String, in zone: Int64, at time: Int64, _ db: Database) throws
         -> Int64
     {
         let present = self.fields.filter { fields[$0.name] != nil }
@@ -105,7 +109,7 @@ extension RecordTable {
     }
 
     /// Sets fields of a row.
-    func update(_ id: Int64, _ fields: [String: ColumnPair], at time: Int64?, _ db: Database) throws {
+    package func update(_ id: Int64, _ fields: [String: ColumnPair], at time: Int64?, _ db: Database) throws {
         let present = self.fields.filter { fields[$0.name] != nil }
         var assignments = present.flatMap(\.columns).map { "\($0) = ?" }
         if time != nil { assignments.append("_modifiedTimestamp = ?") }
@@ -119,7 +123,7 @@ extension RecordTable {
         try statement.execute()
     }
 
-    func delete(_ id: Int64, _ db: Database) throws {
+    package func delete(_ id: Int64, _ db: Database) throws {
         try db.run("DELETE FROM \(name) WHERE _id = ?", [id])
     }
 
@@ -129,9 +133,7 @@ extension RecordTable {
     ///   - fields: The values. Fields that the type does not have are left out.
     ///   - zone: The zone of the record.
     /// - Throws: A ``StoreError`` for the first value that does not fit: `value`, or `link` for a reference out of the zone.
-    func columnPairs(of fields: [String: FieldValue], named name: String, in zone: ZoneID) throws -> [String:
-        ColumnPair]
-    {
+    package func columnPairs(of fields: [String: FieldValue], named name: String, in zone: ZoneID) throws -> [String: ColumnPair] {
         var pairs: [String: ColumnPair] = [:]
         for field in self.fields {
             guard let value = fields[field.name] else { continue }
@@ -153,7 +155,7 @@ extension RecordTable {
 }
 
 /// The values of a field's columns: one, and a second for the action of a reference.
-struct ColumnPair: Hashable, Sendable {
+package struct ColumnPair: Hashable, Sendable {
     var value: ColumnValue
     var action = ColumnValue.null
 

@@ -1,12 +1,12 @@
 import GRDB
-import MistKit
+package import MistKit
 
 /// A field of a record type as the store keeps it.
-struct StoredField: Sendable {
+package struct StoredField: Sendable {
     /// Its number in `mist_field` and `mist_edit`.
-    let id: Int64
+    package let id: Int64
     /// What the record type says of it.
-    let schema: RecordSchema.Field
+    package let schema: RecordSchema.Field
     /// Its type, where fields of a model can have it.
     let knownType: FieldType.Known?
 
@@ -16,8 +16,8 @@ struct StoredField: Sendable {
         knownType = schema.type.known
     }
 
-    var name: String { schema.name }
-    var type: FieldType { schema.type }
+    package var name: String { schema.name }
+    package var type: FieldType { schema.type }
 
     /// The column, quoted.
     var column: String { quoted(name) }
@@ -57,14 +57,14 @@ struct StoredField: Sendable {
 /// ```
 ///
 /// Names of fields begin with a letter, so they cannot meet those of the store.
-struct RecordTable: Sendable {
+package struct RecordTable: Sendable {
     /// The version of the columns and triggers that this library writes. A program replaces triggers of older generations only.
     static let generation: Int64 = 1
 
     /// The type's number in `mist_type`.
-    let id: Int64
-    let recordType: String
-    let fields: [StoredField]
+    package let id: Int64
+    package let recordType: String
+    package let fields: [StoredField]
     /// The positions of the fields by name.
     let positions: [String: Int]
 
@@ -80,7 +80,7 @@ struct RecordTable: Sendable {
     subscript(name: String) -> StoredField? { positions[name].map { fields[$0] } }
 
     /// The field with the reference to the record above.
-    var parentField: StoredField? { fields.first { $0.schema.isParent } }
+    package var parentField: StoredField? { fields.first { $0.schema.isParent } }
 
     /// The indexes of references, for cascades: every link to the record above, and those that go with their target.
     var referenceIndexes: [String] {

@@ -1,6 +1,6 @@
-import CloudKitModel
-import GRDB
-import MistKit
+package import CloudKitModel
+package import GRDB
+package import MistKit
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -11,18 +11,20 @@ import MistKit
 /// One SQLite file of the store: the tables of the record types, and the engine's state.
 ///
 /// All state is in the file. Two objects over the same file, one after the other, behave like one.
-final class StoreFile: Sendable {
-    let database: any DatabaseWriter
+package final class StoreFile: Sendable {
+    package let database: any DatabaseWriter
     /// The scopes that the file holds.
     let scopes: [DatabaseScope]
     /// The tables of the program's record types, by type.
-    let tables: [String: RecordTable]
+    package let tables: [String: RecordTable]
+    /// The same in the order of their numbers.
+    package let orderedTables: [RecordTable]
     /// The same by number.
     let tablesByID: [Int64: RecordTable]
     /// The zone of records that name none, by scope.
-    let homeZones: [DatabaseScope: Int64]
+    package let homeZones: [DatabaseScope: Int64]
     /// What makes this copy of the file different from others.
-    let device: Int64
+    package let device: Int64
 
     /// Opens the file and brings its tables up to date.
     ///
@@ -32,7 +34,7 @@ final class StoreFile: Sendable {
     ///   - scopes: The scopes that the file holds, with the zone of records that name none.
     ///   - newDevice: The identifier of a file that is created.
     /// - Throws: A ``StoreError``.
-    init(
+    package init(
         _ database: any DatabaseWriter,
         schemas: [RecordSchema],
         scopes: [DatabaseScope: ZoneID],
@@ -54,6 +56,7 @@ final class StoreFile: Sendable {
             }
         }
         tables = Dictionary(uniqueKeysWithValues: opened.0.map { ($0.recordType, $0) })
+        orderedTables = opened.0.sorted { $0.id < $1.id }
         tablesByID = Dictionary(uniqueKeysWithValues: opened.0.map { ($0.id, $0) })
         homeZones = opened.1
         device = opened.2

@@ -1,0 +1,144 @@
+public import CloudKitEmulator
+public import CloudKitModel
+public import MistKit
+public import MistStore
+
+/// A service for stores that calls the rules of an emulator directly: no socket, no HTTP, no waiting.
+///
+/// ```swift
+/// let emulator = try CloudKitEmulator()
+/// let user = try emulator.createUser()
+/// let service = EmulatorSyncService(emulator, container: "iCloud.com.example.todos", user: user)
+/// let store = try MistStore(at: folder, records: [Todo.self], service: service)
+/// ```
+public struct EmulatorSyncService: SyncService {
+    private let emulator: CloudKitEmulator
+    private let container: String
+    private let environment: ContainerEnvironment
+    private let user: String
+
+    /// Makes a service.
+    ///
+    /// - Parameters:
+    ///   - emulator: The rules.
+    ///   - container: The container's identifier.
+    ///   - environment: The environment.
+    ///   - user: The record name of the person who is signed in.
+    public init(
+        _ emulator: CloudKitEmulator,
+        container: String,
+        environment: ContainerEnvironment = .development,
+        user: String
+    ) {
+        self.emulator = emulator
+        self.container = container
+        self.environment = environment
+        self.user = user
+    }
+
+    /// Carries out a request.
+    public func send(_ request: SyncRequest, to scope: DatabaseScope) async throws -> SyncReply {
+        try reply(to: request, in: scope)
+    }
+
+    /// Carries out a request, without suspending.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - scope: The database.
+    /// - Returns: The reply.
+    /// - Throws: A `CloudKitError`, as the client would throw it.
+    public func reply(to request: SyncRequest, in scope: DatabaseScope) throws(CloudKitError) -> SyncReply {
+        do {
+            let context = try emulator.request(
+                in: DatabaseAddress(container, environment, scope),
+                as: .user(user)
+            )
+            return try context.reply(to: request)
+        } catch let error as EmulatorError {
+            throw CloudKitError(error.response)
+        } catch {
+            throw CloudKitError(code: .unexpectedResponse, message: "\(error)", cause: error)
+        }
+    }
+}
+
+extension RequestContext {
+    fileprivate func reply(to request: SyncRequest) throws -> SyncReply {
+        switch request {
+        case .databaseChanges(let token):
+            let page = try fetchDatabaseChanges(since: token)
+            var changes = SyncReply.DatabasePage(
+                changed: [],
+                deleted: [],
+                token: page.syncToken,
+                moreComing: page.moreComing
+            )
+            for case .success(let zone) in page.zones {
+                if zone.isDeleted { changes.deleted.append(zone.zoneID) } else { changes.changed.append(zone.zoneID) }
+            }
+            return .databaseChanges(changes)
+        case .zoneChanges(let cursors):
+            let results = try fetchZoneChanges(
+                cursors.map { ZoneChangesRequest(zoneID: $0.zoneID, syncToken: $0.token) }
+            )
+            return .zoneChanges(results.map(SyncReply.ZonePage.result))
+        case .createZones(let zones):
+            let results = try modifyZones(zones.map { ZoneOperation(.create, zone: Zone(zoneID: $0)) })
+            return .zones(
+                zip(zones, results).map { zoneID, result in
+                    switch result {
+                    case .success(let zone): .success(zone.zoneID)
+                    case .failure(let error): .failure(CloudKitError(error.response, item: .zone(name: zoneID.zoneName)))
+                    }
+                }
+            )
+        case .lookup(let names, let zone):
+            let found = try lookupRecords(names.map { RecordLookup(recordName: $0) }, zoneID: zone)
+            return .records(found.records.map(\.result))
+        case .modify(let operations, let zone, let isAtomic):
+            return .records(try modifyRecords(operations, zoneID: zone, atomic: isAtomic).records.map(\.result))
+        case .query(let query, let continuation, let desiredKeys):
+            let page = try queryRecords(query, continuationMarker: continuation, desiredKeys: desiredKeys)
+            return .query(records: page.records.map(\.result), continuation: page.continuationMarker)
+        }
+    }
+}
+
+extension SyncReply.ZonePage {
+    fileprivate static func result(
+        _ result: Result<ZoneChangesPage, ZoneError>
+    ) -> Result<SyncReply.ZonePage, CloudKitError> {
+        switch result {
+        case .success(let page):
+            var records: [Record] = []
+            var failures: [CloudKitError] = []
+            for result in page.records {
+                switch result.result {
+                case .success(let record): records.append(record)
+                case .failure(let error): failures.append(error)
+                }
+            }
+            return .success(
+                SyncReply.ZonePage(
+                    records: records,
+                    failures: failures,
+                    token: page.syncToken,
+                    moreComing: page.moreComing
+                )
+            )
+        case .failure(let error):
+            return .failure(CloudKitError(error.response, item: error.id.map { .zone(name: $0.zoneName) }))
+        }
+    }
+}
+
+extension RecordResult {
+    fileprivate var result: Result<Record, CloudKitError> {
+        switch self {
+        case .success(let record): .success(record)
+        case .failure(let error):
+            .failure(CloudKitError(error.response, item: error.id.map { .record(name: $0) }))
+        }
+    }
+}

@@ -1,0 +1,695 @@
+import CloudKitEmulator
+import CloudKitModel
+import GRDB
+public import MistKit
+import MistStore
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A record of CloudKit, and not of GRDB.
+private typealias Record = CloudKitModel.Record
+
+/// Devices that change records offline, synchronise, crash and lose replies, all in one process and in virtual time.
+///
+/// One seed decides everything: the operations, the order of steps, the faults and the clocks. At the end all faults stop, and the devices
+/// must agree with the service in every field, with nothing left to send and nothing lost without a record.
+///
+/// ```swift
+/// @Test(arguments: UInt64(0)..<1000)
+/// func todosConverge(seed: UInt64) throws {
+///     try SyncSimulation(records: [TodoList.self, Todo.self]).run(seed: seed)
+/// }
+/// ```
+///
+/// Records and values are chosen at random, by the types of the fields. The same seed gives the same run.
+public struct SyncSimulation: Sendable {
+    /// How many devices there are.
+    public var devices = 3
+    /// How many operations the devices' programs make in all.
+    public var operations = 60
+    /// What goes wrong.
+    public var faults = SimulationFaults.network
+    let schemas: [RecordSchema]
+    let settings: SyncSettings
+
+    /// Makes a simulation.
+    ///
+    /// - Parameter records: The record types.
+    public init(records: [any CloudKitRecord.Type]) {
+        schemas = records.map { $0.schema }
+        settings = SyncSettings()
+    }
+
+    /// Runs the simulation.
+    ///
+    /// - Parameter seed: Decides everything.
+    /// - Returns: What happened, in numbers.
+    /// - Throws: A ``SimulationFailure`` that says what does not hold, with the seed and the story.
+    @discardableResult
+    public func run(seed: UInt64) throws -> SimulationCounts {
+        var world = try SimulatedWorld(self, seed: seed)
+        do {
+            try world.runFaulty()
+            try world.heal()
+            try world.check()
+        } catch let failure as SimulationFailure {
+            throw failure
+        } catch {
+            throw world.failure("\(error)")
+        }
+        return world.counts
+    }
+}
+
+/// What does not hold at the end of a simulation.
+public struct SimulationFailure: Error, CustomStringConvertible {
+    /// The seed that repeats the run.
+    public let seed: UInt64
+    /// What does not hold.
+    public let message: String
+    /// What happened, a line for each step.
+    public let story: [String]
+
+    /// The message, the seed, and the last lines of the story.
+    public var description: String {
+        "\(message)\nseed \(seed), \(story.count) steps:\n" + story.suffix(400).joined(separator: "\n")
+    }
+}
+
+/// One device: a file, an engine over it, and a clock that may be wrong.
+private final class SimulatedDevice {
+    let name: String
+    let database: DatabaseQueue
+    var file: StoreFile
+    var engine: SyncEngine
+    /// How far the clock is wrong, in milliseconds.
+    var clockError: Int64
+    /// The request under way: what the service answers, once it is asked, and when.
+    var flight: Flight?
+
+    struct Flight {
+        let number: Int64
+        let request: SyncRequest
+        var reply: Result<SyncReply, CloudKitError>?
+        /// Whether the service is asked when the reply arrives.
+        let isSlowRequest: Bool
+    }
+
+    init(name: String, schemas: [RecordSchema], settings: SyncSettings, device: Int64, clockError: Int64) throws {
+        self.name = name
+        self.clockError = clockError
+        database = try DatabaseQueue()
+        file = try StoreFile(
+            database,
+            schemas: schemas,
+            scopes: [.private: ZoneID(zoneName: "Records")],
+            newDevice: { device }
+        )
+        engine = SyncEngine(file: file, scope: .private, settings: settings)
+    }
+
+    /// The process dies and starts again. Everything but the file is forgotten.
+    func restart(schemas: [RecordSchema], settings: SyncSettings) throws {
+        flight = nil
+        file = try StoreFile(database, schemas: schemas, scopes: [.private: ZoneID(zoneName: "Records")])
+        engine = SyncEngine(file: file, scope: .private, settings: settings)
+        try engine.start()
+    }
+}
+
+/// The state of a run.
+private struct SimulatedWorld {
+    let simulation: SyncSimulation
+    let seed: UInt64
+    let emulator: CloudKitEmulator
+    let service: EmulatorSyncService
+    let settings: SyncSettings
+    let time: Mutex<Int64>.Box
+    var generator: SimulationGenerator
+    var devices: [SimulatedDevice] = []
+    var model = ReferenceModel()
+    var counts = SimulationCounts()
+    var story: [String] = []
+    var names = 0
+    let user: String
+    static let container = "iCloud.test.simulation"
+
+    init(_ simulation: SyncSimulation, seed: UInt64) throws {
+        self.simulation = simulation
+        self.seed = seed
+        var generator = SimulationGenerator(seed: seed)
+        let time = Mutex<Int64>.Box(1_767_225_600_000)
+        self.time = time
+        let identifiers = Mutex<SimulationGenerator>.Box(SimulationGenerator(seed: seed &+ 1))
+        emulator = try CloudKitEmulator(
+            identifiers: IdentifierSource { count in
+                identifiers.withLock { generator in (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) } }
+            },
+            clock: { Date(timeIntervalSince1970: Double(time.withLock { $0 }) / 1000) }
+        )
+        user = try emulator.createUser()
+        service = EmulatorSyncService(emulator, container: Self.container, user: user)
+        var settings = simulation.settings
+        let jitter = Mutex<SimulationGenerator>.Box(SimulationGenerator(seed: seed &+ 2))
+        settings.random = { jitter.withLock { Double.random(in: 0..<1, using: &$0) } }
+        self.settings = settings
+        for index in 0..<simulation.devices {
+            let error = simulation.faults.clockError * 1000
+            devices.append(
+                try SimulatedDevice(
+                    name: "device \(index + 1)",
+                    schemas: simulation.schemas,
+                    settings: settings,
+                    device: Int64.random(in: 1...Int64.max, using: &generator),
+                    clockError: generator.chance(0.5) ? Int64(Double.random(in: -error...error, using: &generator)) : 0
+                )
+            )
+        }
+        self.generator = generator
+    }
+
+    func failure(_ message: String) -> SimulationFailure {
+        SimulationFailure(seed: seed, message: message, story: story)
+    }
+
+    private mutating func tell(_ text: @autoclosure () -> String) {
+        story.append("\(time.withLock { $0 } - 1_767_225_600_000) ms  \(text())")
+    }
+
+    private mutating func advance(_ milliseconds: ClosedRange<Int64>) {
+        let step = Int64.random(in: milliseconds, using: &generator)
+        time.withLock { $0 += step }
+    }
+
+    private func now(of device: SimulatedDevice) -> Int64 { time.withLock { $0 } + device.clockError }
+
+    // MARK: Steps
+
+    mutating func runFaulty() throws {
+        while counts.operations < simulation.operations {
+            advance(1...2000)
+            let device = devices[Int.random(in: 0..<devices.count, using: &generator)]
+            if generator.chance(simulation.faults.crash) {
+                counts.crashes += 1
+                tell("\(device.name) dies and starts again")
+                try device.restart(schemas: simulation.schemas, settings: settings)
+            } else if generator.chance(simulation.faults.purge) {
+                try purge()
+            } else if generator.chance(0.4) {
+                try operate(device)
+            } else {
+                try step(device, isFaulty: true)
+            }
+        }
+    }
+
+    /// The person deletes the zone, with everything in it.
+    private mutating func purge() throws {
+        let context = try emulator.request(in: DatabaseAddress(Self.container, .development, .private), as: .user(user))
+        let zone = Zone(zoneID: ZoneID(zoneName: "Records"))
+        guard case .success? = try context.modifyZones([ZoneOperation(.delete, zone: zone)]).first else { return }
+        counts.purges += 1
+        model.isRelaxed = true
+        tell("the zone is deleted at the service")
+    }
+
+    /// One step of a device's engine: it sends a request, or gets a reply.
+    private mutating func step(_ device: SimulatedDevice, isFaulty: Bool) throws {
+        if device.flight != nil { return try deliver(to: device) }
+        if generator.chance(0.2) || !isFaulty { try device.engine.requestPull() }
+        guard case .send(let request, let number) = try device.engine.next(at: now(of: device)) else { return }
+        counts.requests += 1
+        tell("\(device.name) sends \(request.summary)")
+        let faults = isFaulty ? simulation.faults : .none
+        var flight = SimulatedDevice.Flight(
+            number: number,
+            request: request,
+            reply: nil,
+            isSlowRequest: generator.chance(faults.delay / 2)
+        )
+        if generator.chance(faults.lostRequest) {
+            counts.lostRequests += 1
+            tell("… which never arrives")
+            flight.reply = .failure(.broken(mayHaveBeenDone: request.isWrite))
+        } else if generator.chance(faults.lostReply) {
+            counts.lostReplies += 1
+            _ = answer(request)
+            tell("… and the reply is lost")
+            flight.reply = .failure(.broken(mayHaveBeenDone: request.isWrite))
+        } else if generator.chance(faults.duplicate) {
+            counts.duplicates += 1
+            _ = answer(request)
+            tell("… which arrives twice")
+            flight.reply = answer(request)
+        } else if generator.chance(faults.throttle) {
+            counts.throttles += 1
+            tell("… and is to come later")
+            flight.reply = .failure(.throttled())
+        } else if request.hasToken, generator.chance(faults.expiredToken * 3) {
+            counts.expiredTokens += 1
+            tell("… with a token that is not known any more")
+            flight.reply = request.expiredReply
+        } else if case .modify = request, generator.chance(faults.quota) {
+            tell("… and the storage is full")
+            flight.reply = .failure(CloudKitError(ErrorResponse(serverErrorCode: .quotaExceeded)))
+        } else if case .modify(var operations, let zone, let isAtomic) = request, generator.chance(faults.failedItem) {
+            counts.throttles += 1
+            let index = Int.random(in: 0..<operations.count, using: &generator)
+            let failed = operations.remove(at: index)
+            tell("… and \(failed.record.recordName ?? "") is to come later")
+            var results: [Result<Record, CloudKitError>] = []
+            if !operations.isEmpty {
+                switch answer(.modify(operations, zone: zone, isAtomic: isAtomic)) {
+                case .success(.records(let records)): results = records
+                case let other: flight.reply = other
+                }
+            }
+            if flight.reply == nil {
+                results.insert(.failure(.throttled(failed.record.recordName)), at: index)
+                flight.reply = .success(.records(results))
+            }
+        } else if !flight.isSlowRequest {
+            flight.reply = answer(request)
+        }
+        device.flight = flight
+        if !generator.chance(faults.delay) { try deliver(to: device) }
+    }
+
+    private func answer(_ request: SyncRequest) -> Result<SyncReply, CloudKitError> {
+        do throws(CloudKitError) {
+            return .success(try service.reply(to: request, in: .private))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private mutating func deliver(to device: SimulatedDevice) throws {
+        guard let flight = device.flight else { return }
+        device.flight = nil
+        let reply = flight.reply ?? answer(flight.request)
+        tell("\(device.name) gets \(reply.summary)")
+        let summary = try device.engine.handle(reply, to: flight.number, at: now(of: device))
+        counts.conflicts += summary.merged
+    }
+
+    // MARK: Operations of programs
+
+    private mutating func operate(_ device: SimulatedDevice) throws {
+        counts.operations += 1
+        let now = now(of: device)
+        let table = device.file.orderedTables[Int.random(in: 0..<device.file.orderedTables.count, using: &generator)]
+        let kind = Double.random(in: 0..<1, using: &generator)
+        var generator = self.generator
+        var lines: [String] = []
+        var model = self.model
+        var names = self.names
+        let file = device.file
+        try device.database.write { db in
+            try db.execute(sql: "UPDATE mist_state SET clock = ?", arguments: [now])
+            let rows = try table.allRows(db)
+            if kind < 0.3 || rows.isEmpty {
+                names += 1
+                // Some names are chosen by several devices: the key of something outside.
+                let isShared = Double.random(in: 0..<1, using: &generator) < 0.1
+                let name = isShared ? "key\(table.id)-\(Int.random(in: 1...3, using: &generator))" : "r\(names)"
+                if try table.row(named: name, in: file.homeZones[.private] ?? 0, db) != nil { return }
+                let fields = try randomFields(of: table, file, &generator, db)
+                let pairs = try table.columnPairs(of: fields, named: name, in: ZoneID(zoneName: "Records"))
+                try table.insert(pairs, named: name, in: file.homeZones[.private] ?? 0, at: now, db)
+                lines.append("\(device.name) adds \(table.recordType) \(name) \(fields.summary)")
+                try model.note(table, named: name, isInsert: true, isShared: isShared, fields, file, db)
+            } else if kind < 0.85 {
+                let row = rows[Int.random(in: 0..<rows.count, using: &generator)]
+                let all = try randomFields(of: table, file, &generator, db)
+                let chosen = table.fields.filter { _ in Double.random(in: 0..<1, using: &generator) < 0.4 }
+                var fields: [String: FieldValue] = [:]
+                for field in chosen {
+                    var value = all[field.name] ?? .null
+                    switch field.schema.merge {
+                    case .counter:
+                        let step = Int64.random(in: -5...5, using: &generator)
+                        value = .int64((row.fields[field.name]?.int64Value ?? 0) + step)
+                        model.add(step, to: row.name, field.name)
+                    case .union:
+                        let old = row.fields[field.name]?.stringListValue ?? []
+                        value = .stringList(Array(Set(old + (value.stringListValue ?? []))).sorted())
+                    case .latest, .greatest, .smallest: break
+                    }
+                    fields[field.name] = value
+                }
+                guard !fields.isEmpty else { return }
+                let pairs = try table.columnPairs(of: fields, named: row.name, in: ZoneID(zoneName: "Records"))
+                try table.update(row.id, pairs, at: now, db)
+                lines.append("\(device.name) changes \(table.recordType) \(row.name) \(fields.summary)")
+                try model.note(table, named: row.name, isInsert: false, isShared: false, fields, file, db)
+            } else {
+                let row = rows[Int.random(in: 0..<rows.count, using: &generator)]
+                try table.delete(row.id, db)
+                try Cascades(file: file, db: db).complete()
+                lines.append("\(device.name) deletes \(table.recordType) \(row.name)")
+                model.isDeleted.insert(row.name)
+            }
+        }
+        (self.generator, self.model, self.names) = (generator, model, names)
+        for line in lines { tell(line) }
+    }
+
+    // MARK: The end
+
+    /// Without faults, all devices synchronise until nothing happens any more.
+    mutating func heal() throws {
+        tell("the faults end")
+        for device in devices { device.clockError = 0 }
+        var silent = 0
+        while silent < 2 {
+            counts.rounds += 1
+            guard counts.rounds < 40 else { throw failure("The devices are not silent after \(counts.rounds) rounds.") }
+            let before = try devices.map(dump) + [serviceDump()]
+            for device in devices {
+                // Whatever waits has waited long enough.
+                time.withLock { $0 += 3_600_000 }
+                while device.flight != nil { try deliver(to: device) }
+                try device.engine.requestPull()
+                var requests = 0
+                loop: while true {
+                    switch try device.engine.next(at: now(of: device)) {
+                    case .send(let request, let number):
+                        requests += 1
+                        guard requests < 1000 else { throw failure("\(device.name) does not come to an end.") }
+                        tell("\(device.name) sends \(request.summary)")
+                        let reply = answer(request)
+                        tell("\(device.name) gets \(reply.summary)")
+                        counts.conflicts +=
+                            try device.engine.handle(reply, to: number, at: now(of: device)).merged
+                    case .wait(let until):
+                        time.withLock { $0 = max($0, until + 1) }
+                    case .idle: break loop
+                    case .blocked(let condition): throw failure("\(device.name) is blocked: \(condition).")
+                    }
+                }
+            }
+            silent = try devices.map(dump) + [serviceDump()] == before ? silent + 1 : 0
+        }
+    }
+
+    /// All records of a device: type, name and fields.
+    private func dump(_ device: SimulatedDevice) throws -> [String] {
+        try device.database.read { db in
+            try device.file.orderedTables.flatMap { table in
+                try table.allRows(db).map { row in
+                    "\(table.recordType) \(row.name) \(row.fields.summary)"
+                }
+            }
+        }
+    }
+
+    private func serviceRecords() throws -> [Record] {
+        let context = try emulator.request(in: DatabaseAddress(Self.container, .development, .private), as: .user(user))
+        var records: [Record] = []
+        var token: String?
+        while true {
+            let request = ZoneChangesRequest(zoneID: ZoneID(zoneName: "Records"), syncToken: token)
+            guard case .success(let page)? = try context.fetchZoneChanges([request]).first else { return [] }
+            for case .success(let record) in page.records where !record.isDeleted { records.append(record) }
+            guard page.moreComing else { return records }
+            token = page.syncToken
+        }
+    }
+
+    private func serviceDump() throws -> [String] {
+        let order = Dictionary(uniqueKeysWithValues: simulation.schemas.enumerated().map { ($1.recordType, $0) })
+        return try serviceRecords()
+            .sorted { left, right in
+                let (first, second) = (order[left.recordType ?? ""] ?? 0, order[right.recordType ?? ""] ?? 0)
+                return (first, left.recordName ?? "") < (second, right.recordName ?? "")
+            }
+            .map { record in
+                var fields = Dictionary(record.fields.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+                fields["mist_edits"] = nil
+                return "\(record.recordType ?? "") \(record.recordName ?? "") \(fields.summary)"
+            }
+    }
+
+    func check() throws {
+        let truth = try serviceDump()
+        for device in devices {
+            let own = try dump(device)
+            guard own == truth else {
+                let missing = truth.filter { !own.contains($0) }.map { "  service  \($0)" }
+                let extra = own.filter { !truth.contains($0) }.map { "  \(device.name)  \($0)" }
+                throw failure(
+                    "\(device.name) differs from the service:\n" + (missing + extra).joined(separator: "\n")
+                )
+            }
+            let left = try device.database.read { db in
+                try ["mist_edit", "mist_tombstone", "mist_request", "mist_sent", "mist_parked", "mist_cascade"].compactMap {
+                    let rows = try Row.fetchAll(db, sql: "SELECT * FROM \($0)")
+                    return rows.isEmpty ? nil : "\($0) \(rows)"
+                }
+            }
+            guard left.isEmpty else { throw failure("\(device.name) has work left: \(left.joined(separator: ", ")).") }
+        }
+        let records = try serviceRecords()
+        if simulation.faults.clockError == 0, !model.isRelaxed {
+            if let problem = model.problem(with: records, simulation.schemas) { throw failure(problem) }
+        }
+    }
+}
+
+/// A random value for each field.
+private func randomFields(
+    of table: RecordTable,
+    _ file: StoreFile,
+    _ generator: inout SimulationGenerator,
+    _ db: Database
+) throws -> [String: FieldValue] {
+    var fields: [String: FieldValue] = [:]
+    for field in table.fields {
+        if field.schema.merge != .counter, generator.chance(0.1) { continue }
+        let number = Int64.random(in: 0...9, using: &generator)
+        switch field.type {
+        case .int64: fields[field.name] = .int64(field.schema.merge == .counter ? 0 : number)
+        case .double: fields[field.name] = .double(Double(number) / 4)
+        case .timestamp: fields[field.name] = .timestamp(Date(timeIntervalSince1970: Double(number)))
+        case .bytes: fields[field.name] = .bytes(Data([UInt8(number)]))
+        case .stringList: fields[field.name] = .stringList((0...number % 3).map { "t\($0)" })
+        case .int64List: fields[field.name] = .int64List([number])
+        case .reference:
+            var targets: [(name: String, isSelf: Bool)] = []
+            for other in file.orderedTables {
+                targets += try other.allRows(db).map { ($0.name, other.id == table.id) }
+            }
+            // A parent of the same type would make cycles, which the service refuses.
+            targets.removeAll { $0.isSelf && field.schema.isParent }
+            guard let target = targets.randomElement(using: &generator) else { continue }
+            let action: Reference.Action = field.schema.isParent || number < 7 ? .none : .deleteSelf
+            fields[field.name] = .reference(Reference(recordName: target.name, action: action))
+        case .location: fields[field.name] = .location(Location(latitude: Double(number), longitude: 0))
+        case .string: fields[field.name] = .string("v\(Int.random(in: 0...99, using: &generator))")
+        default: continue
+        }
+    }
+    return fields
+}
+
+/// What the final state must be: the edits of all devices as dictionaries, and the merge by its definition.
+private struct ReferenceModel {
+    struct Edit {
+        let time: Int64
+        let device: Int64
+        let value: FieldValue?
+    }
+
+    /// By name and field.
+    var edits: [String: [String: [Edit]]] = [:]
+    var added: [String: [String: Int64]] = [:]
+    var isDeleted: Set<String> = []
+    /// Names that several devices may have chosen.
+    var isShared: Set<String> = []
+    /// Whether something happened after which the model cannot tell the end.
+    var isRelaxed = false
+
+    mutating func add(_ step: Int64, to name: String, _ field: String) {
+        added[name, default: [:]][field, default: 0] += step
+    }
+
+    /// Notes an edit with the time that the store has given it.
+    mutating func note(
+        _ table: RecordTable,
+        named name: String,
+        isInsert: Bool,
+        isShared: Bool,
+        _ fields: [String: FieldValue],
+        _ file: StoreFile,
+        _ db: Database
+    ) throws {
+        if isShared { self.isShared.insert(name) }
+        guard let row = try table.row(named: name, in: file.homeZones[.private] ?? 0, db) else { return }
+        for field in table.fields where fields[field.name] != nil {
+            let time = try Int64.fetchOne(
+                db,
+                sql: "SELECT max(time) FROM mist_edit WHERE type = ? AND row = ? AND field IN (0, ?)",
+                arguments: [table.id, row.id, field.id]
+            )
+            // Without one, the value was the same as before: no edit.
+            guard let time else { continue }
+            let value = fields[field.name].flatMap { $0.isNull ? nil : $0 }
+            edits[name, default: [:]][field.name, default: []].append(Edit(time: time, device: file.device, value: value))
+        }
+    }
+
+    /// What is not as it must be.
+    func problem(with records: [Record], _ schemas: [RecordSchema]) -> String? {
+        let byName = Dictionary(records.map { ($0.recordName ?? "", $0) }, uniquingKeysWith: { $1 })
+        for name in isDeleted.subtracting(isShared) where byName[name] != nil {
+            return "\(name) was deleted, and is at the service."
+        }
+        for (name, fields) in edits.sorted(by: { $0.key < $1.key }) where !isShared.contains(name) {
+            guard let record = byName[name] else {
+                // With one that it belongs to.
+                if isDeleted.contains(name) || !isDeleted.isEmpty { continue }
+                return "\(name) was added and never deleted, and is not at the service."
+            }
+            guard let schema = schemas.first(where: { $0.recordType == record.recordType }) else { continue }
+            for field in schema.fields {
+                let edits = fields[field.name] ?? []
+                let value = record.fields[field.name].flatMap { $0.isNull ? nil : $0 }
+                switch field.merge {
+                case .latest:
+                    let winner = edits.max { ($0.time, $0.device) < ($1.time, $1.device) }
+                    guard let winner, value?.brief != winner.value?.brief else { continue }
+                    return """
+                        \(name).\(field.name) is \(value?.brief ?? "absent"), and the latest edit was \
+                        \(winner.value?.brief ?? "absent") at \(winner.time).
+                        """
+                case .greatest, .smallest:
+                    // Of edits that a device made before it sent the first of them, the last counts.
+                    let last = Dictionary(edits.map { ($0.device, $0.value?.int64Value) }, uniquingKeysWith: { $1 })
+                        .values.compactMap(\.self)
+                    let expected = field.merge == .greatest ? last.max() : last.min()
+                    guard let expected else { continue }
+                    let isJoined = value?.int64Value.map { field.merge == .greatest ? $0 >= expected : $0 <= expected }
+                    if isJoined == true { continue }
+                    return "\(name).\(field.name) is \(value?.brief ?? "absent"), and should be \(expected)."
+                case .union:
+                    let all = Set(edits.flatMap { $0.value?.stringListValue ?? [] })
+                    guard Set(value?.stringListValue ?? []) != all else { continue }
+                    return "\(name).\(field.name) is \(value?.brief ?? "absent"), and should have \(all.sorted())."
+                case .counter:
+                    let expected = added[name]?[field.name] ?? 0
+                    guard value?.int64Value ?? 0 != expected else { continue }
+                    return "\(name).\(field.name) is \(value?.int64Value ?? 0), and the sum of all steps is \(expected)."
+                }
+            }
+        }
+        return nil
+    }
+}
+
+extension Mutex {
+    /// A mutex that closures share.
+    fileprivate final class Box: Sendable where Value: Sendable {
+        private let mutex: Mutex<Value>
+
+        init(_ value: Value) {
+            mutex = Mutex(value)
+        }
+
+        func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+            try mutex.withLock { (value: inout sending Value) in try body(&value) }
+        }
+    }
+}
+
+extension CloudKitError {
+    fileprivate static func broken(mayHaveBeenDone: Bool) -> CloudKitError {
+        var error = CloudKitError(code: .network, message: "The connection broke.")
+        error.mayHaveBeenDone = mayHaveBeenDone
+        return error
+    }
+
+    fileprivate static func throttled(_ name: String? = nil) -> CloudKitError {
+        CloudKitError(
+            ErrorResponse(serverErrorCode: .throttled, retryAfter: 2),
+            item: name.map { .record(name: $0) }
+        )
+    }
+}
+
+extension SyncRequest {
+    fileprivate var hasToken: Bool {
+        switch self {
+        case .databaseChanges(let token): token != nil
+        case .zoneChanges(let cursors): cursors.contains { $0.token != nil }
+        case .createZones, .lookup, .modify, .query: false
+        }
+    }
+
+    fileprivate var expiredReply: Result<SyncReply, CloudKitError> {
+        let error = CloudKitError(ErrorResponse(serverErrorCode: "CHANGE_TOKEN_EXPIRED"))
+        if case .zoneChanges(let cursors) = self { return .success(.zoneChanges(cursors.map { _ in .failure(error) })) }
+        return .failure(error)
+    }
+
+    fileprivate var summary: String {
+        switch self {
+        case .databaseChanges(let token): token == nil ? "changes/database from the start" : "changes/database"
+        case .zoneChanges(let cursors):
+            "changes/zone" + (cursors.contains { $0.token == nil } ? " from the start" : "")
+        case .createZones: "zones/modify"
+        case .lookup(let names, _): "records/lookup of \(names.joined(separator: ", "))"
+        case .modify(let operations, _, _):
+            "records/modify: "
+                + operations.map { "\($0.operationType.rawValue) \($0.record.recordName ?? "")" }.joined(separator: ", ")
+        case .query: "records/query"
+        }
+    }
+}
+
+extension Result where Success == SyncReply, Failure == CloudKitError {
+    fileprivate var summary: String {
+        switch self {
+        case .failure(let error): "\(error.code)"
+        case .success(.databaseChanges(let page)): "\(page.changed.count) changed zones, \(page.deleted.count) deleted"
+        case .success(.zoneChanges(let pages)):
+            pages.map { page in
+                switch page {
+                case .success(let page): "records " + page.records.map { ($0.isDeleted ? "-" : "+") + ($0.recordName ?? "") }.joined(separator: " ")
+                case .failure(let error): "\(error.code)"
+                }
+            }.joined(separator: "; ")
+        case .success(.zones): "zones"
+        case .success(.records(let results)):
+            results.map { result in
+                switch result {
+                case .success(let record): record.recordName ?? ""
+                case .failure(let error): "\(error.code)"
+                }
+            }.joined(separator: ", ")
+        case .success(.query(let records, _)): "\(records.count) records"
+        }
+    }
+}
+
+extension [String: FieldValue] {
+    fileprivate var summary: String {
+        filter { !$0.value.isNull }.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.brief)" }.joined(separator: " ")
+    }
+}
+
+extension FieldValue {
+    fileprivate var brief: String {
+        switch plain {
+        case .string(let text): text
+        case .int64(let number): "\(number)"
+        case .reference(let reference): "→\(reference.recordName)\(reference.action == .deleteSelf ? "!" : "")"
+        case .stringList(let list): "[\(list.joined(separator: ","))]"
+        default: "\(plain)"
+        }
+    }
+}
