@@ -37,7 +37,10 @@ import Synchronization
 ///
 /// ### Synchronising
 /// - ``sync()``
+/// - ``run()``
 /// - ``SyncSummary``
+/// - ``ScopeStatus``
+/// - ``RecoveredValues``
 public final class MistStore: Sendable {
     let files: [DatabaseScope: StoreFile]
     let service: (any SyncService)?
@@ -136,15 +139,53 @@ public struct StoreConfiguration: Sendable {
     /// A number from 0 to 1, for waiting times.
     public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
 
+    /// How often ``MistStore/run()`` asks the service for changes after something happened.
+    public var syncInterval = Duration.seconds(30)
+
+    /// How seldom it asks while nothing happens.
+    public var longestSyncInterval = Duration.seconds(15 * 60)
+
+    /// How many days values that lost are kept in the recovery log.
+    public var recoveryDays = 30
+
+    /// How many bytes the recovery log may have; the oldest entries go first.
+    public var recoveryBytes: Int64 = 100_000_000
+
     private(set) var closures: [String: [String: MergeClosure]] = [:]
 
     /// Makes the usual choices.
     public init() {}
 
+    /// Merges a field by a closure where both sides changed it.
+    ///
+    /// ```swift
+    /// var configuration = StoreConfiguration()
+    /// configuration.merge("note", of: Todo.self) { base, local, remote in
+    ///     .string([local?.stringValue, remote?.stringValue].compactMap(\.self).sorted().joined(separator: "\n"))
+    /// }
+    /// ```
+    ///
+    /// All devices must come to the same value in the end: the result may depend on the three values alone. It is a new edit of this
+    /// device. When the closure throws, the record waits as parked, and no other does.
+    ///
+    /// - Parameters:
+    ///   - field: The field's name.
+    ///   - type: The record type.
+    ///   - closure: Gets the value that both sides began with, that of this device and that of the service.
+    public mutating func merge<Model: CloudKitRecord>(
+        _ field: String,
+        of type: Model.Type,
+        _ closure: @escaping @Sendable (_ base: FieldValue?, _ local: FieldValue?, _ remote: FieldValue?) throws -> FieldValue?
+    ) {
+        closures[Model.recordType, default: [:]][field] = closure
+    }
+
     var settings: SyncSettings {
         var settings = SyncSettings()
         settings.closures = closures
         settings.random = random
+        settings.recoveryDays = recoveryDays
+        settings.recoveryBytes = recoveryBytes
         return settings
     }
 }

@@ -33,7 +33,7 @@ public struct StoreReader {
         -> StoredRecord<Model>?
     {
         let table = try database.file.table(of: Model.recordType)
-        guard let row = try table.row(named: recordName, in: database.homeZone, db) else { return nil }
+        guard let row = try database.row(named: recordName, table, db) else { return nil }
         return try database.record(row, as: type, table, db)
     }
 }
@@ -95,7 +95,7 @@ public struct StoreWriter {
     /// Removes the record of a name, and what goes with it. A record that is not on this machine is no error.
     public func remove<Model: CloudKitRecord>(_ type: Model.Type, _ recordName: String) throws {
         let table = try database.file.table(of: Model.recordType)
-        guard let row = try table.row(named: recordName, in: database.homeZone, db) else { return }
+        guard let row = try database.row(named: recordName, table, db) else { return }
         try table.delete(row.id, db)
     }
 }
@@ -103,6 +103,16 @@ public struct StoreWriter {
 extension LocalDatabase {
     /// The zone of records that name none.
     var homeZone: Int64 { file.homeZones[scope] ?? 0 }
+
+    /// The row of a name: in the zone of records that name none, else in another of the scope.
+    func row(named name: String, _ table: RecordTable, _ db: Database) throws -> LocalRow? {
+        if let row = try table.row(named: name, in: homeZone, db) { return row }
+        return try table.rows(
+            "_recordName = ? AND _zone IN (SELECT id FROM mist_zone WHERE scope = ? AND state <> 2) ORDER BY _zone LIMIT 1",
+            [.text(name), .integer(scope.number)],
+            db
+        ).first
+    }
 
     /// A row as a typed record.
     func record<Model: CloudKitRecord>(

@@ -38,6 +38,9 @@ extension SyncEngine.Transaction {
                 return try begin(.zoneChanges(cursors), .zoneChanges, zone: nil, at: now)
             }
         }
+        if scope == .public, let followed = try FollowedQuery.next(db) {
+            return try begin(followed.request, .query, zone: nil, at: now)
+        }
         for zone in try ZoneRow.all(in: scope, where: "state = 1", db) {
             let names = try namesToLookUp(in: zone)
             guard !names.isEmpty else { continue }
@@ -175,7 +178,14 @@ extension SyncEngine.Transaction {
     }
 
     func markStale() throws {
-        try db.run("UPDATE mist_scope SET is_stale = 1, rests_until = 0 WHERE id = ?", [scope.number])
+        try db.run(
+            """
+            UPDATE mist_scope SET is_stale = 1, rests_until = 0,
+                condition = CASE condition WHEN 'signedOut' THEN NULL ELSE condition END
+            WHERE id = ?
+            """,
+            [scope.number]
+        )
     }
 
     /// The machine's time in the service's time.

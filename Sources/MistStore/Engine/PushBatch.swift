@@ -137,8 +137,8 @@ private struct BatchBuilder {
     private func pendingRow(named name: String) throws -> (LocalRow, RecordTable)? {
         for table in transaction.file.orderedTables {
             let row = try table.rows(
-                "_zone = ? AND _recordName = ? AND ?3 = ?3 AND NOT EXISTS (\(Self.waiting))",
-                [.integer(zone.id), .text(name), .null, .integer(now)],
+                "_zone = ?1 AND _recordName = ?2 AND ?3 AND NOT EXISTS (\(Self.waiting))",
+                [.integer(zone.id), .text(name), .integer(1), .integer(now)],
                 db
             ).first
             if let row { return (row, table) }
@@ -345,10 +345,11 @@ private struct RecordWriter {
                 // A field that was left empty in a new record has no edit to tell of.
                 if isCreate, value == nil, own[field.name] == nil { continue }
                 times.set(EditTime(milliseconds: min(edit.time, serviceTime), device: device), of: field.name, value)
-                if field.schema.merge == .counter, !isCreate {
+                if field.schema.merge == .counter {
+                    // Of a record that the service does not have, all is this device's.
                     let pending = PendingEdit(
                         value: value,
-                        base: edit.base,
+                        base: isCreate ? nil : edit.base,
                         time: EditTime(milliseconds: edit.time, device: device)
                     )
                     times.set(

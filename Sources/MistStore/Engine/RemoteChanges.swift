@@ -191,6 +191,7 @@ extension SyncEngine.Transaction {
         var pending: [String: PendingEdit] = [:]
         var raws: [String: Int64] = [:]
         let edits = try edits(of: row, table)
+        let isNew = edits.contains { $0.field == nil }
         if let insert = edits.first(where: { $0.field == nil }) {
             let time = EditTime(milliseconds: insert.time, device: file.device)
             for (name, value) in row.fields {
@@ -202,7 +203,8 @@ extension SyncEngine.Transaction {
             guard let field = edit.field else { continue }
             pending[field.name] = PendingEdit(
                 value: row.fields[field.name],
-                base: edit.base,
+                // Nothing of a record that was never acknowledged is the service's.
+                base: isNew ? nil : edit.base,
                 time: EditTime(milliseconds: edit.time, device: file.device)
             )
             raws[field.name] = edit.raw
@@ -297,7 +299,7 @@ extension SyncEngine.Transaction {
         for type in file.tables.keys.sorted() {
             let kept = try db.rows(
                 """
-                SELECT zone, name, record FROM mist_foreign JOIN mist_zone ON mist_zone.id = zone
+                SELECT zone, mist_foreign.name AS name, record FROM mist_foreign JOIN mist_zone ON mist_zone.id = zone
                 WHERE type = ? AND scope = ?
                 """,
                 [type, scope.number]

@@ -22,20 +22,24 @@ extension SyncEngine.Transaction {
             try handle(error, of: request, at: now, &summary)
         case .success(let reply):
             try db.run(
-                "UPDATE mist_scope SET failures = 0, condition = NULL, detail = NULL, rests_until = 0 WHERE id = ?",
-                [scope.number]
+                """
+                UPDATE mist_scope SET failures = 0, condition = NULL, detail = NULL, rests_until = 0
+                WHERE id = ? AND (condition IS NOT 'quotaExceeded' OR ?)
+                """,
+                [scope.number, request.kind == .modify]
             )
             switch reply {
             case .databaseChanges(let page): try handle(page, at: now, &summary)
             case .zoneChanges(let pages): try handle(pages, at: now, &summary)
-            case .zones(let zones): try handle(zones)
+            case .zones(let zones): try handle(zones, at: now)
             case .records(let results):
                 if request.kind == .modify {
                     try handleModified(results, request, at: now, &summary)
                 } else {
                     try handleFound(results, at: now, &summary)
                 }
-            case .query: break
+            case .query(let records, let continuation):
+                try handleFollowed(records, continuation: continuation, at: now, &summary)
             }
             try endRequest()
         }
@@ -99,7 +103,7 @@ extension SyncEngine.Transaction {
         }
     }
 
-    private func handle(_ zones: [Result<ZoneID, CloudKitError>]) throws {
+    private func handle(_ zones: [Result<ZoneID, CloudKitError>], at now: Int64) throws {
         let asked = try ZoneRow.all(in: scope, where: "state <> 1", db)
         for result in zones {
             switch result {
@@ -112,7 +116,7 @@ extension SyncEngine.Transaction {
                     try db.run("UPDATE mist_zone SET state = 1, is_stale = 1 WHERE id = ?", [zone.id])
                 }
             case .failure(let error):
-                try rest(because: error.condition, error, at: 0)
+                try rest(because: error.condition, error, at: now)
             }
         }
     }
@@ -141,15 +145,31 @@ extension SyncEngine.Transaction {
                     if names.contains(record.recordName ?? "") { try apply(record, in: zone, at: now, &summary) }
                 case .failure(let error):
                     guard case .record(let name)? = error.item, names.contains(name) else { continue }
-                    if error.code == .notFound {
+                    if error.code == .notFound, try wasNeverStored(name, in: zone) {
+                        try forgetSent(named: name, in: zone.id)
+                        try db.run(
+                            "UPDATE mist_record SET is_conflicting = 0 WHERE zone = ? AND name = ?",
+                            [zone.id, name]
+                        )
+                    } else if error.code == .notFound {
                         try applyDelete(of: name, in: zone, at: now, &summary)
                     } else {
                         try rest(because: error.condition, error, at: now)
                     }
                 }
             }
+            try settleLookups()
             return
         }
+    }
+
+    /// Whether a record that the service does not have was only ever created here: it is sent again.
+    private func wasNeverStored(_ name: String, in zone: ZoneRow) throws -> Bool {
+        try db.value(
+            "SELECT tag IS NULL FROM mist_record WHERE zone = ? AND name = ?",
+            [zone.id, name],
+            as: Bool.self
+        ) ?? false
     }
 }
 
@@ -446,6 +466,10 @@ extension SyncEngine.Transaction {
         let failures = Int64(try scopeRow().failures)
         let delay = error.retryAfter.map { $0.milliseconds + Int64(settings.random() * 1000) } ?? backoff(after: failures)
         let column = condition == .quotaExceeded ? "push_rests_until" : "rests_until"
+        // A single record finds out whether there is space again.
+        if condition == .quotaExceeded {
+            try db.run("UPDATE mist_scope SET batch = 1 WHERE id = ?", [scope.number])
+        }
         try db.run(
             "UPDATE mist_scope SET \(column) = ?, failures = failures + 1, condition = ?, detail = ? WHERE id = ?",
             [now + delay, condition.rawValue, error.redirectURL ?? error.message, scope.number]

@@ -54,17 +54,28 @@ package struct SyncEngine: Sendable {
         let db: Database
     }
 
-    /// Begins after a start of the process: what was under way has an unknown outcome.
-    package func start() throws {
+    /// Begins after a start of the process: what was under way has an unknown outcome. Records that were kept for a type that the
+    /// program knows now become rows.
+    ///
+    /// - Parameter now: The machine's time in milliseconds since 1970.
+    package func start(at now: Int64) throws {
         try write { transaction in
+            var summary = SyncSummary()
+            try transaction.adoptForeign(at: now, &summary)
             guard let zone = try transaction.requestUnderWay()?.zone else { return }
             try transaction.outcomeIsUnknown(inZone: zone)
         }
     }
 
     /// Asks for changes of the service: the next cycle begins with a request for them.
-    package func requestPull() throws {
-        try write { try $0.markStale() }
+    ///
+    /// - Parameter now: The machine's time in milliseconds since 1970.
+    package func requestPull(at now: Int64) throws {
+        try write { transaction in
+            try transaction.markStale()
+            if scope == .public { try transaction.beginFollowing() }
+            try transaction.trimRecoveryLog(at: now)
+        }
     }
 
     /// Decides what to do, and notes the request.
@@ -105,6 +116,11 @@ package struct SyncSettings: Sendable {
     package var batchSize: Int64 = 200
     /// Bytes of a request: the service takes 2 MB.
     package var bytesOfRequest = 1_900_000
+    /// How long, and up to how many bytes, lost values are kept.
+    package var recoveryDays = 30
+    package var recoveryBytes: Int64 = 100_000_000
+    /// How often deletes of the public database are looked for, in milliseconds: a quarter of an hour.
+    package var sweepInterval: Int64 = 15 * 60 * 1000
     /// A number from 0 to 1, for waiting times.
     package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
 

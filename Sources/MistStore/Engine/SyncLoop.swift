@@ -27,7 +27,7 @@ final class SyncLoop: Sendable {
         self.service = service
         self.logger = logger
         self.clock = clock
-        for engine in engines { try engine.start() }
+        for engine in engines { try engine.start(at: clock().milliseconds) }
     }
 
     /// One cycle over all scopes, in their order.
@@ -57,7 +57,7 @@ final class SyncLoop: Sendable {
     /// Sends until there is nothing left to do now.
     private func run(_ engine: SyncEngine) async throws -> SyncSummary {
         var summary = SyncSummary()
-        try engine.requestPull()
+        try engine.requestPull(at: clock().milliseconds)
         while true {
             try Task.checkCancellation()
             switch try engine.next(at: clock().milliseconds) {

@@ -188,6 +188,18 @@ enum SystemTables {
                     attempts INTEGER NOT NULL DEFAULT 0,
                     PRIMARY KEY (zone, name)
                 ) WITHOUT ROWID;
+                -- Queries of the public database that are kept here.
+                CREATE TABLE mist_follow (
+                    id INTEGER PRIMARY KEY AUTOINCREMENT,
+                    query TEXT NOT NULL UNIQUE,
+                    -- The latest modification that was fetched, of all passes and of the one under way.
+                    newest INTEGER NOT NULL DEFAULT 0,
+                    newest_of_pass INTEGER NOT NULL DEFAULT 0,
+                    -- 0 nothing to do, 1 fetching records, 2 fetching names.
+                    phase INTEGER NOT NULL DEFAULT 0,
+                    continuation TEXT,
+                    swept_at INTEGER NOT NULL DEFAULT 0
+                );
                 -- Values that lost, with the reason.
                 CREATE TABLE mist_recovery (
                     id INTEGER PRIMARY KEY AUTOINCREMENT,

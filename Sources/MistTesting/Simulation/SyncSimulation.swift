@@ -114,11 +114,11 @@ private final class SimulatedDevice {
     }
 
     /// The process dies and starts again. Everything but the file is forgotten.
-    func restart(schemas: [RecordSchema], settings: SyncSettings) throws {
+    func restart(schemas: [RecordSchema], settings: SyncSettings, at now: Int64) throws {
         flight = nil
         file = try StoreFile(database, schemas: schemas, scopes: [.private: ZoneID(zoneName: "Records")])
         engine = SyncEngine(file: file, scope: .private, settings: settings)
-        try engine.start()
+        try engine.start(at: now)
     }
 }
 
@@ -197,7 +197,7 @@ private struct SimulatedWorld {
             if generator.chance(simulation.faults.crash) {
                 counts.crashes += 1
                 tell("\(device.name) dies and starts again")
-                try device.restart(schemas: simulation.schemas, settings: settings)
+                try device.restart(schemas: simulation.schemas, settings: settings, at: now(of: device))
             } else if generator.chance(simulation.faults.purge) {
                 try purge()
             } else if generator.chance(0.4) {
@@ -221,7 +221,7 @@ private struct SimulatedWorld {
     /// One step of a device's engine: it sends a request, or gets a reply.
     private mutating func step(_ device: SimulatedDevice, isFaulty: Bool) throws {
         if device.flight != nil { return try deliver(to: device) }
-        if generator.chance(0.2) || !isFaulty { try device.engine.requestPull() }
+        if generator.chance(0.2) || !isFaulty { try device.engine.requestPull(at: now(of: device)) }
         guard case .send(let request, let number) = try device.engine.next(at: now(of: device)) else { return }
         counts.requests += 1
         tell("\(device.name) sends \(request.summary)")
@@ -374,7 +374,7 @@ private struct SimulatedWorld {
                 // Whatever waits has waited long enough.
                 time.withLock { $0 += 3_600_000 }
                 while device.flight != nil { try deliver(to: device) }
-                try device.engine.requestPull()
+                try device.engine.requestPull(at: now(of: device))
                 var requests = 0
                 loop: while true {
                     switch try device.engine.next(at: now(of: device)) {

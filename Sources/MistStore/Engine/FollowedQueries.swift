@@ -1,0 +1,185 @@
+import CloudKitModel
+import GRDB
+package import MistKit
+import StreamingJSON
+
+/// A query of the public database that the store follows, a row of `mist_follow`.
+///
+/// The public database has no feed of changes. So records are fetched in the order of their modification, from a little before the
+/// latest one that was seen, since the service's index lags behind. Deletes are found by a sweep: the names of all records of the
+/// query are fetched, and those that are missing are looked up.
+struct FollowedQuery {
+    enum Phase: Int64 {
+        case idle = 0
+        case pull = 1
+        case sweep = 2
+    }
+
+    /// How far before the latest record a pull begins, in milliseconds.
+    static let overlap: Int64 = 60_000
+
+    let id: Int64
+    let query: RecordQuery
+    let newest: Int64
+    let newestOfPass: Int64
+    let phase: Phase
+    let continuation: String?
+    let sweptAt: Int64
+
+    private init(_ row: Row) throws {
+        id = row["id"]
+        query = try JSONReader.read(RecordQuery.self, from: row["query"] as String)
+        newest = row["newest"]
+        newestOfPass = row["newest_of_pass"]
+        phase = Phase(rawValue: row["phase"]) ?? .idle
+        continuation = row["continuation"]
+        sweptAt = row["swept_at"]
+    }
+
+    /// The query whose turn it is.
+    static func next(_ db: Database) throws -> FollowedQuery? {
+        try db.row("SELECT * FROM mist_follow WHERE phase <> 0 ORDER BY id LIMIT 1").map(FollowedQuery.init)
+    }
+
+    /// The request for the next page.
+    var request: SyncRequest {
+        var query = query
+        switch phase {
+        case .idle, .sweep:
+            return .query(query, continuation: continuation, desiredKeys: [])
+        case .pull:
+            if newest > 0 {
+                let start = ColumnValue.date(newest - Self.overlap)
+                query.filters.append(
+                    QueryFilter(system: "modifiedTimestamp", .greaterThanOrEquals, .timestamp(start))
+                )
+            }
+            query.sorts = [QuerySort(system: "modifiedTimestamp", ascending: true)]
+            return .query(query, continuation: continuation, desiredKeys: nil)
+        }
+    }
+}
+
+extension SyncEngine.Transaction {
+    /// Begins a pass over all followed queries.
+    func beginFollowing() throws {
+        try db.run("UPDATE mist_follow SET phase = 1, continuation = NULL, newest_of_pass = newest WHERE phase = 0")
+    }
+
+    /// Applies a page of the query whose turn it was.
+    func handleFollowed(
+        _ results: [Result<CloudKitModel.Record, CloudKitError>],
+        continuation: String?,
+        at now: Int64,
+        _ summary: inout SyncSummary
+    ) throws {
+        guard let followed = try FollowedQuery.next(db), let home = file.homeZones[.public],
+            let zone = try ZoneRow.fetch(home, db)
+        else { return }
+        var newest = followed.newestOfPass
+        for result in results {
+            switch result {
+            case .success(let record):
+                if followed.phase == .pull {
+                    try apply(record, in: zone, at: now, &summary)
+                    newest = max(newest, record.modified?.timestamp.milliseconds ?? 0)
+                } else {
+                    try db.run(
+                        "UPDATE mist_record SET epoch = ? WHERE zone = ? AND name = ?",
+                        [zone.epoch, zone.id, record.recordName]
+                    )
+                }
+            case .failure(let error):
+                try rest(because: error.condition, error, at: now)
+            }
+        }
+        if let continuation {
+            return try db.run(
+                "UPDATE mist_follow SET continuation = ?, newest_of_pass = ? WHERE id = ?",
+                [continuation, newest, followed.id]
+            )
+        }
+        switch followed.phase {
+        case .idle, .pull:
+            let sweeps = now - followed.sweptAt >= settings.sweepInterval
+            if sweeps { try db.run("UPDATE mist_zone SET epoch = epoch + 1 WHERE id = ?", [zone.id]) }
+            try db.run(
+                "UPDATE mist_follow SET phase = ?, continuation = NULL, newest = ?, newest_of_pass = ? WHERE id = ?",
+                [sweeps ? 2 : 0, newest, newest, followed.id]
+            )
+        case .sweep:
+            try lookUpMissing(of: followed, in: zone)
+            try db.run(
+                "UPDATE mist_follow SET phase = 0, continuation = NULL, swept_at = ? WHERE id = ?",
+                [now, followed.id]
+            )
+        }
+    }
+
+    /// Records here that the query should have found, and did not: they were deleted, or left it.
+    private func lookUpMissing(of followed: FollowedQuery, in zone: ZoneRow) throws {
+        guard let table = file.tables[followed.query.recordType] else { return }
+        var unsorted = followed.query
+        unsorted.sorts = []
+        let local = try LocalQuery(unsorted, in: table, zones: .zone(zone.id))
+        for row in try table.rows(local.condition, local.values, db) {
+            try db.run(
+                """
+                UPDATE mist_record SET is_conflicting = 1
+                WHERE zone = ? AND name = ? AND tag IS NOT NULL AND epoch <> ?
+                """,
+                [zone.id, row.name, zone.epoch]
+            )
+        }
+    }
+
+    /// After a lookup: what was sent with an unknown outcome, and whose fate is known now.
+    func settleLookups() throws {
+        try db.run(
+            """
+            UPDATE mist_zone SET is_uncertain = 0, is_stale = 0 WHERE scope = 0 AND NOT EXISTS (
+                SELECT 1 FROM mist_sent WHERE mist_sent.zone = mist_zone.id AND is_uncertain = 1
+            )
+            """
+        )
+    }
+}
+
+extension LocalDatabase {
+    /// Keeps the records of a query of the public database on this machine.
+    ///
+    /// ```swift
+    /// try await store.publicDatabase.follow(Query<Article> { Filter(\.feed == feed) })
+    /// try await store.sync()
+    /// // POST …/public/records/query {"query":{"recordType":"Article","filterBy":[…],
+    /// //   "sortBy":[{"systemFieldName":"modifiedTimestamp","ascending":true}]}}
+    /// ```
+    ///
+    /// The service must have the indexes of the query, and `modifiedTimestamp` QUERYABLE and SORTABLE. Reading needs no user.
+    ///
+    /// - Parameter query: The query. Its sorts and its limit are not used.
+    /// - Throws: A ``StoreError``: `query` for another scope than the public one, and for a query that cannot be answered here.
+    public func follow<Model: CloudKitRecord>(_ query: Query<Model>) async throws {
+        guard scope == .public else {
+            throw StoreError(.query, "Only queries of the public database are followed; the other scopes are kept whole.")
+        }
+        let table = try file.table(of: Model.recordType)
+        var recordQuery = query.recordQuery
+        recordQuery.sorts = []
+        _ = try LocalQuery(recordQuery, in: table, zones: .scope(scope.number))
+        let text = String(decoding: try JSONWriter.bytes(of: recordQuery), as: UTF8.self)
+        try await write { writer in
+            try writer.db.run("INSERT INTO mist_follow (query) VALUES (?) ON CONFLICT (query) DO NOTHING", [text])
+        }
+    }
+
+    /// Ends what ``follow(_:)`` began. The records stay.
+    ///
+    /// - Parameter query: The query.
+    public func unfollow<Model: CloudKitRecord>(_ query: Query<Model>) async throws {
+        var recordQuery = query.recordQuery
+        recordQuery.sorts = []
+        let text = String(decoding: try JSONWriter.bytes(of: recordQuery), as: UTF8.self)
+        try await write { writer in try writer.db.run("DELETE FROM mist_follow WHERE query = ?", [text]) }
+    }
+}

@@ -1,0 +1,62 @@
+import GRDB
+import MistKit
+
+extension MistStore {
+    /// Synchronises until the task is cancelled: at once, after local changes, and at intervals.
+    ///
+    /// ```swift
+    /// try await withThrowingTaskGroup { group in
+    ///     group.addTask { try await store.run() }
+    ///     // … the program …
+    ///     group.cancelAll()
+    /// }
+    /// ```
+    ///
+    /// Changes of this process are sent a second after the first of them. While nothing happens, the interval grows from
+    /// ``StoreConfiguration/syncInterval`` to ``StoreConfiguration/longestSyncInterval``. A service that cannot be reached is asked again later.
+    ///
+    /// - Throws: A ``StoreError`` when the file fails, or when the store has no service; `CancellationError` in the end.
+    public func run() async throws {
+        let (wakes, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for database in [privateDatabase, publicDatabase] {
+                group.addTask {
+                    var last: [Int64?]?
+                    for try await edits in database.observe(watchesOtherProcesses: true, Self.latestEdits) {
+                        if last != nil, edits != last { continuation.yield() }
+                        last = edits
+                    }
+                }
+            }
+            group.addTask { try await self.synchronise(wakes, continuation) }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    /// What changes with every local edit.
+    private static func latestEdits(_ db: Database) throws -> [Int64?] {
+        try [
+            db.value("SELECT max(time) FROM mist_edit", as: Int64.self),
+            db.value("SELECT max(time) FROM mist_tombstone", as: Int64.self),
+        ]
+    }
+
+    private func synchronise(_ wakes: AsyncStream<Void>, _ continuation: AsyncStream<Void>.Continuation) async throws {
+        var interval = configuration.syncInterval
+        var signals = wakes.makeAsyncIterator()
+        while true {
+            let isIdle = try await sync() == SyncSummary()
+            interval = isIdle ? min(interval * 2, configuration.longestSyncInterval) : configuration.syncInterval
+            let pause = interval
+            let timer = Task {
+                try await Task.sleep(for: pause)
+                continuation.yield()
+            }
+            defer { timer.cancel() }
+            guard await signals.next(isolation: nil) != nil else { throw CancellationError() }
+            // What follows a change quickly goes with it.
+            try await Task.sleep(for: .seconds(1))
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import CloudKitModel
+import GRDB
+public import MistKit
+
+/// The results of a query: the present one at once, then another after each commit that changes it.
+///
+/// ```swift
+/// for try await open in store.privateDatabase.values(of: Query<Todo> { Filter(\.isDone == false) }) {
+///     print(open.map(\.title))
+/// }
+/// ```
+///
+/// Where commits follow each other quickly, results in between are left out, the last never is. Commits of other processes are seen within a
+/// quarter of a second. Leaving the loop ends the observation.
+public struct RecordObservation<Model: CloudKitRecord>: AsyncSequence, Sendable {
+    let database: LocalDatabase
+    let query: Query<Model>
+
+    /// Gives the results one after the other.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var results: AsyncThrowingStream<[StoredRecord<Model>], any Error>.Iterator
+
+        /// The next result; it waits for a commit that changes it.
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws -> [StoredRecord<Model>]? {
+            try await results.next(isolation: actor)
+        }
+    }
+
+    /// Begins to observe.
+    public func makeAsyncIterator() -> Iterator {
+        let (database, query) = (database, query)
+        let observed = database.observe(watchesOtherProcesses: true) { db in
+            try StoreReader(database: database, db: db).find(query).map { ObservedRow(record: $0, fields: $0.record.fields) }
+        }
+        let results = AsyncThrowingStream<[StoredRecord<Model>], any Error>(bufferingPolicy: .bufferingNewest(1)) {
+            continuation in
+            let task = Task {
+                do {
+                    for try await rows in observed { continuation.yield(rows.map(\.record)) }
+                    continuation.finish()
+                } catch {
+                    continuation.finish(throwing: error)
+                }
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
+        return Iterator(results: results.makeAsyncIterator())
+    }
+}
+
+/// A record, and what it is compared by: a model need not be equatable.
+private struct ObservedRow<Model: CloudKitRecord>: Equatable, Sendable {
+    let record: StoredRecord<Model>
+    let fields: CloudKitModel.Record.Fields
+
+    static func == (left: ObservedRow, right: ObservedRow) -> Bool {
+        left.record.recordName == right.record.recordName
+            && left.record.recordChangeTag == right.record.recordChangeTag && left.fields == right.fields
+    }
+}
+
+extension LocalDatabase {
+    /// The results of a query: the present one at once, then another after each commit that changes it.
+    ///
+    /// - Parameter query: The query.
+    /// - Returns: The results. Nothing is read before the first is asked for.
+    public func values<Model: CloudKitRecord>(of query: Query<Model>) -> RecordObservation<Model> {
+        RecordObservation(database: self, query: query)
+    }
+
+    /// What `read` returns: at once, and after each commit that changes it.
+    func observe<Value: Equatable & Sendable>(
+        watchesOtherProcesses: Bool,
+        _ read: @escaping @Sendable (Database) throws -> Value
+    ) -> AsyncThrowingStream<Value, any Error> {
+        AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            let cancellable = ValueObservation.tracking(read).removeDuplicates().start(
+                in: file.database,
+                scheduling: .task,
+                onError: { continuation.finish(throwing: ($0 as? DatabaseError).map { StoreError($0) } ?? $0) },
+                onChange: { continuation.yield($0) }
+            )
+            let polling = watchesOtherProcesses ? Task { try await watchOtherProcesses() } : nil
+            continuation.onTermination = { _ in
+                cancellable.cancel()
+                polling?.cancel()
+            }
+        }
+    }
+
+    /// How often the file is asked for commits of other processes.
+    private static let pollInterval = Duration.milliseconds(200)
+
+    /// Tells observations of commits of other processes, until it is cancelled.
+    private func watchOtherProcesses() async throws {
+        var last: Int64?
+        while !Task.isCancelled {
+            let version = try await file.database.write { [last] db in
+                let version = try Int64.fetchOne(db, sql: "PRAGMA data_version")
+                if last != nil, version != last { try db.notifyChanges(in: .fullDatabase) }
+                return version
+            }
+            last = version
+            try await Task.sleep(for: Self.pollInterval)
+        }
+    }
+}

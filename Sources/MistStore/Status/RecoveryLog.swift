@@ -1,0 +1,89 @@
+import CloudKitModel
+import GRDB
+public import MistKit
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// Values of this device that lost, with the reason: what ``LocalDatabase/recoveryLog(limit:)`` gives.
+public struct RecoveredValues: Hashable, Sendable, Identifiable {
+    /// The number of the entry; larger ones are later.
+    public let id: Int64
+    /// When the values lost, by this machine's clock.
+    public let time: Date
+    /// The record's type.
+    public let recordType: String
+    /// The record's name.
+    public let recordName: String
+    /// The record's zone.
+    public let zoneID: ZoneID
+    /// Why they lost.
+    public let reason: LossReason
+    /// The values.
+    public let fields: CloudKitModel.Record.Fields
+}
+
+extension LocalDatabase {
+    /// The values of this device that lost to another edit, a delete or a deleted zone, the latest first.
+    ///
+    /// They are kept for ``StoreConfiguration/recoveryDays`` days, and up to ``StoreConfiguration/recoveryBytes`` in all.
+    ///
+    /// - Parameter limit: The most entries.
+    /// - Returns: The entries.
+    public func recoveryLog(limit: Int = 100) async throws -> [RecoveredValues] {
+        try await read { reader in
+            try reader.db.rows(
+                "SELECT * FROM mist_recovery WHERE scope = ? ORDER BY id DESC LIMIT ?",
+                [scope.number, limit]
+            ).map(RecoveredValues.init)
+        }
+    }
+
+    /// Brings values of the recovery log back, as a new edit. A record that was deleted is created again.
+    ///
+    /// - Parameter entry: The entry. It stays in the log.
+    /// - Throws: A ``StoreError``: `unknownRecordType` when the store was opened without the type.
+    public func restore(_ entry: RecoveredValues) async throws {
+        try await write { writer in
+            let table = try file.table(of: entry.recordType)
+            guard let zone = try ZoneRow.fetch(homeZone, writer.db) else { return }
+            let fields = Dictionary(entry.fields.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+            let pairs = try table.columnPairs(of: fields, named: entry.recordName, in: zone.zoneID)
+            let now = configuration.clock().milliseconds
+            if let row = try row(named: entry.recordName, table, writer.db) {
+                try table.update(row.id, pairs, at: now, writer.db)
+            } else {
+                try table.insert(pairs, named: entry.recordName, in: zone.id, at: now, writer.db)
+            }
+        }
+    }
+}
+
+extension RecoveredValues {
+    fileprivate init(_ row: Row) throws {
+        id = row["id"]
+        time = ColumnValue.date(row["time"])
+        recordType = row["type"]
+        recordName = row["name"]
+        let owner: String = row["owner"]
+        zoneID = ZoneID(zoneName: row["zone"], ownerRecordName: owner.isEmpty ? nil : owner)
+        reason = LossReason(rawValue: row["reason"]) ?? .laterEdit
+        fields = CloudKitModel.Record.Fields(try OtherFields.read(row["fields"]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+    }
+}
+
+extension SyncEngine.Transaction {
+    /// Removes entries of the recovery log that are too old or too many, the oldest first.
+    func trimRecoveryLog(at now: Int64) throws {
+        try db.run(
+            "DELETE FROM mist_recovery WHERE time < ?",
+            [now - Int64(settings.recoveryDays) * 24 * 60 * 60 * 1000]
+        )
+        while let size = try db.value("SELECT sum(size) FROM mist_recovery", as: Int64.self), size > settings.recoveryBytes {
+            try db.run("DELETE FROM mist_recovery WHERE id = (SELECT min(id) FROM mist_recovery)")
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import GRDB
+public import MistKit
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// How far a scope is synchronised.
+public struct ScopeStatus: Hashable, Sendable {
+    /// The scope.
+    public let scope: DatabaseScope
+    /// Records with changes that the service has not acknowledged, deletes included.
+    public let pending: Int
+    /// Records that the service refused, with the reason.
+    public let parked: [ParkedRecord]
+    /// What the scope waits for; `nil` when nothing keeps it.
+    public let condition: SyncCondition?
+    /// What the service said; for ``SyncCondition/signedOut`` the address of the sign-in.
+    public let detail: String?
+    /// When the next request may be sent; `nil` for at once.
+    public let restsUntil: Date?
+    /// Whether the service may have changes that were not fetched.
+    public let hasChangesToFetch: Bool
+
+    /// Whether nothing is pending and everything is fetched.
+    public var isSynchronised: Bool { pending == 0 && !hasChangesToFetch && condition == nil }
+}
+
+/// A record that the service refused: it stays as it is here, and waits.
+public struct ParkedRecord: Hashable, Sendable {
+    /// The record's name.
+    public let recordName: String
+    /// The code of the failure.
+    public let reason: String
+    /// What the service said.
+    public let message: String
+    /// When it is tried again; `nil` after a change, or ``LocalDatabase/retryParked()``.
+    public let until: Date?
+}
+
+extension LocalDatabase {
+    /// How far the scope is synchronised.
+    public func status() async throws -> ScopeStatus {
+        try await read { try status($0.db) }
+    }
+
+    /// The status: the present one at once, then another after each commit that changes it.
+    public func statusUpdates() -> AsyncThrowingStream<ScopeStatus, any Error> {
+        observe(watchesOtherProcesses: false) { db in try status(db) }
+    }
+
+    /// Sends what the service refused once more, with the next synchronisation.
+    public func retryParked() async throws {
+        try await write { writer in
+            try writer.db.run(
+                "DELETE FROM mist_parked WHERE zone IN (SELECT id FROM mist_zone WHERE scope = ?)",
+                [scope.number]
+            )
+            try writer.db.run("UPDATE mist_type SET parked = NULL")
+            try writer.db.run(
+                "UPDATE mist_scope SET rests_until = 0, push_rests_until = 0, condition = NULL WHERE id = ?",
+                [scope.number]
+            )
+        }
+    }
+
+    func status(_ db: Database) throws -> ScopeStatus {
+        let row = try db.row("SELECT * FROM mist_scope WHERE id = ?", [scope.number])
+        let edits = try db.value(
+            "SELECT count(*) FROM (SELECT DISTINCT type, row FROM mist_edit)",
+            as: Int.self
+        ) ?? 0
+        let tombstones = try db.value(
+            "SELECT count(*) FROM mist_tombstone JOIN mist_zone ON mist_zone.id = zone WHERE scope = ?",
+            [scope.number],
+            as: Int.self
+        ) ?? 0
+        let parked = try db.rows(
+            """
+            SELECT mist_parked.name, reason, message, until FROM mist_parked JOIN mist_zone ON mist_zone.id = zone
+            WHERE scope = ? ORDER BY mist_parked.name
+            """,
+            [scope.number]
+        ).map { row in
+            let until: Int64? = row["until"]
+            return ParkedRecord(
+                recordName: row["name"],
+                reason: row["reason"],
+                message: row["message"],
+                until: until.map(ColumnValue.date)
+            )
+        }
+        let stale = try db.value(
+            "SELECT count(*) FROM mist_zone WHERE scope = ? AND is_stale = 1",
+            [scope.number],
+            as: Int.self
+        ) ?? 0
+        let condition: String? = row?["condition"]
+        let rests: Int64 = max(row?["rests_until"] ?? 0, row?["push_rests_until"] ?? 0)
+        return ScopeStatus(
+            scope: scope,
+            pending: edits + tombstones,
+            parked: parked,
+            condition: condition.flatMap(SyncCondition.init),
+            detail: row?["detail"],
+            restsUntil: rests > configuration.clock().milliseconds ? ColumnValue.date(rests) : nil,
+            hasChangesToFetch: (row?["is_stale"] ?? false) || stale > 0
+        )
+    }
+}
