@@ -339,11 +339,12 @@ private struct RecordWriter {
         }
         let insert = own[""]
         for field in table.fields {
-            if emptied.contains(field.name) { continue }
             let value = row.fields[field.name]
-            if let edit = own[field.name] ?? insert {
-                // A field that was left empty in a new record has no edit to tell of.
-                if isCreate, value == nil, own[field.name] == nil { continue }
+            let isEmptied = emptied.contains(field.name)
+            if isEmptied || (isCreate && value == nil && own[field.name] == nil) {
+                // A field that is empty because nobody has set it yet loses to every edit.
+                if isCreate { times.set(EditTime(milliseconds: 0, device: 0), of: field.name, nil) }
+            } else if let edit = own[field.name] ?? insert {
                 times.set(EditTime(milliseconds: min(edit.time, serviceTime), device: device), of: field.name, value)
                 if field.schema.merge == .counter {
                     // Of a record that the service does not have, all is this device's.
