@@ -343,7 +343,12 @@ private struct RecordWriter {
             let isEmptied = emptied.contains(field.name)
             if isEmptied || (isCreate && value == nil && own[field.name] == nil) {
                 // A field that is empty because nobody has set it yet loses to every edit.
-                if isCreate { times.set(EditTime(milliseconds: 0, device: 0), of: field.name, nil) }
+                if isCreate {
+                    times.set(EditTime(milliseconds: 0, device: 0), of: field.name, nil)
+                } else if let remote, let edit = own[field.name] {
+                    let time = remote.times.time(of: field.name, edit.base)
+                    times.set(time ?? EditTime(milliseconds: remote.modified, device: 0), of: field.name, edit.base)
+                }
             } else if let edit = own[field.name] ?? insert {
                 times.set(EditTime(milliseconds: min(edit.time, serviceTime), device: device), of: field.name, value)
                 if field.schema.merge == .counter {
