@@ -385,7 +385,7 @@ let package = Package(
                             .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                             .product(name: "MetricsTestKit", package: "swift-metrics"),
                         ] : [])
-                    // What stands in the store's file, read past the store.
+                    // The tests read the store's file without the store.
                     + (name == "MistStore" ? [.product(name: "GRDB", package: "GRDB.swift")] : [])
             )
         }

@@ -75,7 +75,7 @@ struct DemoTodo: CloudKitRecord {
     }
 }
 
-/// The values of all records that somebody has, by record name and field name.
+/// The values of all records of a store or of the service, by record name and field name.
 struct DemoContents: Hashable {
     private(set) var records: [String: [String: FieldValue]] = [:]
 

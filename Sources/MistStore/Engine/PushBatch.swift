@@ -342,7 +342,7 @@ private struct RecordWriter {
             let value = row.fields[field.name]
             let isEmptied = emptied.contains(field.name)
             if isEmptied || (isCreate && value == nil && own[field.name] == nil) {
-                // A field that is empty because nobody has set it yet loses to every edit.
+                // A field that was never set loses to every edit.
                 if isCreate {
                     times.set(EditTime(milliseconds: 0, device: 0), of: field.name, nil)
                 } else if let remote, let edit = own[field.name] {

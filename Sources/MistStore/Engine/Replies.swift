@@ -111,7 +111,7 @@ extension SyncEngine.Transaction {
                 let zone = try ZoneRow.identifier(of: zoneID, in: scope, db)
                 try db.run("UPDATE mist_zone SET state = 1 WHERE id = ?", [zone])
             case .failure(let error) where error.code == .exists:
-                // Whoever was first: the zone is there, with what others put into it.
+                // Another device has created the zone, and it may hold records.
                 for zone in asked where error.item == .zone(name: zone.zoneID.zoneName) {
                     try db.run("UPDATE mist_zone SET state = 1, is_stale = 1 WHERE id = ?", [zone.id])
                 }

@@ -46,8 +46,8 @@ struct LocalQuery {
             try QueryCondition(filter, in: table)
         }
         let order = try QueryOrder(query.sorts, in: table)
-        // The unique index of zones and names finds a record by its name, and has the order of names. It is a bad way to all else:
-        // most records of a file are in one zone. A `+` keeps SQLite from it.
+        // The unique index of zones and names finds a record by its name, and has the order of names. It is a bad index for
+        // everything else, since most records of a file are in one zone. A `+` keeps SQLite from it.
         let usesIndex = order.isIndexed || conditions.contains(where: \.usesIndex)
         let zone = usesIndex && !conditions.contains(where: \.isByName) ? "+_zone" : "_zone"
         var fragments: [SQLFragment] = []

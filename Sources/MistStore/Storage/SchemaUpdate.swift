@@ -35,7 +35,7 @@ struct SchemaUpdate {
         return own
     }
 
-    /// What can be told of the types alone.
+    /// Checks what is known from the types alone.
     private func check() throws {
         var types: [String: String] = [:]
         for schema in schemas {

@@ -278,7 +278,7 @@ private struct QuerySource {
         default:
             let known = name == .recordName ? names : name == .parent ? parents : name == .share ? names : users
             let wanted = (0...Int.random(in: 0...3, using: &random)).map { _ in
-                known.isEmpty || chance(10) ? "nobody" : one(of: known)
+                known.isEmpty || chance(10) ? "missing" : one(of: known)
             }
             comparator = one(of: [.equals, .notEquals, .in, .notIn])
             value = comparator.takesList ? references(wanted) : .reference(Reference(recordName: wanted[0]))
