@@ -42,7 +42,8 @@ import Synchronization
 /// - ``ScopeStatus``
 /// - ``RecoveredValues``
 public final class MistStore: Sendable {
-    let files: [DatabaseScope: StoreFile]
+    private let userFile: StoreFile
+    private let publicFile: StoreFile
     let service: (any SyncService)?
     let configuration: StoreConfiguration
     let logger: Logger
@@ -80,7 +81,8 @@ public final class MistStore: Sendable {
         }
         let user = try open("user.sqlite", [.private: ZoneID(zoneName: configuration.zoneName)])
         let common = try open("public.sqlite", [.public: .default])
-        files = [.private: user, .public: common]
+        userFile = user
+        publicFile = common
         self.service = service
         self.configuration = configuration
         self.logger = logger
@@ -97,15 +99,10 @@ public final class MistStore: Sendable {
     }
 
     /// The records of the signed-in user.
-    public var privateDatabase: LocalDatabase { database(.private) }
+    public var privateDatabase: LocalDatabase { LocalDatabase(file: userFile, scope: .private, configuration: configuration) }
 
     /// The records that all users of the app share.
-    public var publicDatabase: LocalDatabase { database(.public) }
-
-    private func database(_ scope: DatabaseScope) -> LocalDatabase {
-        guard let file = files[scope] else { preconditionFailure("MistStore opens a file for each scope") }
-        return LocalDatabase(file: file, scope: scope, configuration: configuration)
-    }
+    public var publicDatabase: LocalDatabase { LocalDatabase(file: publicFile, scope: .public, configuration: configuration) }
 
     /// Fetches the service's changes, merges, and sends what was changed here.
     ///
@@ -124,7 +121,7 @@ public final class MistStore: Sendable {
 
     /// Closes the files. Calls that come later fail.
     public func close() throws {
-        try StoreError.wrapping { for file in files.values { try file.database.close() } }
+        try StoreError.wrapping { for file in [userFile, publicFile] { try file.database.close() } }
     }
 }
 
