@@ -369,7 +369,7 @@ private struct SimulatedWorld {
         while silent < 2 {
             counts.rounds += 1
             guard counts.rounds < 40 else { throw failure("The devices are not silent after \(counts.rounds) rounds.") }
-            let before = try devices.map(dump) + [serviceDump()]
+            let before = try devices.map(contents) + [serviceContents()]
             for device in devices {
                 // Whatever waits has waited long enough.
                 time.withLock { $0 += 3_600_000 }
@@ -393,12 +393,12 @@ private struct SimulatedWorld {
                     }
                 }
             }
-            silent = try devices.map(dump) + [serviceDump()] == before ? silent + 1 : 0
+            silent = try devices.map(contents) + [serviceContents()] == before ? silent + 1 : 0
         }
     }
 
     /// All records of a device: type, name and fields.
-    private func dump(_ device: SimulatedDevice) throws -> [String] {
+    private func contents(of device: SimulatedDevice) throws -> [String] {
         try device.database.read { db in
             try device.file.orderedTables.flatMap { table in
                 try table.allRows(db).map { row in
@@ -421,7 +421,7 @@ private struct SimulatedWorld {
         }
     }
 
-    private func serviceDump() throws -> [String] {
+    private func serviceContents() throws -> [String] {
         let order = Dictionary(uniqueKeysWithValues: simulation.schemas.enumerated().map { ($1.recordType, $0) })
         return try serviceRecords()
             .sorted { left, right in
@@ -436,9 +436,9 @@ private struct SimulatedWorld {
     }
 
     func check() throws {
-        let truth = try serviceDump()
+        let truth = try serviceContents()
         for device in devices {
-            let own = try dump(device)
+            let own = try contents(of: device)
             guard own == truth else {
                 let missing = truth.filter { !own.contains($0) }.map { "  service  \($0)" }
                 let extra = own.filter { !truth.contains($0) }.map { "  \(device.name)  \($0)" }
@@ -577,9 +577,9 @@ private struct ReferenceModel {
                     if isJoined == true { continue }
                     return "\(name).\(field.name) is \(value?.brief ?? "absent"), and should be \(expected)."
                 case .union:
-                    let all = Set(edits.flatMap { $0.value?.stringListValue ?? [] })
-                    guard Set(value?.stringListValue ?? []) != all else { continue }
-                    return "\(name).\(field.name) is \(value?.brief ?? "absent"), and should have \(all.sorted())."
+                    let union = Set(edits.flatMap { $0.value?.stringListValue ?? [] })
+                    guard Set(value?.stringListValue ?? []) != union else { continue }
+                    return "\(name).\(field.name) is \(value?.brief ?? "absent"), and should have \(union.sorted())."
                 case .counter:
                     let expected = added[name]?[field.name] ?? 0
                     guard value?.int64Value ?? 0 != expected else { continue }
