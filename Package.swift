@@ -83,8 +83,8 @@ let package = Package(
             enabledTraits: ["CloudKitEmulatorServer", "MistSignIn", "MistStore", "OpenAPISwiftAsyncHTTPClient"]
         ),
         .default(enabledTraits: [
-                "CloudKitContract", "MistModels", "MistStore", "MistTesting", "OpenAPISwiftPlugin", "mistkit",
-            ]),
+            "CloudKitContract", "MistModels", "MistStore", "MistTesting", "OpenAPISwiftPlugin", "mistkit",
+        ]),
     ],
     dependencies: [
         // HTTP requests, responses and header fields as values.

@@ -43,7 +43,8 @@ public struct LocalDatabase: Sendable {
     /// - Returns: What `body` returns.
     /// - Throws: A ``StoreError``, or what `body` throws. Nothing was changed then.
     @discardableResult
-    public func write<Value: Sendable>(_ body: @Sendable @escaping (StoreWriter) throws -> Value) async throws -> Value {
+    public func write<Value: Sendable>(_ body: @Sendable @escaping (StoreWriter) throws -> Value) async throws -> Value
+    {
         do {
             return try await file.database.write { db in
                 let writer = StoreWriter(database: self, db: db)
@@ -87,7 +88,9 @@ public struct LocalDatabase: Sendable {
     /// The record of a name.
     ///
     /// - Throws: A ``StoreError``: `notFound` when there is none on this machine.
-    public func fetch<Model: CloudKitRecord>(_ type: Model.Type, _ recordName: String) async throws -> StoredRecord<Model> {
+    public func fetch<Model: CloudKitRecord>(_ type: Model.Type, _ recordName: String) async throws -> StoredRecord<
+        Model
+    > {
         try await read { try $0.fetch(type, recordName) }
     }
 

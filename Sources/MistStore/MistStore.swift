@@ -99,10 +99,14 @@ public final class MistStore: Sendable {
     }
 
     /// The records of the signed-in user.
-    public var privateDatabase: LocalDatabase { LocalDatabase(file: userFile, scope: .private, configuration: configuration) }
+    public var privateDatabase: LocalDatabase {
+        LocalDatabase(file: userFile, scope: .private, configuration: configuration)
+    }
 
     /// The records that all users of the app share.
-    public var publicDatabase: LocalDatabase { LocalDatabase(file: publicFile, scope: .public, configuration: configuration) }
+    public var publicDatabase: LocalDatabase {
+        LocalDatabase(file: publicFile, scope: .public, configuration: configuration)
+    }
 
     /// Fetches the service's changes, merges, and sends what was changed here.
     ///
@@ -114,7 +118,10 @@ public final class MistStore: Sendable {
     @discardableResult
     public func sync() async throws -> SyncSummary {
         guard let loop else {
-            throw StoreError(.closed, "The store was opened without a service. Give it one: MistStore(at:records:service:).")
+            throw StoreError(
+                .closed,
+                "The store was opened without a service. Give it one: MistStore(at:records:service:)."
+            )
         }
         return try await loop.sync()
     }
@@ -172,7 +179,8 @@ public struct StoreConfiguration: Sendable {
     public mutating func merge<Model: CloudKitRecord>(
         _ field: String,
         of type: Model.Type,
-        _ closure: @escaping @Sendable (_ base: FieldValue?, _ local: FieldValue?, _ remote: FieldValue?) throws -> FieldValue?
+        _ closure:
+            @escaping @Sendable (_ base: FieldValue?, _ local: FieldValue?, _ remote: FieldValue?) throws -> FieldValue?
     ) {
         closures[Model.recordType, default: [:]][field] = closure
     }

@@ -55,7 +55,9 @@ public struct StoreWriter {
 
     /// Adds a record, or changes the one of this name.
     @discardableResult
-    public func add<Model: CloudKitRecord>(_ model: Model, named recordName: String? = nil) throws -> StoredRecord<Model> {
+    public func add<Model: CloudKitRecord>(_ model: Model, named recordName: String? = nil) throws -> StoredRecord<
+        Model
+    > {
         try add(StoredRecord(model, recordName: recordName))
     }
 
@@ -63,7 +65,9 @@ public struct StoreWriter {
     @discardableResult
     public func add<Model: CloudKitRecord>(_ record: StoredRecord<Model>) throws -> StoredRecord<Model> {
         let table = try database.file.table(of: Model.recordType)
-        guard let zone = try ZoneRow.fetch(database.homeZone, db) else { throw StoreError(.closed, "The store has no zone.") }
+        guard let zone = try ZoneRow.fetch(database.homeZone, db) else {
+            throw StoreError(.closed, "The store has no zone.")
+        }
         let saved: CloudKitModel.Record.Fields
         do {
             saved = try record.model.savedFields()

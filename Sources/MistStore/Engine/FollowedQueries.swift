@@ -161,7 +161,10 @@ extension LocalDatabase {
     /// - Throws: A ``StoreError``: `query` for another scope than the public one, and for a query that cannot be answered here.
     public func follow<Model: CloudKitRecord>(_ query: Query<Model>) async throws {
         guard scope == .public else {
-            throw StoreError(.query, "Only queries of the public database are followed; the other scopes are kept whole.")
+            throw StoreError(
+                .query,
+                "Only queries of the public database are followed; the other scopes are kept whole."
+            )
         }
         let table = try file.table(of: Model.recordType)
         var recordQuery = query.recordQuery
@@ -176,6 +179,7 @@ extension LocalDatabase {
     /// Ends what ``follow(_:)`` began. The records stay.
     ///
     /// - Parameter query: The query.
+    /// - Throws: A ``StoreError`` when the file fails.
     public func unfollow<Model: CloudKitRecord>(_ query: Query<Model>) async throws {
         var recordQuery = query.recordQuery
         recordQuery.sorts = []

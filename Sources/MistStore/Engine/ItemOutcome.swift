@@ -36,7 +36,8 @@ enum ItemOutcome: Hashable {
         case .conflict, .exists: return .lookUp
         case .notFound: return operation == .delete ? .acknowledged : .deletedElsewhere
         case .zoneNotFound: return .zoneIsGone
-        case .throttled, .tryAgainLater, .zoneBusy, .internalError, .serviceUnavailable, .misdirectedRequest: return .later
+        case .throttled, .tryAgainLater, .zoneBusy, .internalError, .serviceUnavailable, .misdirectedRequest:
+            return .later
         case .quotaExceeded: return .quota
         case .authenticationRequired, .authenticationFailed: return .signIn
         case .atomicError: return .again
@@ -56,7 +57,9 @@ extension CloudKitError {
     /// "Field X not found in Note" was observed of development containers; the texts of production are those of Apple's framework.
     fileprivate var unknownField: String? {
         guard let reason else { return nil }
-        if let match = reason.firstMatch(of: /Field '?([A-Za-z][A-Za-z0-9_]*)'? not found in/) { return String(match.1) }
+        if let match = reason.firstMatch(of: /Field '?([A-Za-z][A-Za-z0-9_]*)'? not found in/) {
+            return String(match.1)
+        }
         if let match = reason.firstMatch(of: /Cannot create or modify field '([A-Za-z][A-Za-z0-9_]*)'/) {
             return String(match.1)
         }

@@ -19,8 +19,12 @@ struct PushBatch {
 extension PushBatch {
     /// Chooses what to send, and notes it as sent.
     ///
-    /// - Parameter limit: The most operations.
+    /// - Parameters:
+    ///   - transaction: The transaction of the engine.
+    ///   - limit: The most operations.
+    ///   - now: The machine's time in milliseconds since 1970.
     /// - Returns: `nil` when nothing can be sent.
+    /// - Throws: A ``StoreError`` when the file fails.
     static func next(
         in transaction: SyncEngine.Transaction,
         limit: Int64,
@@ -316,7 +320,8 @@ private struct RecordWriter {
                 record.fields[field.name] = row.fields[field.name]?.saved(as: field) ?? .null
             }
         }
-        if let parent = table.parentField, !emptied.contains(parent.name), isCreate || edits.contains(where: { $0.field?.id == parent.id }),
+        if let parent = table.parentField, !emptied.contains(parent.name),
+            isCreate || edits.contains(where: { $0.field?.id == parent.id }),
             let target = row.fields[parent.name]?.referenceValue
         {
             record.parent = Reference(recordName: target.recordName)
@@ -359,7 +364,12 @@ private struct RecordWriter {
                         time: EditTime(milliseconds: edit.time, device: device)
                     )
                     times.set(
-                        CounterParts.part(of: field.name, device: device, edit: pending, knownParts: known?.times ?? EditTimes())
+                        CounterParts.part(
+                            of: field.name,
+                            device: device,
+                            edit: pending,
+                            knownParts: known?.times ?? EditTimes()
+                        )
                     )
                 }
             } else if let remote {
@@ -367,7 +377,9 @@ private struct RecordWriter {
             }
         }
         if let remote {
-            for (name, value) in remote.fields where table[name] == nil { times.set(remote.time(of: name), of: name, value) }
+            for (name, value) in remote.fields where table[name] == nil {
+                times.set(remote.time(of: name), of: name, value)
+            }
         }
         return times
     }

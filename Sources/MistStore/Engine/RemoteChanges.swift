@@ -30,7 +30,10 @@ extension SyncEngine.Transaction {
         _ summary: inout SyncSummary
     ) throws {
         let created = record.created?.timestamp.milliseconds
-        if let tombstone = try db.row("SELECT created, record FROM mist_tombstone WHERE zone = ? AND name = ?", [zone.id, name]) {
+        if let tombstone = try db.row(
+            "SELECT created, record FROM mist_tombstone WHERE zone = ? AND name = ?",
+            [zone.id, name]
+        ) {
             let ours: Int64? = tombstone["created"]
             if ours == nil ? hasEdit(of: file.device, record) : ours == created || created == nil {
                 // The same life: the delete wins, and goes on with the version that was seen.
@@ -57,7 +60,9 @@ extension SyncEngine.Transaction {
                 return
             }
             let isSameLife = known.created == nil || created == nil || known.created == created
-            if isSameLife, let seen = known.modified, let modified = record.modified?.timestamp.milliseconds, modified < seen {
+            if isSameLife, let seen = known.modified, let modified = record.modified?.timestamp.milliseconds,
+                modified < seen
+            {
                 // An older copy, delivered late.
                 return
             }
@@ -159,7 +164,9 @@ extension SyncEngine.Transaction {
 
     func rules(of table: RecordTable) -> MergeRules {
         var rules = MergeRules(closures: settings.closures[table.recordType] ?? [:])
-        for field in table.fields where field.schema.merge != .latest { rules.policies[field.name] = field.schema.merge }
+        for field in table.fields where field.schema.merge != .latest {
+            rules.policies[field.name] = field.schema.merge
+        }
         rules.ignoresEditTimes = settings.typesWithoutEditTimes.contains(table.recordType)
         return rules
     }
@@ -187,7 +194,9 @@ extension SyncEngine.Transaction {
     }
 
     /// What was edited in a row, with the values as they are. An insert is an edit of all fields that have a value.
-    private func pendingEdits(of row: LocalRow, _ table: RecordTable) throws -> ([String: PendingEdit], raws: [String: Int64]) {
+    private func pendingEdits(of row: LocalRow, _ table: RecordTable) throws -> (
+        [String: PendingEdit], raws: [String: Int64]
+    ) {
         var pending: [String: PendingEdit] = [:]
         var raws: [String: Int64] = [:]
         let edits = try edits(of: row, table)
@@ -366,7 +375,8 @@ extension SyncEngine.Transaction {
     }
 
     /// What goes with a record that was deleted elsewhere: the service deletes what it knows, or is told to.
-    private func cascadeDelete(from name: String, in zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
+    private func cascadeDelete(from name: String, in zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws
+    {
         for table in file.orderedTables {
             for field in table.fields where field.type == .reference {
                 let isBound = field.schema.isParent ? "" : " AND \(field.actionColumn ?? "NULL") = 1"

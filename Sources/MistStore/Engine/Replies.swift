@@ -82,7 +82,10 @@ extension SyncEngine.Transaction {
     private func zoneIsRead(_ zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
         if zone.isRefetching { try sweep(zone, at: now, &summary) }
         // What was sent and is not in the zone was not done: it is sent again.
-        try db.run("DELETE FROM mist_sent_field WHERE record IN (SELECT record FROM mist_sent WHERE zone = ?)", [zone.id])
+        try db.run(
+            "DELETE FROM mist_sent_field WHERE record IN (SELECT record FROM mist_sent WHERE zone = ?)",
+            [zone.id]
+        )
         try db.run("DELETE FROM mist_sent WHERE zone = ?", [zone.id])
         try db.run("UPDATE mist_zone SET is_stale = 0, is_uncertain = 0 WHERE id = ?", [zone.id])
     }
@@ -382,13 +385,14 @@ enum ClockOffset {
     /// The difference of clocks below which nothing is corrected, in milliseconds.
     static let tolerance: Int64 = 2000
 
-    /// A better offset, the service's time minus the machine's; `nil` where the old one is good.
+    /// Compares the offset in force, the service's time minus the machine's, with what a reply says.
     ///
     /// - Parameters:
     ///   - old: The offset in force.
     ///   - serviceTime: When the service carried out a request, by its clock.
     ///   - sent: When the request was sent, by the machine's clock.
     ///   - received: When its reply came.
+    /// - Returns: A better offset, or `nil` when the old one fits.
     static func learned(_ old: Int64, serviceTime: Int64, sent: Int64, received: Int64) -> Int64? {
         let (lower, upper) = (serviceTime - received, serviceTime - sent)
         if old < lower - tolerance { return lower }
@@ -413,7 +417,10 @@ extension SyncEngine.Transaction {
             }
             let count = try db.value("SELECT count(*) FROM mist_sent WHERE zone = ?", [zone], as: Int64.self) ?? 0
             try handleRefused(error, count: count, zone: zone, at: now, &summary)
-            try db.run("DELETE FROM mist_sent_field WHERE record IN (SELECT record FROM mist_sent WHERE zone = ?)", [zone])
+            try db.run(
+                "DELETE FROM mist_sent_field WHERE record IN (SELECT record FROM mist_sent WHERE zone = ?)",
+                [zone]
+            )
             try db.run("DELETE FROM mist_sent WHERE zone = ?", [zone])
             return try endRequest()
         }
@@ -464,7 +471,8 @@ extension SyncEngine.Transaction {
     /// The scope rests: as long as the service says, else longer with each failure.
     func rest(because condition: SyncCondition, _ error: CloudKitError, at now: Int64) throws {
         let failures = Int64(try scopeRow().failures)
-        let delay = error.retryAfter.map { $0.milliseconds + Int64(settings.random() * 1000) } ?? backoff(after: failures)
+        let delay =
+            error.retryAfter.map { $0.milliseconds + Int64(settings.random() * 1000) } ?? backoff(after: failures)
         let column = condition == .quotaExceeded ? "push_rests_until" : "rests_until"
         // A single record finds out whether there is space again.
         if condition == .quotaExceeded {

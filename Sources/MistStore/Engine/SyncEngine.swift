@@ -58,6 +58,7 @@ package struct SyncEngine: Sendable {
     /// program knows now become rows.
     ///
     /// - Parameter now: The machine's time in milliseconds since 1970.
+    /// - Throws: A ``StoreError`` when the file fails.
     package func start(at now: Int64) throws {
         try write { transaction in
             var summary = SyncSummary()
@@ -70,6 +71,7 @@ package struct SyncEngine: Sendable {
     /// Asks for changes of the service: the next cycle begins with a request for them.
     ///
     /// - Parameter now: The machine's time in milliseconds since 1970.
+    /// - Throws: A ``StoreError`` when the file fails.
     package func requestPull(at now: Int64) throws {
         try write { transaction in
             try transaction.markStale()
@@ -81,6 +83,8 @@ package struct SyncEngine: Sendable {
     /// Decides what to do, and notes the request.
     ///
     /// - Parameter now: The machine's time in milliseconds since 1970.
+    /// - Returns: The request to send, or what the engine waits for.
+    /// - Throws: A ``StoreError`` when the file fails.
     package func next(at now: Int64) throws -> Step {
         try write { transaction in
             try transaction.completeCascades(at: now)
@@ -95,10 +99,15 @@ package struct SyncEngine: Sendable {
     ///   - number: The number of the request. A reply to another than the one under way is dropped.
     ///   - now: The machine's time in milliseconds since 1970.
     /// - Returns: What changed.
+    /// - Throws: A ``StoreError`` when the file fails.
     @discardableResult
-    package func handle(_ result: Result<SyncReply, CloudKitError>, to number: Int64, at now: Int64) throws -> SyncSummary {
+    package func handle(_ result: Result<SyncReply, CloudKitError>, to number: Int64, at now: Int64) throws
+        -> SyncSummary
+    {
         try write { transaction in
-            guard let request = try transaction.requestUnderWay(), request.number == number else { return SyncSummary() }
+            guard let request = try transaction.requestUnderWay(), request.number == number else {
+                return SyncSummary()
+            }
             var summary = SyncSummary()
             try transaction.handle(result, to: request, at: now, &summary)
             return summary

@@ -35,7 +35,8 @@ struct MergeRules: Sendable {
 }
 
 /// Merges the values of one field: the common one, the one of this device, and the service's. It throws to park the record.
-package typealias MergeClosure = @Sendable (_ base: FieldValue?, _ local: FieldValue?, _ remote: FieldValue?) throws -> FieldValue?
+package typealias MergeClosure =
+    @Sendable (_ base: FieldValue?, _ local: FieldValue?, _ remote: FieldValue?) throws -> FieldValue?
 
 /// What a merge decided.
 struct MergeResult: Hashable, Sendable {

@@ -32,7 +32,9 @@ public struct RecordObservation<Model: CloudKitRecord>: AsyncSequence, Sendable 
     public func makeAsyncIterator() -> Iterator {
         let (database, query) = (database, query)
         let observed = database.observe(watchesOtherProcesses: true) { db in
-            try StoreReader(database: database, db: db).find(query).map { ObservedRow(record: $0, fields: $0.record.fields) }
+            try StoreReader(database: database, db: db).find(query).map {
+                ObservedRow(record: $0, fields: $0.record.fields)
+            }
         }
         let results = AsyncThrowingStream<[StoredRecord<Model>], any Error>(bufferingPolicy: .bufferingNewest(1)) {
             continuation in

@@ -33,6 +33,7 @@ extension LocalDatabase {
     ///
     /// - Parameter limit: The most entries.
     /// - Returns: The entries.
+    /// - Throws: A ``StoreError`` when the file fails.
     public func recoveryLog(limit: Int = 100) async throws -> [RecoveredValues] {
         try await read { reader in
             try reader.db.rows(
@@ -71,7 +72,9 @@ extension RecoveredValues {
         let owner: String = row["owner"]
         zoneID = ZoneID(zoneName: row["zone"], ownerRecordName: owner.isEmpty ? nil : owner)
         reason = LossReason(rawValue: row["reason"]) ?? .laterEdit
-        fields = CloudKitModel.Record.Fields(try OtherFields.read(row["fields"]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+        fields = CloudKitModel.Record.Fields(
+            try OtherFields.read(row["fields"]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        )
     }
 }
 
@@ -82,7 +85,9 @@ extension SyncEngine.Transaction {
             "DELETE FROM mist_recovery WHERE time < ?",
             [now - Int64(settings.recoveryDays) * 24 * 60 * 60 * 1000]
         )
-        while let size = try db.value("SELECT sum(size) FROM mist_recovery", as: Int64.self), size > settings.recoveryBytes {
+        while let size = try db.value("SELECT sum(size) FROM mist_recovery", as: Int64.self),
+            size > settings.recoveryBytes
+        {
             try db.run("DELETE FROM mist_recovery WHERE id = (SELECT min(id) FROM mist_recovery)")
         }
     }

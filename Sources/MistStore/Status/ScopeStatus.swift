@@ -68,15 +68,17 @@ extension LocalDatabase {
 
     func status(_ db: Database) throws -> ScopeStatus {
         let row = try db.row("SELECT * FROM mist_scope WHERE id = ?", [scope.number])
-        let edits = try db.value(
-            "SELECT count(*) FROM (SELECT DISTINCT type, row FROM mist_edit)",
-            as: Int.self
-        ) ?? 0
-        let tombstones = try db.value(
-            "SELECT count(*) FROM mist_tombstone JOIN mist_zone ON mist_zone.id = zone WHERE scope = ?",
-            [scope.number],
-            as: Int.self
-        ) ?? 0
+        let edits =
+            try db.value(
+                "SELECT count(*) FROM (SELECT DISTINCT type, row FROM mist_edit)",
+                as: Int.self
+            ) ?? 0
+        let tombstones =
+            try db.value(
+                "SELECT count(*) FROM mist_tombstone JOIN mist_zone ON mist_zone.id = zone WHERE scope = ?",
+                [scope.number],
+                as: Int.self
+            ) ?? 0
         let parked = try db.rows(
             """
             SELECT mist_parked.name, reason, message, until FROM mist_parked JOIN mist_zone ON mist_zone.id = zone
@@ -92,11 +94,12 @@ extension LocalDatabase {
                 until: until.map(ColumnValue.date)
             )
         }
-        let stale = try db.value(
-            "SELECT count(*) FROM mist_zone WHERE scope = ? AND is_stale = 1",
-            [scope.number],
-            as: Int.self
-        ) ?? 0
+        let stale =
+            try db.value(
+                "SELECT count(*) FROM mist_zone WHERE scope = ? AND is_stale = 1",
+                [scope.number],
+                as: Int.self
+            ) ?? 0
         let condition: String? = row?["condition"]
         let rests: Int64 = max(row?["rests_until"] ?? 0, row?["push_rests_until"] ?? 0)
         return ScopeStatus(

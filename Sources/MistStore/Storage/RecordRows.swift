@@ -38,7 +38,9 @@ extension RecordTable {
     /// - Parameters:
     ///   - condition: What follows `WHERE`.
     ///   - values: The values of its parameters.
+    ///   - db: The connection.
     /// - Returns: The rows, in the order of the condition.
+    /// - Throws: A `DatabaseError` when the file fails.
     func rows(_ condition: String, _ values: [ColumnValue], _ db: Database) throws -> [LocalRow] {
         let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM \(name) WHERE \(condition)")
         try statement.bind(values)
@@ -91,7 +93,13 @@ extension RecordTable {
     ///
     /// - Returns: Its `_id`.
     @discardableResult
-    package func insert(_ fields: [String: ColumnPair], named name: String, in zone: Int64, at time: Int64, _ db: Database) throws
+    package func insert(
+        _ fields: [String: ColumnPair],
+        named name: String,
+        in zone: Int64,
+        at time: Int64,
+        _ db: Database
+    ) throws
         -> Int64
     {
         let present = self.fields.filter { fields[$0.name] != nil }
@@ -131,9 +139,13 @@ extension RecordTable {
     ///
     /// - Parameters:
     ///   - fields: The values. Fields that the type does not have are left out.
+    ///   - name: The name of the record, for errors.
     ///   - zone: The zone of the record.
+    /// - Returns: What the columns hold, by the names of the fields.
     /// - Throws: A ``StoreError`` for the first value that does not fit: `value`, or `link` for a reference out of the zone.
-    package func columnPairs(of fields: [String: FieldValue], named name: String, in zone: ZoneID) throws -> [String: ColumnPair] {
+    package func columnPairs(of fields: [String: FieldValue], named name: String, in zone: ZoneID) throws -> [String:
+        ColumnPair]
+    {
         var pairs: [String: ColumnPair] = [:]
         for field in self.fields {
             guard let value = fields[field.name] else { continue }

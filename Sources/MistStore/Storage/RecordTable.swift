@@ -101,7 +101,8 @@ package struct RecordTable: Sendable {
 
     /// The definition of the table.
     ///
-    /// - Parameter zone: The zone of rows that name none.
+    /// - Parameter zone: The zone of rows that do not name a zone.
+    /// - Returns: The statement that creates the table.
     func definition(defaultZone zone: Int64) -> String {
         let own = fields.flatMap(\.definitions).map { ",\n    \($0)" }.joined()
         return """

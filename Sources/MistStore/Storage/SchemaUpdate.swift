@@ -46,7 +46,8 @@ struct SchemaUpdate {
                     recordType: schema.recordType
                 )
             }
-            if schema.recordType.lowercased().hasPrefix("mist_") || schema.recordType.lowercased().hasPrefix("sqlite_") {
+            if schema.recordType.lowercased().hasPrefix("mist_") || schema.recordType.lowercased().hasPrefix("sqlite_")
+            {
                 throw StoreError(
                     .schema,
                     "Names that begin with mist_ or sqlite_ are those of the store's own tables. Rename the record type.",
@@ -114,7 +115,8 @@ struct SchemaUpdate {
     }
 
     /// A field that had another name begins with the values of that. The old column stays, for older programs.
-    private func rename(_ field: RecordSchema.Field, of table: RecordTable, to new: StoredField, _ db: Database) throws {
+    private func rename(_ field: RecordSchema.Field, of table: RecordTable, to new: StoredField, _ db: Database) throws
+    {
         guard let old = field.formerNames.lazy.compactMap({ table[$0] }).first, old.type == new.type else { return }
         let pairs = zip(new.columns, old.columns).map { "\($0) = \($1)" }.joined(separator: ", ")
         try db.applying { try db.execute(sql: "UPDATE \(table.name) SET \(pairs)") }
@@ -151,11 +153,12 @@ struct SchemaUpdate {
                 .map { row -> (String, String) in (row["name"], row["sql"]) }
         )
         for table in tables {
-            let generation = try db.value(
-                "SELECT generation FROM mist_type WHERE id = ?",
-                [table.id],
-                as: Int64.self
-            ) ?? 0
+            let generation =
+                try db.value(
+                    "SELECT generation FROM mist_type WHERE id = ?",
+                    [table.id],
+                    as: Int64.self
+                ) ?? 0
             guard generation <= RecordTable.generation else { continue }
             let triggers = ChangeTriggers(table: table, tables: tables)
             for (name, definition) in zip(triggers.names, triggers.definitions) where existing[name] != definition {

@@ -89,7 +89,8 @@ extension RequestContext {
                 zip(zones, results).map { zoneID, result in
                     switch result {
                     case .success(let zone): .success(zone.zoneID)
-                    case .failure(let error): .failure(CloudKitError(error.response, item: .zone(name: zoneID.zoneName)))
+                    case .failure(let error):
+                        .failure(CloudKitError(error.response, item: .zone(name: zoneID.zoneName)))
                     }
                 }
             )

@@ -148,7 +148,9 @@ private struct SimulatedWorld {
         let identifiers = Mutex<SimulationGenerator>.Box(SimulationGenerator(seed: seed &+ 1))
         emulator = try CloudKitEmulator(
             identifiers: IdentifierSource { count in
-                identifiers.withLock { generator in (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) } }
+                identifiers.withLock { generator in
+                    (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+                }
             },
             clock: { Date(timeIntervalSince1970: Double(time.withLock { $0 }) / 1000) }
         )
@@ -447,10 +449,11 @@ private struct SimulatedWorld {
                 )
             }
             let left = try device.database.read { db in
-                try ["mist_edit", "mist_tombstone", "mist_request", "mist_sent", "mist_parked", "mist_cascade"].compactMap {
-                    let rows = try Row.fetchAll(db, sql: "SELECT * FROM \($0)")
-                    return rows.isEmpty ? nil : "\($0) \(rows)"
-                }
+                try ["mist_edit", "mist_tombstone", "mist_request", "mist_sent", "mist_parked", "mist_cascade"]
+                    .compactMap {
+                        let rows = try Row.fetchAll(db, sql: "SELECT * FROM \($0)")
+                        return rows.isEmpty ? nil : "\($0) \(rows)"
+                    }
             }
             guard left.isEmpty else { throw failure("\(device.name) has work left: \(left.joined(separator: ", ")).") }
         }
@@ -539,7 +542,9 @@ private struct ReferenceModel {
             // Without one, the value was the same as before: no edit.
             guard let time else { continue }
             let value = fields[field.name].flatMap { $0.isNull ? nil : $0 }
-            edits[name, default: [:]][field.name, default: []].append(Edit(time: time, device: file.device, value: value))
+            edits[name, default: [:]][field.name, default: []].append(
+                Edit(time: time, device: file.device, value: value)
+            )
         }
     }
 
@@ -583,7 +588,8 @@ private struct ReferenceModel {
                 case .counter:
                     let expected = added[name]?[field.name] ?? 0
                     guard value?.int64Value ?? 0 != expected else { continue }
-                    return "\(name).\(field.name) is \(value?.int64Value ?? 0), and the sum of all steps is \(expected)."
+                    return
+                        "\(name).\(field.name) is \(value?.int64Value ?? 0), and the sum of all steps is \(expected)."
                 }
             }
         }
@@ -645,7 +651,9 @@ extension SyncRequest {
         case .lookup(let names, _): "records/lookup of \(names.joined(separator: ", "))"
         case .modify(let operations, _, _):
             "records/modify: "
-                + operations.map { "\($0.operationType.rawValue) \($0.record.recordName ?? "")" }.joined(separator: ", ")
+                + operations.map { "\($0.operationType.rawValue) \($0.record.recordName ?? "")" }.joined(
+                    separator: ", "
+                )
         case .query: "records/query"
         }
     }
@@ -659,7 +667,9 @@ extension Result where Success == SyncReply, Failure == CloudKitError {
         case .success(.zoneChanges(let pages)):
             pages.map { page in
                 switch page {
-                case .success(let page): "records " + page.records.map { ($0.isDeleted ? "-" : "+") + ($0.recordName ?? "") }.joined(separator: " ")
+                case .success(let page):
+                    "records "
+                        + page.records.map { ($0.isDeleted ? "-" : "+") + ($0.recordName ?? "") }.joined(separator: " ")
                 case .failure(let error): "\(error.code)"
                 }
             }.joined(separator: "; ")
@@ -678,7 +688,9 @@ extension Result where Success == SyncReply, Failure == CloudKitError {
 
 extension [String: FieldValue] {
     fileprivate var summary: String {
-        filter { !$0.value.isNull }.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.brief)" }.joined(separator: " ")
+        filter { !$0.value.isNull }.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.brief)" }.joined(
+            separator: " "
+        )
     }
 }
 
