@@ -462,6 +462,11 @@ let package = Package(
                     .product(name: "NIOCore", package: "swift-nio"),
                 ]
             ),
+            // The Swift of the store's chapters.
+            .testTarget(
+                name: "MistStoreDocumentationTests",
+                dependencies: ["MistModels", "MistStore", "MistTesting"]
+            ),
             // The Swift of the compiler's pages.
             .testTarget(
                 name: "OpenAPISwiftDocumentationTests",

@@ -22,6 +22,17 @@ let package = Package(
             path: "Quickstart"
         ),
 
+        // The lines of the store's first page.
+        .executableTarget(
+            name: "Todos",
+            dependencies: [
+                .product(name: "MistModels", package: "MistKit"),
+                .product(name: "MistStore", package: "MistKit"),
+                .product(name: "MistTesting", package: "MistKit"),
+            ],
+            path: "Todos"
+        ),
+
         // A service and its client from one document, generated with each build.
         .target(
             name: "CatServiceAPI",

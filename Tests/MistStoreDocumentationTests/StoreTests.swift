@@ -1,0 +1,106 @@
+import Foundation
+import MistModels
+import MistStore
+import MistTesting
+import Testing
+
+/// The Swift of "Keeping records locally", "Synchronising" and "When something waits".
+struct StoreTests {
+    @Test func keepingRecordsLocally() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("todos-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+
+        let store = try MistStore(at: folder, records: [TodoList.self, Todo.self])
+        let todos = store.privateDatabase
+
+        let home = try await todos.add(TodoList(name: "Home"), named: "home")
+        var milk = try await todos.add(Todo(list: home.reference(), title: "Milk"))
+        milk.isDone = true
+        try await todos.add(milk)
+
+        let again = try await todos.fetch(Todo.self, milk.recordName)
+        let list = try await todos.fetch(again.list)
+        print(list.name, again.title, again.isDone)  // Home Milk true
+        #expect(list.name == "Home")
+        #expect(again.title == "Milk")
+        #expect(again.isDone)
+
+        let done = try await todos.find(
+            Query<Todo>(limit: 10) {
+                Filter(\.isDone == true)
+                Sort(\.title)
+            }
+        )
+        #expect(done.map(\.title) == ["Milk"])
+
+        for try await open in todos.values(of: Query<Todo> { Filter(\.isDone == false) }) {
+            print(open.count)  // 0
+            #expect(open.isEmpty)
+            break
+        }
+
+        try await todos.remove(milk)
+        #expect(try await todos.find(Query<Todo>()).isEmpty)
+
+        try await todos.write { todos in
+            let work = try todos.add(TodoList(name: "Work"), named: "work")
+            try todos.add(Todo(list: work.reference(), title: "Call Mei"))
+            try todos.add(Todo(list: work.reference(), title: "Write the report"))
+        }
+        let (lists, titles) = try await todos.read { todos in
+            (try todos.find(Query<TodoList>()).count, try todos.find(Query<Todo>()).map(\.title))
+        }
+        print(lists, titles.count)  // 2 2
+        #expect(lists == 2)
+        #expect(Set(titles) == ["Call Mei", "Write the report"])
+
+        do {
+            _ = try await todos.fetch(Todo.self, "cheese")
+            Issue.record("there is no cheese")
+        } catch let error as StoreError where error.code == .notFound {
+            print(error)  // notFound: There is no such record on this machine. (record type Todo, record cheese)
+            let sentence = "notFound: There is no such record on this machine. (record type Todo, record cheese)"
+            #expect(error.description == sentence)
+        }
+        try store.close()
+    }
+
+    @Test func synchronising() async throws {
+        try await withCloudKitEmulator { emulator in
+            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("todos-\(UUID())")
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let service = emulator.service(as: .user)
+
+            let store = try MistStore(at: folder, records: [TodoList.self, Todo.self], service: service)
+            try await store.privateDatabase.add(TodoList(name: "Home"))
+            let summary = try await store.sync()
+            print(summary.sent, summary.fetched, summary.lost, summary.parked)  // 1 0 0 0
+            #expect(summary.sent == 1)
+            #expect(summary.fetched + summary.lost + summary.parked == 0)
+            try store.close()
+        }
+    }
+
+    @Test func aRecordThatTheServiceRefusesIsParked() async throws {
+        try await withCloudKitEmulator { emulator in
+            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("todos-\(UUID())")
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let service = emulator.service(as: .user)
+            let store = try MistStore(at: folder, records: [TodoList.self, Todo.self], service: service)
+            let lists = store.privateDatabase
+
+            let tooLong = String(repeating: "x", count: 1_200_000)
+            try await lists.add(TodoList(name: tooLong))
+            try await lists.add(TodoList(name: "Home"))
+            let summary = try await store.sync()
+            print(summary.sent, summary.parked)  // 1 1
+            #expect(summary.sent == 1)
+            #expect(summary.parked == 1)
+            let status = try await lists.status()
+            print(status.pending, status.parked.count)  // 1 1
+            #expect(status.pending == 1)
+            #expect(status.parked.count == 1)
+            try store.close()
+        }
+    }
+}
