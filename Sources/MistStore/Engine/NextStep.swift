@@ -32,6 +32,14 @@ extension SyncEngine.Transaction {
             if row.isStale {
                 return try begin(.databaseChanges(since: row.token), .databaseChanges, zone: nil, at: now)
             }
+            // A zone that is read from its start may be another of the same name: what does not come is gone.
+            try db.run(
+                """
+                UPDATE mist_zone SET is_refetching = 1, epoch = epoch + 1
+                WHERE scope = ? AND is_stale = 1 AND state = 1 AND token IS NULL AND is_refetching = 0
+                """,
+                [scope.number]
+            )
             let stale = try ZoneRow.all(in: scope, where: "is_stale = 1 AND state = 1", db).prefix(20)
             if !stale.isEmpty {
                 let cursors = stale.map { SyncRequest.ZoneCursor(zoneID: $0.zoneID, token: $0.token) }
