@@ -43,6 +43,12 @@ struct EditTimes: Hashable, Sendable {
         times[Checksum.of(name, value)]
     }
 
+    /// Who created the record, kept as the time of a field without a name.
+    var creation: EditTime? {
+        get { time(of: "", nil) }
+        set { times[Checksum.of("", nil)] = newValue }
+    }
+
     mutating func set(_ time: EditTime, of name: String, _ value: FieldValue?) {
         times[Checksum.of(name, value)] = time
     }

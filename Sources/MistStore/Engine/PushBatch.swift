@@ -343,6 +343,8 @@ private struct RecordWriter {
             remote = RemoteVersion(fields: fields, times: known.times, modified: known.modified ?? 0)
         }
         let insert = own[""]
+        times.creation = known?.times.creation
+        if isCreate, let insert { times.creation = EditTime(milliseconds: insert.time, device: device) }
         for field in table.fields {
             let value = row.fields[field.name]
             let isEmptied = emptied.contains(field.name)

@@ -35,7 +35,7 @@ extension SyncEngine.Transaction {
             [zone.id, name]
         ) {
             let ours: Int64? = tombstone["created"]
-            if ours == nil ? hasEdit(of: file.device, record) : ours == created || created == nil {
+            if ours == nil ? isCreated(by: file.device, record) : ours == created || created == nil {
                 // The same life: the delete wins, and goes on with the version that was seen.
                 try db.run(
                     """
@@ -71,12 +71,12 @@ extension SyncEngine.Transaction {
         try merge(record, named: name, into: table, in: zone, at: now, &summary)
     }
 
-    /// Whether a device has edited a record. Without edit times, every one may have.
-    private func hasEdit(of device: Int64, _ record: Record) -> Bool {
+    /// Whether a device has created a record. Without edit times, every one may have.
+    private func isCreated(by device: Int64, _ record: CloudKitModel.Record) -> Bool {
         guard case .bytes(let data)? = record.fields[EditTimes.fieldName]?.plain, let times = EditTimes(data) else {
             return true
         }
-        return times.times.values.contains { $0.device == device }
+        return times.creation?.device == device
     }
 
     /// Merges a version into the row of its name, or adds one.
