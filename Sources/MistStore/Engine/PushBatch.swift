@@ -357,7 +357,8 @@ private struct RecordWriter {
                     times.set(time ?? EditTime(milliseconds: remote.modified, device: 0), of: field.name, edit.base)
                 }
             } else if let edit = own[field.name] ?? insert {
-                times.set(EditTime(milliseconds: min(edit.time, serviceTime), device: device), of: field.name, value)
+                let time = EditTime(milliseconds: edit.time, device: device)
+                times.set(time.clamped(toVersionOf: serviceTime), of: field.name, value)
                 if field.schema.merge == .counter {
                     // Of a record that the service does not have, all is this device's.
                     let pending = PendingEdit(
