@@ -76,7 +76,7 @@ private struct BatchBuilder {
                 let candidates = try table.rows(
                     """
                     _id IN (SELECT DISTINCT row FROM mist_edit WHERE type = ? AND row > ? ORDER BY row LIMIT 400)
-                    AND _zone = ? AND NOT EXISTS (\(Self.waiting)) ORDER BY _id
+                    AND _zone = ? AND NOT EXISTS (\(Self.waiting(table))) ORDER BY _id
                     """,
                     [.integer(table.id), .integer(last), .integer(zone.id), .integer(now)],
                     db
@@ -99,14 +99,21 @@ private struct BatchBuilder {
 
     /// Why a record is not sent now: the service refused it, its version is to be looked up, or an earlier life of the name is still
     /// to be deleted.
-    private static let waiting = """
+    ///
+    /// What was refused for good is sent again after an edit. The statement's fourth parameter is the machine's time.
+    private static func waiting(_ table: RecordTable) -> String {
+        """
         SELECT 1 FROM mist_parked AS parked WHERE parked.zone = _zone AND parked.name = _recordName
-            AND (parked.until IS NULL OR parked.until > ?4)
+            AND CASE WHEN parked.until IS NOT NULL THEN parked.until > ?4 ELSE NOT EXISTS (
+                SELECT 1 FROM mist_edit AS edit
+                WHERE edit.type = \(table.id) AND edit.row = _id AND edit.raw > parked.since
+            ) END
         UNION ALL SELECT 1 FROM mist_record AS known WHERE known.zone = _zone AND known.name = _recordName
             AND known.is_conflicting = 1
         UNION ALL SELECT 1 FROM mist_tombstone AS tombstone WHERE tombstone.zone = _zone
             AND tombstone.name = _recordName
         """
+    }
 
     private func isParked(_ table: RecordTable) throws -> Bool {
         try db.value("SELECT parked IS NOT NULL FROM mist_type WHERE id = ?", [table.id], as: Bool.self) ?? false
@@ -141,7 +148,7 @@ private struct BatchBuilder {
     private func pendingRow(named name: String) throws -> (LocalRow, RecordTable)? {
         for table in transaction.file.orderedTables {
             let row = try table.rows(
-                "_zone = ?1 AND _recordName = ?2 AND ?3 AND NOT EXISTS (\(Self.waiting))",
+                "_zone = ?1 AND _recordName = ?2 AND ?3 AND NOT EXISTS (\(Self.waiting(table)))",
                 [.integer(zone.id), .text(name), .integer(1), .integer(now)],
                 db
             ).first

@@ -494,7 +494,8 @@ extension SyncEngine.Transaction {
             """
             INSERT INTO mist_parked (zone, name, reason, message, since, until, attempts) VALUES (?, ?, ?, ?, ?, ?, 1)
             ON CONFLICT (zone, name) DO UPDATE SET
-                reason = excluded.reason, message = excluded.message, until = excluded.until, attempts = attempts + 1
+                reason = excluded.reason, message = excluded.message, since = excluded.since, until = excluded.until,
+                attempts = attempts + 1
             """,
             [zone, name, reason, message, now, until]
         )
