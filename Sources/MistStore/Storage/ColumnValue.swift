@@ -54,7 +54,7 @@ enum ColumnError: Error, Hashable {
     /// The date lies outside of the milliseconds that fit 64 bits.
     case dateOutOfRange
     /// The reference leads to a record of another zone.
-    case otherZone(ZoneID)
+    case otherZone(ZoneID, own: ZoneID)
     /// The reference has an action that is not in the protocol.
     case unknownAction(Reference.Action)
     /// The column's value is not one that a field of this type has. Something other than the store wrote it.
@@ -69,7 +69,8 @@ extension ColumnError: CustomStringConvertible {
             "The field has the type \(expected.name), and the value has \(found.map { "the type \($0)" } ?? "none")."
         case .notFinite: "The service has no form for a number that is infinite, or not a number."
         case .dateOutOfRange: "The date is too far from 1970 for 64 bits of milliseconds."
-        case .otherZone(let zone): "The reference leads to the zone \(zone), which is not the record's own."
+        case .otherZone(let zone, let own):
+            "The reference leads to the zone \(zone), and the record is in the zone \(own)."
         case .unknownAction(let action): "The action of the reference, \(action), is not known."
         case .malformed(let type): "The column holds a value that no field of type \(type.name) has."
         }
@@ -148,7 +149,7 @@ extension ColumnValue {
         if let target = reference.zoneID {
             guard target.zoneName == zone.zoneName,
                 target.owner == nil || zone.owner == nil || target.owner == zone.owner
-            else { throw .otherZone(target) }
+            else { throw .otherZone(target, own: zone) }
         }
         guard actions.contains(reference.action) else { throw .unknownAction(reference.action) }
         return Reference(recordName: reference.recordName, action: reference.action)

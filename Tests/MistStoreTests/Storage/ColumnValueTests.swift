@@ -160,6 +160,7 @@ struct ColumnValueTests {
     }
 
     @Test func whatDoesNotFitSaysWhy() throws {
+        let zone = ZoneID(zoneName: "Notes", ownerRecordName: "_ann")
         let other = ZoneID(zoneName: "Other")
         let otherOwner = ZoneID(zoneName: "Notes", ownerRecordName: "_bob")
         let refused: [(FieldType.Known, FieldValue, ColumnError)] = [
@@ -170,9 +171,9 @@ struct ColumnValueTests {
             (.timestamp, .timestamp(Date(timeIntervalSince1970: 1e16)), .dateOutOfRange),
             (.timestamp, .timestamp(Date(timeIntervalSince1970: .nan)), .dateOutOfRange),
             (.timestampList, .timestampList([Date(timeIntervalSince1970: -1e300)]), .dateOutOfRange),
-            (.reference, .reference(Reference(recordName: "A", zoneID: other)), .otherZone(other)),
-            (.reference, .reference(Reference(recordName: "A", zoneID: otherOwner)), .otherZone(otherOwner)),
-            (.referenceList, .referenceList([Reference(recordName: "A", zoneID: other)]), .otherZone(other)),
+            (.reference, .reference(Reference(recordName: "A", zoneID: other)), .otherZone(other, own: zone)),
+            (.reference, .reference(Reference(recordName: "A", zoneID: otherOwner)), .otherZone(otherOwner, own: zone)),
+            (.referenceList, .referenceList([Reference(recordName: "A", zoneID: other)]), .otherZone(other, own: zone)),
             (.reference, .reference(Reference(recordName: "A", action: "EXPLODE")), .unknownAction("EXPLODE")),
             (.string, 1, .otherType(.int64, expected: .string)),
             (.int64, 1.0, .otherType(.double, expected: .int64)),
@@ -180,7 +181,6 @@ struct ColumnValueTests {
             (.stringList, .int64List([1]), .otherType(.int64List, expected: .stringList)),
             (.string, try .read(#"{"value":"a","type":"MOOD"}"#), .otherType("MOOD", expected: .string)),
         ]
-        let zone = ZoneID(zoneName: "Notes", ownerRecordName: "_ann")
         for (type, value, error) in refused {
             #expect(throws: error, "\(type) \(value)") { try ColumnValue(value, as: type, in: zone) }
             #expect(!"\(error)".isEmpty)
