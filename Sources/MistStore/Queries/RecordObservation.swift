@@ -73,12 +73,20 @@ extension LocalDatabase {
     }
 
     /// What `read` returns: at once, and after each commit that changes it.
+    ///
+    /// - Parameters:
+    ///   - region: What commits must change; `nil` for what `read` reads. SQLite tells nothing of tables that are `WITHOUT ROWID`.
+    ///   - watchesOtherProcesses: Whether commits of other processes count.
+    ///   - read: Reads the value.
+    /// - Returns: The values.
     func observe<Value: Equatable & Sendable>(
+        in region: DatabaseRegion? = nil,
         watchesOtherProcesses: Bool,
         _ read: @escaping @Sendable (Database) throws -> Value
     ) -> AsyncThrowingStream<Value, any Error> {
         AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-            let cancellable = ValueObservation.tracking(read).removeDuplicates().start(
+            let tracking = region.map { ValueObservation.tracking(region: $0, fetch: read) } ?? .tracking(read)
+            let cancellable = tracking.removeDuplicates().start(
                 in: file.database,
                 scheduling: .task,
                 onError: { continuation.finish(throwing: ($0 as? DatabaseError).map { StoreError($0) } ?? $0) },

@@ -48,7 +48,8 @@ extension LocalDatabase {
 
     /// The status: the present one at once, then another after each commit that changes it.
     public func statusUpdates() -> AsyncThrowingStream<ScopeStatus, any Error> {
-        observe(watchesOtherProcesses: false) { db in try status(db) }
+        // Edits are in a table of which SQLite tells nothing: see `observe`.
+        observe(in: .fullDatabase, watchesOtherProcesses: false) { db in try status(db) }
     }
 
     /// Sends what the service refused once more, with the next synchronisation.
