@@ -1,0 +1,203 @@
+import CloudKitModel
+import Foundation
+import MistKit
+import TestSupport
+import Testing
+
+@testable import MistStore
+
+/// Promises 12 to 15: links between records. A book's shelf is its parent; its sequel is another book.
+struct RelationPromiseTests {
+    @Test("12, E4. Removing cascades: to children, and to what refers with deleteSelf; other links stay")
+    func removingCascades() throws {
+        let scenario = try SyncScenario()
+        let (phone, _) = try scenario.twoDevices()
+        try phone.run(
+            "INSERT INTO Shelf (_recordName, name) VALUES ('s', 'S')",
+            "INSERT INTO Book (_recordName, shelf) VALUES ('child', 's')",
+            "INSERT INTO Book (_recordName, sequel, _sequel_action) VALUES ('bound', 'child', 1)",
+            "INSERT INTO Book (_recordName, sequel) VALUES ('loose', 'child')"
+        )
+        try scenario.synchronise()
+        try phone.run("DELETE FROM Shelf")
+        try scenario.synchronise()
+        try scenario.expect(["Book loose sequel=→child"])
+    }
+
+    @Test("12. `remove` cascades in its own transaction")
+    func removeCascades() async throws {
+        try await inTemporaryFolder { folder in
+            let store = try MistStore(at: folder, records: [Shelf.self, Book.self])
+            let shelf = try await store.privateDatabase.write { records in
+                let shelf = try records.add(Shelf(name: "Home"), named: "home")
+                try records.add(Book(shelf: shelf.reference(), title: "Emma"), named: "emma")
+                return shelf
+            }
+            try await store.privateDatabase.remove(shelf)
+            await #expect(throws: StoreError.self) { try await store.privateDatabase.fetch(Book.self, "emma") }
+            try store.close()
+        }
+    }
+
+    @Test("12, B3. Plain SQL deletes the first of six books in a row: the engine completes the cascade, children first")
+    func theEngineCompletesCascades() throws {
+        let scenario = try SyncScenario()
+        let (phone, _) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName) VALUES ('b1')")
+        for number in 2...6 {
+            try phone.run(
+                "INSERT INTO Book (_recordName, sequel, _sequel_action) VALUES ('b\(number)', 'b\(number - 1)', 1)"
+            )
+        }
+        try scenario.synchronise()
+        try phone.run("DELETE FROM Book WHERE _recordName = 'b1'")
+        let trace = try phone.sync()
+        #expect(trace.writes == ["modify delete b6, delete b5, delete b4, delete b3, delete b2, delete b1"])
+        try scenario.synchronise()
+        try scenario.expect([])
+    }
+
+    @Test("12, E4. A record created elsewhere below a deleted parent goes with it")
+    func newChildrenGoWithTheirParent() throws {
+        for parentIsDeletedFirst in [true, false] {
+            let scenario = try SyncScenario()
+            let (phone, laptop) = try scenario.twoDevices()
+            try phone.run("INSERT INTO Shelf (_recordName, name) VALUES ('s', 'S')")
+            try scenario.synchronise()
+            try phone.run("DELETE FROM Shelf")
+            try laptop.run("INSERT INTO Book (_recordName, shelf) VALUES ('new', 's')")
+            try (parentIsDeletedFirst ? phone : laptop).sync()
+            try scenario.synchronise()
+            try scenario.expect(
+                [],
+                recovery: parentIsDeletedFirst ? ["laptop: Book new deletedWithTarget shelf=→s"] : []
+            )
+        }
+    }
+
+    @Test("12, E4. A record moved below a parent that is deleted elsewhere goes with it")
+    func movedChildrenGoWithTheirParent() throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run(
+            "INSERT INTO Shelf (_recordName) VALUES ('s'), ('t')",
+            "INSERT INTO Book (_recordName, shelf) VALUES ('b', 's')"
+        )
+        try scenario.synchronise()
+        try laptop.run("UPDATE Book SET shelf = 't'")
+        try phone.run("DELETE FROM Shelf WHERE _recordName = 't'")
+        try phone.sync()
+        try scenario.synchronise()
+        try scenario.expect(["Shelf s"], recovery: ["laptop: Book b deletedWithTarget shelf=→t"])
+    }
+
+    @Test("13, B4. Targets are sent first and children last, in whichever order they were made")
+    func targetsAreSentFirst() throws {
+        let scenario = try SyncScenario()
+        let (phone, _) = try scenario.twoDevices()
+        try phone.run(
+            "INSERT INTO Book (_recordName, sequel, shelf) VALUES ('b3', 'b2', 's'), ('b2', 'b1', 's'), ('b1', NULL, 's')",
+            "INSERT INTO Shelf (_recordName) VALUES ('s')"
+        )
+        let trace = try phone.sync()
+        #expect(trace.writes == ["zones/modify Records", "modify create s, create b1, create b2, create b3"])
+        try scenario.synchronise()
+        try scenario.expect([
+            "Book b1 shelf=→s", "Book b2 sequel=→b1 shelf=→s", "Book b3 sequel=→b2 shelf=→s", "Shelf s",
+        ])
+    }
+
+    @Test("13, B3, B7. Cycles are created with an empty link that the next request fills; no name twice in a request")
+    func cyclesAreClosedLater() throws {
+        let scenario = try SyncScenario()
+        let (phone, _) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, sequel) VALUES ('a', 'b'), ('b', 'a'), ('self', 'self')")
+        let trace = try phone.sync()
+        for request in trace.requests {
+            let names = request.operations?.map { $0.record.recordName } ?? []
+            #expect(Set(names).count == names.count)
+        }
+        #expect(
+            trace.writes == [
+                "zones/modify Records", "modify create b, create a, create self", "modify update b, update self",
+            ]
+        )
+        try scenario.synchronise()
+        try scenario.expect(["Book a sequel=→b", "Book b sequel=→a", "Book self sequel=→self"])
+    }
+
+    @Test("14, E1, E3. What arrives before its target is kept, and shown with the target missing")
+    func targetsMayArriveLater() throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title, sequel) VALUES ('b', 'B', 'missing')")
+        try scenario.synchronise()
+        #expect(try laptop.records() == ["Book b sequel=→missing title=B"])
+        try laptop.restart()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('missing', 'M')")
+        try scenario.synchronise()
+        try scenario.expect(["Book b sequel=→missing title=B", "Book missing title=M"])
+    }
+
+    @Test("14, E2. Three records, of which two are deleted while they arrive, leave nothing that waits")
+    func nothingWaitsUnseen() throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run(
+            "INSERT INTO Book (_recordName) VALUES ('a')",
+            "INSERT INTO Book (_recordName, sequel) VALUES ('b', 'a')"
+        )
+        try phone.sync()
+        try laptop.sync()
+        try phone.run("INSERT INTO Book (_recordName, sequel, _sequel_action) VALUES ('c', 'b', 1)")
+        try phone.run("DELETE FROM Book WHERE _recordName IN ('b', 'c')")
+        try scenario.synchronise()
+        try scenario.expect(["Book a"])
+    }
+
+    @Test("7, E3. A link changed on both sides: the later edit wins, in both orders", arguments: [true, false])
+    func laterLinkWins(laterArrivesFirst: Bool) throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName) VALUES ('a'), ('b'), ('c')")
+        try scenario.synchronise()
+        try phone.run("UPDATE Book SET sequel = 'a' WHERE _recordName = 'c'")
+        try laptop.run("UPDATE Book SET sequel = 'b' WHERE _recordName = 'c'")
+        try (laterArrivesFirst ? laptop : phone).sync()
+        try scenario.synchronise()
+        try scenario.expect(
+            ["Book a", "Book b", "Book c sequel=→b"],
+            recovery: laterArrivesFirst ? ["phone: Book c laterEdit sequel=→a"] : []
+        )
+    }
+
+    @Test("15. A link into another zone is refused with an error that names both, and nothing changes")
+    func linksAcrossZonesAreRefused() async throws {
+        try await inTemporaryFolder { folder in
+            let store = try MistStore(at: folder, records: [Shelf.self, Book.self])
+            let shelf = RecordReference<Shelf>(recordName: "home", zoneID: ZoneID(zoneName: "Elsewhere"))
+            let error = await #expect(throws: StoreError.self) {
+                try await store.privateDatabase.add(Book(shelf: shelf, title: "Emma"), named: "emma")
+            }
+            #expect(error?.code == .link)
+            #expect(error?.description.contains("Elsewhere") == true)
+            #expect(error?.description.contains("Records") == true)
+            await #expect(throws: StoreError.self) { try await store.privateDatabase.fetch(Book.self, "emma") }
+            try store.close()
+        }
+    }
+
+    @Test("A14. A record whose name is changed is deleted and created, and the links follow")
+    func linksFollowANewName() throws {
+        let scenario = try SyncScenario()
+        let (phone, _) = try scenario.twoDevices()
+        try phone.run(
+            "INSERT INTO Shelf (_recordName, name) VALUES ('old', 'S')",
+            "INSERT INTO Book (_recordName, shelf) VALUES ('b', 'old')"
+        )
+        try scenario.synchronise()
+        try phone.run("UPDATE Shelf SET _recordName = 'new'")
+        try scenario.synchronise()
+        try scenario.expect(["Book b shelf=→new", "Shelf new name=S"])
+    }
+}

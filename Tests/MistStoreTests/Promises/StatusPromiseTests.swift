@@ -1,0 +1,142 @@
+import CloudKitModel
+import Foundation
+import MistKit
+import MistTesting
+import Testing
+
+@testable import MistStore
+
+/// Promises 10, 23, 30 and 32 as a program meets them: the recovery log, followed queries, status and observation.
+struct StatusPromiseTests {
+    @Test("10. What is restored from the recovery log is a new edit; a deleted record is created again")
+    func lostValuesAreRestored() async throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title, note) VALUES ('a', 'A', 'N'), ('b', 'B', 'N')")
+        try scenario.synchronise()
+        try phone.run("UPDATE Book SET title = 'lost'")
+        try laptop.run(
+            "UPDATE Book SET title = 'won' WHERE _recordName = 'a'",
+            "DELETE FROM Book WHERE _recordName = 'b'"
+        )
+        try laptop.sync()
+        try phone.sync()
+        let log = try await phone.local.recoveryLog()
+        #expect(Set(log.map { "\($0.recordName) \($0.reason)" }) == ["a laterEdit", "b deleted"])
+        try phone.run()
+        for entry in log { try await phone.local.restore(entry) }
+        try scenario.synchronise()
+        try scenario.expect(
+            ["Book a note=N title=lost", "Book b title=lost"],
+            recovery: try phone.recovery()
+        )
+    }
+
+    @Test("10. The recovery log keeps entries for days and up to a size; the oldest go first")
+    func oldEntriesGoFirst() throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone") { $0.recoveryBytes = 200 }
+        func lose(_ name: String) throws {
+            try phone.run("INSERT INTO Book (_recordName, title) VALUES ('\(name)', '\(name)')")
+            try phone.sync()
+            try phone.run("UPDATE Book SET title = 'lost'")
+            let tag = try scenario.serviceRecord(name)?.recordChangeTag
+            try scenario.change(.delete, ServiceRecord(recordName: name, recordChangeTag: tag))
+            try phone.sync()
+        }
+        for name in ["a", "b", "c", "d", "e", "f"] { try lose(name) }
+        try phone.sync()
+        let receipts = try phone.recovery()
+        #expect(receipts.last == "phone: Book f deleted title=lost")
+        #expect(receipts.count < 6)
+        #expect(try phone.value("SELECT sum(size) FROM mist_recovery") <= 200)
+        scenario.clock.advance(by: 31 * 24 * 60 * 60)
+        try phone.sync()
+        #expect(try phone.recovery() == [])
+    }
+
+    @Test("30, K4, M2. The status says what is pending, what is parked and why, and what a scope waits for")
+    func statusSaysWhatWaits() async throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        #expect(try await phone.local.status().isSynchronised)
+        try phone.run("INSERT INTO Book (_recordName) VALUES ('a'), ('refused')")
+        #expect(try await phone.local.status().pending == 2)
+        try phone.sync { _ in .reply(.failure(.broken(mayHaveBeenDone: false))) }
+        #expect(try await phone.local.status().condition == .offline)
+        try phone.sync { request in
+            guard case .modify(let operations, let zone, let isAtomic) = request else { return .answered }
+            let passed = operations.filter { $0.record.recordName != "refused" }
+            var results: [Result<ServiceRecord, CloudKitError>] = []
+            if !passed.isEmpty,
+                case .records(let stored) = try phone.answer(.modify(passed, zone: zone, isAtomic: isAtomic)).get()
+            {
+                results = stored
+            }
+            return .reply(
+                .success(.records(results + [.failure(.service(.badRequest, reason: "no", record: "refused"))]))
+            )
+        }
+        let status = try await phone.local.status()
+        #expect(status.parked.map { "\($0.recordName) \($0.reason)" } == ["refused BAD_REQUEST"])
+        #expect(status.pending == 1)
+        #expect(status.condition == nil)
+        #expect(!status.isSynchronised)
+        // By hand it is tried again.
+        try await phone.local.retryParked()
+        try scenario.synchronise()
+        #expect(try await phone.local.status().isSynchronised)
+        try scenario.expect(["Book a", "Book refused"])
+    }
+
+    @Test("30. The status is a stream: the present one at once, then one after each commit that changes it")
+    func statusIsAStream() async throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        var updates = phone.local.statusUpdates().makeAsyncIterator()
+        #expect(try await updates.next()?.pending == 0)
+        try phone.run("INSERT INTO Book (_recordName) VALUES ('a')")
+        #expect(try await updates.next()?.pending == 1)
+    }
+
+    @Test("32. A query is a sequence of results: the present one at once, then one after each commit that changes it")
+    func queriesAreObserved() async throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        var results = phone.local.values(of: Query<Book>()).makeAsyncIterator()
+        #expect(try await results.next()?.map(\.title) == ["A"])
+        try phone.run("UPDATE Book SET title = 'AA'")
+        #expect(try await results.next()?.map(\.title) == ["AA"])
+        // What another device changed comes in the same way; intermediate results may be skipped, the last never.
+        try phone.sync()
+        try laptop.sync()
+        try laptop.run("UPDATE Book SET title = 'remote'")
+        try laptop.sync()
+        try phone.sync()
+        while let titles = try await results.next()?.map(\.title), titles != ["remote"] {}
+        try laptop.sync()
+        try scenario.expect(["Book a title=remote"])
+    }
+
+    @Test("23, L1. A followed query of the public scope is pulled by pages; a sweep finds the deletes")
+    func publicQueriesAreFollowed() async throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone", scope: .public)
+        let laptop = try scenario.device("laptop", scope: .public)
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A'), ('b', 'B')")
+        try phone.sync()
+        try await laptop.local.follow(Query<Book>())
+        #expect(try laptop.sync().summary.fetched == 2)
+        try phone.run(
+            "UPDATE Book SET title = 'AA' WHERE _recordName = 'a'",
+            "DELETE FROM Book WHERE _recordName = 'b'"
+        )
+        try phone.sync()
+        #expect(try laptop.sync().summary.fetched == 1)
+        scenario.clock.advance(by: 3600)
+        #expect(try laptop.sync().summary.removed == 1)
+        #expect(try laptop.records() == ["Book a title=AA"])
+        #expect(try laptop.pending() == [])
+    }
+}

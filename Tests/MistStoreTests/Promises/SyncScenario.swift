@@ -1,0 +1,397 @@
+import CloudKitEmulator
+import CloudKitModel
+import Foundation
+import GRDB
+import MistKit
+import MistTesting
+import Testing
+
+@testable import MistStore
+
+/// A record of CloudKit, and not of GRDB.
+typealias ServiceRecord = CloudKitModel.Record
+
+/// Devices of one person and the rules of an emulator in one process, in virtual time. A test stops between any two steps.
+///
+/// Programs on the devices change records with plain SQL over the tables of `Shelf` and `Book`.
+final class SyncScenario {
+    static let container = "iCloud.test.promises"
+    static let zone = ZoneID(zoneName: "Records")
+
+    let clock = TestClock()
+    let emulator: CloudKitEmulator
+    let service: EmulatorSyncService
+    private let user: String
+    private let environment: ContainerEnvironment
+    private(set) var devices: [ScenarioDevice] = []
+
+    init(
+        environment: ContainerEnvironment = .development,
+        configuration: EmulatorConfiguration = EmulatorConfiguration()
+    ) throws {
+        emulator = try CloudKitEmulator(configuration: configuration, clock: { [clock] in clock.now })
+        user = try emulator.createUser()
+        self.environment = environment
+        service = EmulatorSyncService(emulator, container: Self.container, environment: environment, user: user)
+    }
+
+    /// Adds a device: its program knows `records`, and its clock is wrong by `clockError` seconds.
+    func device(
+        _ name: String,
+        records: [any CloudKitRecord.Type] = [Shelf.self, Book.self],
+        clockError: Int = 0,
+        scope: DatabaseScope = .private,
+        change: (inout SyncSettings) -> Void = { _ in }
+    ) throws -> ScenarioDevice {
+        var settings = SyncSettings()
+        settings.random = { 1 }
+        change(&settings)
+        let device = try ScenarioDevice(
+            name,
+            number: Int64(devices.count) + 1,
+            records,
+            clockError: clockError,
+            scope: scope,
+            settings,
+            clock,
+            service
+        )
+        devices.append(device)
+        return device
+    }
+
+    /// A phone and a laptop.
+    func twoDevices() throws -> (ScenarioDevice, ScenarioDevice) { (try device("phone"), try device("laptop")) }
+
+    /// All devices synchronise until each has seen what the others sent.
+    func synchronise() throws {
+        for device in devices + devices { try device.sync() }
+    }
+
+    // MARK: The service
+
+    /// Another program, which does not know of edit times, changes records at the service.
+    func change(_ operation: RecordOperation.OperationType, _ record: ServiceRecord) throws {
+        clock.advance(by: 1)
+        let request = SyncRequest.modify([RecordOperation(operation, record: record)], zone: Self.zone, isAtomic: false)
+        guard case .records(let results) = try service.result(of: request, in: .private).get() else { return }
+        for result in results { _ = try result.get() }
+    }
+
+    /// A record as the service has it.
+    func serviceRecord(_ name: String) throws -> ServiceRecord? {
+        try serviceRecords().first { $0.recordName == name }
+    }
+
+    /// Deletes the zone, as a person does it in the settings of the account.
+    func purge() throws {
+        clock.advance(by: 1)
+        let context = try emulator.request(
+            in: DatabaseAddress(Self.container, environment, .private),
+            as: .user(user)
+        )
+        _ = try context.modifyZones([ZoneOperation(.delete, zone: Zone(zoneID: Self.zone))])
+    }
+
+    func serviceRecords() throws -> [ServiceRecord] {
+        var records: [ServiceRecord] = []
+        var token: String?
+        while true {
+            let request = SyncRequest.zoneChanges([SyncRequest.ZoneCursor(zoneID: Self.zone, token: token)])
+            guard case .zoneChanges(let pages) = try service.result(of: request, in: .private).get(),
+                case .success(let page)? = pages.first
+            else {
+                return []
+            }
+            records += page.records.filter { !$0.isDeleted }
+            guard page.moreComing else { return records }
+            token = page.token
+        }
+    }
+
+    // MARK: The whole state
+
+    /// Compares everything: the records of the service and of each device, the receipts, and what is pending.
+    ///
+    /// A record is a line of its type, its name and its fields; a receipt is one of device, type, name, reason and fields. For what is
+    /// pending see ``ScenarioDevice/pending()``.
+    func expect(
+        _ records: [String],
+        recovery: [String] = [],
+        pending: [String] = [],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let truth = try serviceRecords().map { record in
+            var fields = Dictionary(record.fields.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+            fields[EditTimes.fieldName] = nil
+            return line(record.recordType ?? "", record.recordName ?? "", fields)
+        }
+        #expect(truth.sorted() == records.sorted(), "service", sourceLocation: sourceLocation)
+        for device in devices {
+            let own = try device.records()
+            #expect(own == records.sorted(), "\(device.name)", sourceLocation: sourceLocation)
+        }
+        let receipts = try devices.flatMap { try $0.recovery() }
+        #expect(receipts == recovery, sourceLocation: sourceLocation)
+        let waiting = try devices.flatMap { try $0.pending() }
+        #expect(waiting == pending, sourceLocation: sourceLocation)
+    }
+}
+
+/// One device: a file, an engine over it, and a clock that may be wrong.
+final class ScenarioDevice {
+    /// What becomes of a request.
+    enum Delivery {
+        case answered
+        case lostRequest
+        case lostReply
+        /// The process dies before the request is sent, or before the reply arrives.
+        case crashBefore
+        case crashAfter
+        case reply(Result<SyncReply, CloudKitError>)
+    }
+
+    /// What a synchronisation did.
+    struct Trace {
+        var requests: [SyncRequest] = []
+        var summary = SyncSummary()
+        /// Where it ended; `nil` when the process died.
+        var end: SyncEngine.Step?
+
+        /// A line for each request.
+        var lines: [String] { requests.map(\.line) }
+        /// The lines of the requests that change something.
+        var writes: [String] { requests.filter(\.isWrite).map(\.line) }
+    }
+
+    let name: String
+    let database: DatabaseQueue
+    private(set) var file: StoreFile
+    private(set) var engine: SyncEngine
+    var clockError: Int64
+    private let scope: DatabaseScope
+    private let settings: SyncSettings
+    private let clock: TestClock
+    private let service: EmulatorSyncService
+
+    fileprivate init(
+        _ name: String,
+        number: Int64,
+        _ records: [any CloudKitRecord.Type],
+        clockError: Int,
+        scope: DatabaseScope,
+        _ settings: SyncSettings,
+        _ clock: TestClock,
+        _ service: EmulatorSyncService
+    ) throws {
+        self.name = name
+        self.clockError = Int64(clockError) * 1000
+        self.scope = scope
+        self.settings = settings
+        self.clock = clock
+        self.service = service
+        database = try DatabaseQueue()
+        file = try StoreFile(
+            database,
+            schemas: records.map { $0.schema },
+            scopes: [scope: scope == .public ? .default : SyncScenario.zone],
+            newDevice: { number }
+        )
+        engine = SyncEngine(file: file, scope: scope, settings: settings)
+    }
+
+    /// The process ends, and starts again with the file as it is, maybe with another version of the program.
+    func restart(records: [any CloudKitRecord.Type] = [Shelf.self, Book.self]) throws {
+        file = try StoreFile(
+            database,
+            schemas: records.map { $0.schema },
+            scopes: [scope: scope == .public ? .default : SyncScenario.zone]
+        )
+        engine = SyncEngine(file: file, scope: scope, settings: settings)
+        try engine.start(at: now)
+    }
+
+    /// The milliseconds since 1970 of its own clock.
+    var now: Int64 { Int64((clock.now.timeIntervalSince1970 * 1000).rounded()) + clockError }
+
+    /// A program changes records, a second after what happened before.
+    func run(_ statements: String...) throws {
+        clock.advance(by: 1)
+        try database.write { [now] db in
+            try db.execute(sql: "UPDATE mist_state SET clock = ?", arguments: [now])
+            for statement in statements { try db.execute(sql: statement) }
+        }
+    }
+
+    /// The records as a program has them.
+    var local: LocalDatabase { LocalDatabase(file: file, scope: scope, configuration: StoreConfiguration()) }
+
+    // MARK: Steps
+
+    /// Asks for changes, and sends until there is nothing left to do now.
+    @discardableResult
+    func sync(_ delivery: (SyncRequest) throws -> Delivery = { _ in .answered }) throws -> Trace {
+        try engine.requestPull(at: now)
+        return try go(delivery)
+    }
+
+    /// Sends until there is nothing left to do now.
+    @discardableResult
+    func go(_ delivery: (SyncRequest) throws -> Delivery = { _ in .answered }) throws -> Trace {
+        var trace = Trace()
+        while trace.requests.count < 500 {
+            let step = try engine.next(at: now)
+            guard case .send(let request, let number) = step else {
+                trace.end = step
+                return trace
+            }
+            trace.requests.append(request)
+            let reply: Result<SyncReply, CloudKitError>
+            switch try delivery(request) {
+            case .answered: reply = answer(request)
+            case .lostRequest: reply = .failure(.broken(mayHaveBeenDone: request.isWrite))
+            case .lostReply:
+                _ = answer(request)
+                reply = .failure(.broken(mayHaveBeenDone: request.isWrite))
+            case .crashBefore:
+                try restart()
+                return trace
+            case .crashAfter:
+                _ = answer(request)
+                try restart()
+                return trace
+            case .reply(let other): reply = other
+            }
+            trace.summary += try engine.handle(reply, to: number, at: now)
+        }
+        Issue.record("\(name) does not come to an end: \(trace.lines.suffix(10))")
+        return trace
+    }
+
+    /// What the service answers, a moment later.
+    func answer(_ request: SyncRequest) -> Result<SyncReply, CloudKitError> {
+        clock.advance(by: 0.1)
+        return service.result(of: request, in: scope)
+    }
+
+    // MARK: State
+
+    /// A line for each record: type, name, and the fields in the order of their names.
+    func records() throws -> [String] {
+        try database.read { db in
+            try file.orderedTables.flatMap { table in
+                try table.allRows(db).map { line(table.recordType, $0.name, $0.fields) }
+            }.sorted()
+        }
+    }
+
+    /// What has not been acknowledged or waits: `phone: edit Book 1 title`, `phone: delete 1`, `phone: parked 1 BAD_REQUEST`, …
+    func pending() throws -> [String] {
+        try database.read { db in
+            try String.fetchAll(
+                db,
+                sql: """
+                    SELECT 'edit ' || type.name || ' ' || row || coalesce(' ' || field.name, '')
+                        FROM mist_edit JOIN mist_type AS type ON type.id = mist_edit.type
+                        LEFT JOIN mist_field AS field ON field.id = mist_edit.field
+                    UNION ALL SELECT 'delete ' || name FROM mist_tombstone
+                    UNION ALL SELECT 'sent ' || operation || ' ' || name FROM mist_sent
+                    UNION ALL SELECT 'sent field ' || record FROM mist_sent_field
+                        WHERE record NOT IN (SELECT record FROM mist_sent)
+                    UNION ALL SELECT 'cascade ' || name FROM mist_cascade
+                    UNION ALL SELECT 'request ' || kind FROM mist_request
+                    UNION ALL SELECT 'parked ' || name || ' ' || reason FROM mist_parked
+                    UNION ALL SELECT 'parked ' || name || ' ' || parked FROM mist_type WHERE parked IS NOT NULL
+                    UNION ALL SELECT 'applying' FROM mist_state WHERE applying <> 0
+                    """
+            ).map { "\(name): \($0)" }
+        }
+    }
+
+    /// `phone: Book b deleted title=Milk`
+    func recovery() throws -> [String] {
+        try database.read { db in
+            try Row.fetchAll(db, sql: "SELECT type, name, reason, fields FROM mist_recovery ORDER BY id").map { row in
+                let fields = try OtherFields.read(row["fields"])
+                return "\(name): "
+                    + line("\(row["type"] as String)", "\(row["name"] as String) \(row["reason"] as String)", fields)
+            }
+        }
+    }
+
+    /// A value of the file.
+    func value(_ sql: String) throws -> Int64 {
+        try database.read { db in try Int64.fetchOne(db, sql: sql) ?? 0 }
+    }
+}
+
+extension EmulatorSyncService {
+    /// What the service answers.
+    func result(of request: SyncRequest, in scope: DatabaseScope) -> Result<SyncReply, CloudKitError> {
+        do throws(CloudKitError) {
+            return .success(try reply(to: request, in: scope))
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+private func line(_ type: String, _ name: String, _ fields: [String: FieldValue]) -> String {
+    let values = fields.filter { !$0.value.isNull }.sorted { $0.key < $1.key }.map { name, value in
+        let text =
+            switch value.plain {
+            case .string(let text): text
+            case .int64(let number): "\(number)"
+            case .reference(let reference): "→\(reference.recordName)"
+            case .stringList(let list): "[\(list.joined(separator: ","))]"
+            case let other: "\(other)"
+            }
+        return "\(name)=\(text)"
+    }
+    return ([type, name] + values).joined(separator: " ")
+}
+
+extension SyncRequest {
+    /// `modify create a, update b`, `lookup a`, `changes/zone`, …
+    var line: String {
+        switch self {
+        case .databaseChanges: "changes/database"
+        case .zoneChanges: "changes/zone"
+        case .createZones(let zones): "zones/modify \(zones.map(\.zoneName).joined(separator: ", "))"
+        case .lookup(let names, _): "lookup \(names.joined(separator: ", "))"
+        case .modify(let operations, _, _):
+            "modify "
+                + operations.map { "\($0.operationType.rawValue) \($0.record.recordName ?? "")" }.joined(
+                    separator: ", "
+                )
+        case .query: "query"
+        }
+    }
+
+    /// The operations of a `modify`; `nil` for other requests.
+    var operations: [RecordOperation]? {
+        if case .modify(let operations, _, _) = self { operations } else { nil }
+    }
+}
+
+extension CloudKitError {
+    /// A connection that broke.
+    static func broken(mayHaveBeenDone: Bool) -> CloudKitError {
+        var error = CloudKitError(code: .network, message: "The connection broke.")
+        error.mayHaveBeenDone = mayHaveBeenDone
+        return error
+    }
+
+    /// An error of the service.
+    static func service(
+        _ code: ServerErrorCode,
+        reason: String? = nil,
+        retryAfter: Double? = nil,
+        record: String? = nil
+    ) -> CloudKitError {
+        CloudKitError(
+            ErrorResponse(serverErrorCode: code, reason: reason, retryAfter: retryAfter),
+            item: record.map { .record(name: $0) }
+        )
+    }
+}

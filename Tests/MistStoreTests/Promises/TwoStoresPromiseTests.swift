@@ -1,0 +1,200 @@
+import Foundation
+import MistKit
+import MistStore
+import MistTesting
+import Synchronization
+import TestSupport
+import Testing
+
+/// The main promises over HTTP, with two stores in two folders, and with the `sqlite3` command as another program.
+struct TwoStoresPromiseTests {
+    /// Runs a test with two stores that share one emulator.
+    private func withTwoStores(_ body: (MistStore, MistStore, URL) async throws -> Void) async throws {
+        try await withCloudKitEmulator { emulator in
+            try await inTemporaryFolder { folder in
+                let service = emulator.service(as: .user)
+                let stores = try ["phone", "laptop"].map { name in
+                    try MistStore(at: folder.appending(path: name), records: [Shelf.self, Book.self], service: service)
+                }
+                try await body(stores[0], stores[1], folder)
+                for store in stores { try store.close() }
+            }
+        }
+    }
+
+    /// The books of both stores must be these, by name.
+    private func expect(
+        _ books: [String: Book?],
+        in stores: MistStore...,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        for store in stores {
+            for (name, book) in books {
+                let found = try await store.privateDatabase.read { try $0.fetchIfPresent(Book.self, name)?.model }
+                #expect(found == book, sourceLocation: sourceLocation)
+            }
+        }
+    }
+
+    @Test("2, A1. Over HTTP: what a store adds, changes and removes reaches the other")
+    func changesReachTheOtherStore() async throws {
+        try await withTwoStores { phone, laptop, _ in
+            try await phone.privateDatabase.add(Book(title: "A", tags: ["x"]), named: "a")
+            try await phone.privateDatabase.add(Book(title: "B"), named: "b")
+            #expect(try await phone.sync().sent == 2)
+            try await laptop.sync()
+            try await laptop.privateDatabase.remove(Book.self, "b")
+            try await laptop.privateDatabase.add(Book(title: "AA", tags: ["x"]), named: "a")
+            try await laptop.sync()
+            try await phone.sync()
+            try await expect(["a": Book(title: "AA", tags: ["x"]), "b": nil], in: phone, laptop)
+        }
+    }
+
+    @Test("6, D6. Over HTTP: a delete wins over an edit, whichever store synchronises first", arguments: [true, false])
+    func deletesWin(deleteIsFirst: Bool) async throws {
+        try await withTwoStores { phone, laptop, _ in
+            try await phone.privateDatabase.add(Book(title: "B"), named: "b")
+            try await phone.sync()
+            try await laptop.sync()
+            try await phone.privateDatabase.remove(Book.self, "b")
+            try await laptop.privateDatabase.add(Book(title: "edited"), named: "b")
+            for store in deleteIsFirst ? [phone, laptop, phone] : [laptop, phone, laptop] { try await store.sync() }
+            try await expect(["b": nil], in: phone, laptop)
+        }
+    }
+
+    @Test("7, D1. Over HTTP: edits of different fields are all kept, and the latest edit of one field wins")
+    func fieldsAreMerged() async throws {
+        try await withTwoStores { phone, laptop, _ in
+            try await phone.privateDatabase.add(Book(title: "T", note: "N"), named: "b")
+            try await phone.sync()
+            try await laptop.sync()
+            try await phone.privateDatabase.add(Book(title: "earlier", note: "N"), named: "b")
+            try await laptop.privateDatabase.add(Book(title: "later", note: "N", best: 3), named: "b")
+            try await laptop.sync()
+            #expect(try await phone.sync().lost == 1)
+            try await expect(["b": Book(title: "later", note: "N", best: 3)], in: phone, laptop)
+        }
+    }
+
+    @Test("31. A second call of sync() while one runs joins it")
+    func callsJoin() async throws {
+        try await withTwoStores { phone, _, _ in
+            try await phone.privateDatabase.add((1...50).map { Book(title: "\($0)") })
+            async let first = phone.sync()
+            async let second = phone.sync()
+            let (one, two) = try await (first, second)
+            // Joined, or one after the other: the records are sent once.
+            #expect(one == two || one.sent + two.sent == 50)
+        }
+    }
+
+    @Test("1. Over HTTP: a store whose service cannot be reached works, and sends later")
+    func offlineWorkIsSentLater() async throws {
+        try await inTemporaryFolder { folder in
+            try await withCloudKitEmulator { emulator in
+                let service = OfflineService(service: emulator.service(as: .user))
+                let store = try MistStore(at: folder, records: [Shelf.self, Book.self], service: service)
+                try await store.privateDatabase.add(Book(title: "B"), named: "b")
+                #expect(try await store.sync() == SyncSummary())
+                service.isOnline.withLock { $0 = true }
+                #expect(try await store.sync().sent == 1)
+                try store.close()
+            }
+        }
+    }
+
+    @Test(
+        "2, A11. A plain UPDATE with sqlite3 in a terminal synchronises",
+        .enabled(if: Terminal.isThere, "sqlite3 is not installed")
+    )
+    func terminalsSynchronise() async throws {
+        try await withTwoStores { phone, laptop, folder in
+            let shelf = try await phone.privateDatabase.add(Shelf(name: "S"), named: "s")
+            try await phone.privateDatabase.add(Book(shelf: shelf.reference(), title: "child"), named: "child")
+            try await phone.privateDatabase.add(Book(title: "A", note: "N"), named: "a")
+            try await phone.privateDatabase.add(Book(title: "B"), named: "b")
+            try await phone.sync()
+            try await laptop.sync()
+            let file = folder.appending(path: "phone/user.sqlite")
+            try Terminal.run("UPDATE Book SET title = 'AA' WHERE _recordName = 'a'", in: file)
+            try Terminal.run("DELETE FROM Book WHERE _recordName = 'b'", in: file)
+            try Terminal.run("DELETE FROM Shelf", in: file)
+            try Terminal.run("INSERT INTO Book (_recordName, title) VALUES ('c', 'C')", in: file)
+            try Terminal.run("INSERT OR REPLACE INTO Book (_recordName, title, note) VALUES ('d', 'D', 'N')", in: file)
+            try Terminal.run("INSERT OR REPLACE INTO Book (_recordName, title) VALUES ('d', 'DD')", in: file)
+            let summary = try await phone.sync()
+            #expect(summary.sent == 3)
+            #expect(summary.deleted == 3)
+            try await laptop.sync()
+            try await expect(
+                [
+                    "a": Book(title: "AA", note: "N"), "b": nil, "c": Book(title: "C"), "child": nil,
+                    "d": Book(title: "DD"),
+                ],
+                in: phone,
+                laptop
+            )
+            // A record of the service that a terminal replaces is an edit of it, and no new one.
+            try Terminal.run("INSERT OR REPLACE INTO Book (_recordName, title) VALUES ('a', 'replaced')", in: file)
+            #expect(try await phone.sync().sent == 1)
+            try await laptop.sync()
+            try await expect(["a": Book(title: "replaced")], in: phone, laptop)
+        }
+    }
+
+    @Test(
+        "1, A14. A terminal cannot write what the service would refuse",
+        .enabled(if: Terminal.isThere, "sqlite3 is not installed")
+    )
+    func terminalsAreRefused() async throws {
+        try await withTwoStores { phone, _, folder in
+            try await phone.privateDatabase.add(Book(title: "B"), named: "b")
+            let file = folder.appending(path: "phone/user.sqlite")
+            for statement in [
+                "INSERT INTO Book (_recordName) VALUES ('_b')", "UPDATE Book SET title = x'00'",
+                "UPDATE Book SET loans = 'x'",
+                "INSERT INTO Shelf (_recordName, name) VALUES ('é', 'S')",
+            ] {
+                #expect(throws: Terminal.Failure.self, "\(statement)") { try Terminal.run(statement, in: file) }
+            }
+            #expect(try await phone.sync().sent == 1)
+            try await expect(["b": Book(title: "B")], in: phone)
+        }
+    }
+}
+
+/// A service that is reached only while a test says so.
+private final class OfflineService: SyncService {
+    let service: any SyncService
+    let isOnline = Mutex(false)
+
+    init(service: any SyncService) {
+        self.service = service
+    }
+
+    func send(_ request: SyncRequest, to scope: DatabaseScope) async throws -> SyncReply {
+        guard isOnline.withLock({ $0 }) else { throw CloudKitError(code: .network, message: "There is no connection.") }
+        return try await service.send(request, to: scope)
+    }
+}
+
+/// The command `sqlite3`, as a person types it.
+private enum Terminal {
+    struct Failure: Error { let status: Int32 }
+
+    private static let path = "/usr/bin/sqlite3"
+
+    static var isThere: Bool { FileManager.default.isExecutableFile(atPath: path) }
+
+    static func run(_ statement: String, in file: URL) throws {
+        let process = Process()
+        process.executableURL = URL(filePath: path)
+        process.arguments = [file.path, statement]
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Failure(status: process.terminationStatus) }
+    }
+}
