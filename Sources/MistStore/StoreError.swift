@@ -30,51 +30,78 @@ public struct StoreError: Error, Hashable, Sendable {
 
     /// The kinds of failure.
     public struct Code: Hashable, Sendable {
-        private enum Kind: String, Hashable, Sendable {
+        fileprivate enum Kind: String, Hashable, Sendable {
             case notAStore, newerFormat, damaged, storage, full, readOnly
             case schema, unknownRecordType, value, recordName, link, tooManyZones
             case notFound, nameTaken, query, closed
         }
 
-        private let kind: Kind
+        fileprivate let kind: Kind
 
-        private init(_ kind: Kind) {
+        fileprivate init(_ kind: Kind) {
             self.kind = kind
         }
-
-        /// The file is not a store: it is no SQLite database, or one of another program's.
-        public static let notAStore = Code(.notAStore)
-        /// A later version of this library wrote the file.
-        public static let newerFormat = Code(.newerFormat)
-        /// A page of the file is damaged. The service has what was synchronised; keep the file for what was not.
-        public static let damaged = Code(.damaged)
-        /// The file cannot be read or written, for a reason that no other code has.
-        public static let storage = Code(.storage)
-        /// The disk is full.
-        public static let full = Code(.full)
-        /// The folder or the file cannot be written to.
-        public static let readOnly = Code(.readOnly)
-        /// The record types do not fit each other, or do not fit the tables of the file.
-        public static let schema = Code(.schema)
-        /// The store was opened without the record type.
-        public static let unknownRecordType = Code(.unknownRecordType)
-        /// A value has no form that the service can store.
-        public static let value = Code(.value)
-        /// The service does not accept such a record name.
-        public static let recordName = Code(.recordName)
-        /// A reference leads out of the record's zone or database.
-        public static let link = Code(.link)
-        /// The database has as many zones as the service allows.
-        public static let tooManyZones = Code(.tooManyZones)
-        /// There is no such record on this machine.
-        public static let notFound = Code(.notFound)
-        /// A record of another type has the name.
-        public static let nameTaken = Code(.nameTaken)
-        /// The query cannot be answered: a field or a comparator does not fit.
-        public static let query = Code(.query)
-        /// The store is closed.
-        public static let closed = Code(.closed)
     }
+}
+
+// MARK: The file
+
+extension StoreError.Code {
+    /// The file is not a store: it is no SQLite database, or one of another program's.
+    public static let notAStore = Self(.notAStore)
+
+    /// A later version of this library wrote the file.
+    public static let newerFormat = Self(.newerFormat)
+
+    /// A page of the file is damaged. The service has what was synchronised; keep the file for what was not.
+    public static let damaged = Self(.damaged)
+
+    /// The file cannot be read or written, for a reason that no other code has.
+    public static let storage = Self(.storage)
+
+    /// The disk is full.
+    public static let full = Self(.full)
+
+    /// The folder or the file cannot be written to.
+    public static let readOnly = Self(.readOnly)
+
+    /// The store is closed.
+    public static let closed = Self(.closed)
+}
+
+// MARK: The record types
+
+extension StoreError.Code {
+    /// The record types do not fit each other, or do not fit the tables of the file.
+    public static let schema = Self(.schema)
+
+    /// The store was opened without the record type.
+    public static let unknownRecordType = Self(.unknownRecordType)
+}
+
+// MARK: Records and queries
+
+extension StoreError.Code {
+    /// A value has no form that the service can store.
+    public static let value = Self(.value)
+
+    /// The service does not accept such a record name.
+    public static let recordName = Self(.recordName)
+
+    /// A reference leads out of the record's zone or database.
+    public static let link = Self(.link)
+
+    /// The database has as many zones as the service allows.
+    public static let tooManyZones = Self(.tooManyZones)
+
+    /// There is no such record on this machine.
+    public static let notFound = Self(.notFound)
+
+    /// A record of another type has the name.
+    public static let nameTaken = Self(.nameTaken)
+
+    /// The query cannot be answered: a field or a comparator does not fit.
+    public static let query = Self(.query)
 }
 
 extension StoreError.Code: CustomStringConvertible {

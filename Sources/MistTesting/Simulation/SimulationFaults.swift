@@ -75,19 +75,4 @@ public struct SimulationCounts: Hashable, Sendable {
 
     /// Makes counts of nothing.
     public init() {}
-
-    /// Adds the counts of another run.
-    public static func += (left: inout SimulationCounts, right: SimulationCounts) {
-        left.operations += right.operations
-        left.requests += right.requests
-        left.conflicts += right.conflicts
-        left.crashes += right.crashes
-        left.lostRequests += right.lostRequests
-        left.lostReplies += right.lostReplies
-        left.duplicates += right.duplicates
-        left.throttles += right.throttles
-        left.expiredTokens += right.expiredTokens
-        left.purges += right.purges
-        left.rounds = max(left.rounds, right.rounds)
-    }
 }
