@@ -37,7 +37,8 @@ struct MergeTests {
             try await laptop.sync()
 
             try await phone.privateDatabase.add(Recipe(title: "Tomato soup"), named: "soup")
-            try await Task.sleep(for: .milliseconds(5))
+            // A second edit is later than the first, whatever the clock shows.
+            try await laptop.privateDatabase.add(Recipe(title: "Leek soup"), named: "soup")
             try await laptop.privateDatabase.add(Recipe(title: "Pumpkin soup"), named: "soup")
             try await laptop.sync()
             let summary = try await phone.sync()  // The phone's edit arrives last, and is the older one.

@@ -82,7 +82,7 @@ extension SyncEngine.Transaction {
             case .success(let record):
                 if followed.phase == .pull {
                     try apply(record, in: zone, at: now, &summary)
-                    newest = max(newest, record.modified?.timestamp.milliseconds ?? 0)
+                    newest = max(newest, record.modified?.milliseconds ?? 0)
                 } else {
                     try db.run(
                         "UPDATE mist_record SET epoch = ? WHERE zone = ? AND name = ?",

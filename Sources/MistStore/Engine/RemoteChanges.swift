@@ -29,7 +29,7 @@ extension SyncEngine.Transaction {
         at now: Int64,
         _ summary: inout SyncSummary
     ) throws {
-        let created = record.created?.timestamp.milliseconds
+        let created = record.created?.milliseconds
         if let tombstone = try db.row(
             "SELECT created, record FROM mist_tombstone WHERE zone = ? AND name = ?",
             [zone.id, name]
@@ -60,7 +60,7 @@ extension SyncEngine.Transaction {
                 return
             }
             let isSameLife = known.created == nil || created == nil || known.created == created
-            if isSameLife, let seen = known.modified, let modified = record.modified?.timestamp.milliseconds,
+            if isSameLife, let seen = known.modified, let modified = record.modified?.milliseconds,
                 modified < seen
             {
                 // An older copy, delivered late.
@@ -97,7 +97,7 @@ extension SyncEngine.Transaction {
         if let row {
             (pending, raws) = try pendingEdits(of: row, table)
         }
-        let modified = record.modified?.timestamp.milliseconds ?? 0
+        let modified = record.modified?.milliseconds ?? 0
         guard let row, !pending.isEmpty else {
             let fields = Dictionary(uniqueKeysWithValues: table.fields.map { ($0.name, remote.fields[$0.name]) })
             let pairs = try table.pairs(of: fields, in: zone.zoneID)
@@ -189,7 +189,7 @@ extension SyncEngine.Transaction {
                 other[name] = value
             }
         }
-        let modified = record.modified?.timestamp.milliseconds ?? 0
+        let modified = record.modified?.milliseconds ?? 0
         return (RemoteVersion(fields: fields, times: times, modified: modified), other)
     }
 
@@ -258,8 +258,8 @@ extension SyncEngine.Transaction {
             """,
             [
                 table.id, zone.id, record.recordName, row, record.recordChangeTag,
-                record.created?.timestamp.milliseconds, try user(record.created?.userRecordName),
-                record.modified?.timestamp.milliseconds, try user(record.modified?.userRecordName),
+                record.created?.milliseconds, try user(record.created?.userRecordName),
+                record.modified?.milliseconds, try user(record.modified?.userRecordName),
                 record.parent?.recordName, record.share?.recordName, times, try OtherFields.text(other), zone.epoch,
             ]
         )
@@ -269,8 +269,8 @@ extension SyncEngine.Transaction {
             WHERE _id = ?
             """,
             [
-                record.created?.timestamp.milliseconds, try user(record.created?.userRecordName),
-                record.modified?.timestamp.milliseconds, try user(record.modified?.userRecordName), row,
+                record.created?.milliseconds, try user(record.created?.userRecordName),
+                record.modified?.milliseconds, try user(record.modified?.userRecordName), row,
             ]
         )
         try forgetSent(named: record.recordName ?? "", in: zone.id)
@@ -514,7 +514,18 @@ extension RecordTable {
     }
 }
 
+extension CloudKitModel.Record.Stamp {
+    /// The latest time that counts, 285,000 years from 1970: sums of times stay far from the limits of 64 bits.
+    private static let limit: Int64 = 1 << 53
+
+    /// Whole milliseconds since 1970; `nil` for a time that makes no sense.
+    var milliseconds: Int64? {
+        Int64(exactly: (timestamp.timeIntervalSince1970 * 1000).rounded())
+            .flatMap { $0.magnitude <= Self.limit ? $0 : nil }
+    }
+}
+
 extension Date {
-    /// Whole milliseconds since 1970, as stamps of the service have them.
-    var milliseconds: Int64 { Int64((timeIntervalSince1970 * 1000).rounded()) }
+    /// Whole milliseconds since 1970, of a clock.
+    var milliseconds: Int64 { CloudKitModel.Record.Stamp(timestamp: self).milliseconds ?? 0 }
 }

@@ -212,7 +212,7 @@ extension SyncEngine.Transaction {
             try outcomeIsUnknown(inZone: zone.id)
         }
         try db.run("UPDATE mist_scope SET batch = min(200, batch + batch / 4 + 1) WHERE id = ?", [scope.number])
-        let times = results.compactMap { try? $0.get().modified?.timestamp.milliseconds }
+        let times = results.compactMap { try? $0.get().modified?.milliseconds }
         if let latest = times.max() { try learnTime(latest, sent: request.sent, at: now) }
     }
 
@@ -294,8 +294,8 @@ extension SyncEngine.Transaction {
     /// The service has stored what was sent. Edits made meanwhile remain, with the sent value as their base.
     private func acknowledge(_ saved: Record, _ sent: Row, in zone: ZoneRow, at now: Int64) throws {
         let (name, record): (String, Int64) = (sent["name"], sent["record"])
-        let created = saved.created?.timestamp.milliseconds
-        let modified = saved.modified?.timestamp.milliseconds
+        let created = saved.created?.milliseconds
+        let modified = saved.modified?.milliseconds
         let system: StatementArguments = [
             saved.recordChangeTag, created, try user(saved.created?.userRecordName), record,
         ]

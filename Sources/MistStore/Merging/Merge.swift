@@ -173,7 +173,7 @@ enum CounterParts {
         EditTimes.Part(
             field: Checksum.of(name: name),
             device: device,
-            sequence: (knownParts.part(of: name, device: device)?.sequence ?? 0) + 1,
+            sequence: (knownParts.part(of: name, device: device)?.sequence ?? 0) &+ 1,
             sum: sum(of: name, device: device, edit: edit, knownParts: knownParts)
         )
     }
