@@ -54,7 +54,7 @@ extension StoredRecord {
     /// Reads an item of a response's `records` whatever it is.
     ///
     /// - Parameter reader: In front of the item.
-    /// - Returns: The record, or why there is none: the service's error, or what of it is not what its type says.
+    /// - Returns: The record, or why there is none: the service's error, or the field that does not fit its type.
     /// - Throws: A `JSONError` where the item is no object, or the grammar of JSON is broken.
     @usableFromInline
     static func readItem(json reader: inout JSONReader) throws(JSONError) -> Result<StoredRecord, CloudKitError> {

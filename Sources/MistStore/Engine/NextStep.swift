@@ -12,7 +12,6 @@ struct RequestRow {
     let kind: Kind
     let zone: Int64?
     let sent: Int64
-    let isAtomic: Bool
 }
 
 // MARK: - What to do next
@@ -62,8 +61,8 @@ extension SyncEngine.Transaction {
             return try begin(.createZones(missing.prefix(200).map(\.zoneID)), .createZones, zone: nil, at: now)
         }
         if let batch = try PushBatch.next(in: self, limit: row.batch, at: now) {
-            let request = SyncRequest.modify(batch.operations, zone: batch.zone.zoneID, isAtomic: batch.isAtomic)
-            return try begin(request, .modify, zone: batch.zone.id, isAtomic: batch.isAtomic, at: now)
+            let request = SyncRequest.modify(batch.operations, zone: batch.zone.zoneID, isAtomic: false)
+            return try begin(request, .modify, zone: batch.zone.id, at: now)
         }
         if let until = try earliestRetry(after: now) { return .wait(until: until) }
         return .idle
@@ -121,8 +120,7 @@ extension SyncEngine.Transaction {
                 number: row["number"],
                 kind: RequestRow.Kind(rawValue: row["kind"]) ?? .lookup,
                 zone: row["zone"],
-                sent: row["sent"],
-                isAtomic: row["is_atomic"]
+                sent: row["sent"]
             )
         }
     }
@@ -131,14 +129,13 @@ extension SyncEngine.Transaction {
         _ request: SyncRequest,
         _ kind: RequestRow.Kind,
         zone: Int64?,
-        isAtomic: Bool = false,
         at now: Int64
     ) throws -> SyncEngine.Step {
         try db.run("UPDATE mist_scope SET last_request = last_request + 1 WHERE id = ?", [scope.number])
         let next = try db.value("SELECT last_request FROM mist_scope WHERE id = ?", [scope.number], as: Int64.self) ?? 0
         try db.run(
-            "INSERT INTO mist_request (scope, number, kind, zone, sent, is_atomic) VALUES (?, ?, ?, ?, ?, ?)",
-            [scope.number, next, kind.rawValue, zone, now, isAtomic]
+            "INSERT INTO mist_request (scope, number, kind, zone, sent) VALUES (?, ?, ?, ?, ?)",
+            [scope.number, next, kind.rawValue, zone, now]
         )
         return .send(request, number: next)
     }
@@ -164,7 +161,6 @@ struct ScopeRow {
     let restsUntil: Int64
     let pushRestsUntil: Int64
     let condition: SyncCondition?
-    let detail: String?
     let failures: Int
     let batch: Int64
 }
@@ -179,7 +175,6 @@ extension SyncEngine.Transaction {
             restsUntil: row?["rests_until"] ?? 0,
             pushRestsUntil: row?["push_rests_until"] ?? 0,
             condition: condition.flatMap(SyncCondition.init),
-            detail: row?["detail"],
             failures: row?["failures"] ?? 0,
             batch: min(row?["batch"] ?? 200, settings.batchSize)
         )

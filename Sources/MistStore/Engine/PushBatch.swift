@@ -13,7 +13,6 @@ import StreamingJSON
 struct PushBatch {
     let zone: ZoneRow
     var operations: [RecordOperation] = []
-    var isAtomic = false
 }
 
 extension PushBatch {
@@ -73,15 +72,7 @@ private struct BatchBuilder {
             var last: Int64 = 0
             // Pages, as some of the rows have to wait.
             while !isFull {
-                let candidates = try table.rows(
-                    """
-                    _id IN (SELECT DISTINCT row FROM mist_edit WHERE type = ? AND row > ? ORDER BY row LIMIT 400)
-                    AND _zone = ? AND NOT EXISTS (\(Self.waiting(table))) ORDER BY _id
-                    """,
-                    [.integer(table.id), .integer(last), .integer(zone.id), .integer(now)],
-                    db
-                )
-                let next = try db.value(
+                let end = try db.value(
                     """
                     SELECT max(row) FROM (
                         SELECT DISTINCT row FROM mist_edit WHERE type = ? AND row > ? ORDER BY row LIMIT 400
@@ -90,9 +81,17 @@ private struct BatchBuilder {
                     [table.id, last],
                     as: Int64.self
                 )
+                guard let end else { break }
+                let candidates = try table.rows(
+                    """
+                    _id IN (SELECT row FROM mist_edit WHERE type = ?1 AND row > ?2 AND row <= ?5)
+                    AND _zone = ?3 AND NOT EXISTS (\(Self.waiting(table))) ORDER BY _id
+                    """,
+                    [.integer(table.id), .integer(last), .integer(zone.id), .integer(now), .integer(end)],
+                    db
+                )
                 for row in candidates where !isFull { try add(row, of: table) }
-                guard let next else { break }
-                last = next
+                last = end
             }
         }
     }

@@ -52,23 +52,26 @@ extension SyncEngine.Transaction {
         guard let table = record.recordType.flatMap({ file.tables[$0] }) else {
             return try keepForeign(record, named: name, in: zone)
         }
-        let known = try KnownVersion.fetch(named: name, in: zone.id, db)
-        if let known, let tag = known.tag {
-            try db.run("UPDATE mist_record SET epoch = ? WHERE id = ?", [zone.epoch, known.id])
+        var known = try KnownVersion.fetch(named: name, in: zone.id, db)
+        if let version = known, let tag = version.tag {
+            try db.run("UPDATE mist_record SET epoch = ? WHERE id = ?", [zone.epoch, version.id])
             if tag == record.recordChangeTag {
-                try db.run("UPDATE mist_record SET is_conflicting = 0 WHERE id = ?", [known.id])
+                try db.run("UPDATE mist_record SET is_conflicting = 0 WHERE id = ?", [version.id])
                 return
             }
-            let isSameLife = known.created == nil || created == nil || known.created == created
-            if isSameLife, let seen = known.modified, let modified = record.modified?.milliseconds,
+            let isSameLife = version.created == nil || created == nil || version.created == created
+            if isSameLife, let seen = version.modified, let modified = record.modified?.milliseconds,
                 modified < seen
             {
                 // An older copy, delivered late.
                 return
             }
-            if !isSameLife { try endLife(of: known, table, .replaced, at: now, &summary) }
+            if !isSameLife {
+                try endLife(of: version, table, .replaced, at: now, &summary)
+                known = nil
+            }
         }
-        try merge(record, named: name, into: table, in: zone, at: now, &summary)
+        try merge(record, named: name, known, into: table, in: zone, at: now, &summary)
     }
 
     /// Whether a device has created a record. Without edit times, every one may have.
@@ -83,12 +86,12 @@ extension SyncEngine.Transaction {
     private func merge(
         _ record: Record,
         named name: String,
+        _ known: KnownVersion?,
         into table: RecordTable,
         in zone: ZoneRow,
         at now: Int64,
         _ summary: inout SyncSummary
     ) throws {
-        let known = try KnownVersion.fetch(named: name, in: zone.id, db)
         let row = try table.row(named: name, in: zone.id, db)
         let (remote, parts) = try remoteVersion(record, table, zone)
         try hear(remote)
@@ -109,7 +112,7 @@ extension SyncEngine.Transaction {
             } else {
                 id = try table.insert(pairs, named: name, in: zone.id, at: modified, db)
             }
-            try store(record, parts, in: table, row: id, zone: zone, known)
+            try store(record, parts, in: table, row: id, zone: zone)
             summary.fetched += 1
             return
         }
@@ -157,7 +160,7 @@ extension SyncEngine.Transaction {
             ])
             try statement.execute()
         }
-        try store(record, parts, in: table, row: row.id, zone: zone, known)
+        try store(record, parts, in: table, row: row.id, zone: zone)
         // A new attempt for what was refused with the old version.
         try db.run("DELETE FROM mist_parked WHERE zone = ? AND name = ?", [zone.id, name])
     }
@@ -240,9 +243,9 @@ extension SyncEngine.Transaction {
         _ other: [String: FieldValue],
         in table: RecordTable,
         row: Int64,
-        zone: ZoneRow,
-        _ known: KnownVersion?
+        zone: ZoneRow
     ) throws {
+        let stamps = try stamps(of: record)
         var times: Data?
         if case .bytes(let data)? = record.fields[EditTimes.fieldName]?.plain { times = data }
         try db.run(
@@ -258,38 +261,56 @@ extension SyncEngine.Transaction {
             """,
             [
                 table.id, zone.id, record.recordName, row, record.recordChangeTag,
-                record.created?.milliseconds, try user(record.created?.userRecordName),
-                record.modified?.milliseconds, try user(record.modified?.userRecordName),
+                stamps.created, stamps.creator, stamps.modified, stamps.modifier,
                 record.parent?.recordName, record.share?.recordName, times, try OtherFields.text(other), zone.epoch,
             ]
         )
+        try set(stamps, ofRow: row, table)
+        try forgetSent(named: record.recordName ?? "", in: zone.id)
+    }
+
+    /// Who created and changed a record, and when, as the tables hold it.
+    struct Stamps {
+        let created: Int64?
+        let creator: Int64?
+        let modified: Int64?
+        let modifier: Int64?
+    }
+
+    func stamps(of record: Record) throws -> Stamps {
+        Stamps(
+            created: record.created?.milliseconds,
+            creator: try user(record.created?.userRecordName),
+            modified: record.modified?.milliseconds,
+            modifier: try user(record.modified?.userRecordName)
+        )
+    }
+
+    func set(_ stamps: Stamps, ofRow row: Int64, _ table: RecordTable) throws {
         try db.run(
             """
             UPDATE \(table.name) SET _createdTimestamp = ?, _createdUser = ?, _modifiedTimestamp = ?, _modifiedUser = ?
             WHERE _id = ?
             """,
-            [
-                record.created?.milliseconds, try user(record.created?.userRecordName),
-                record.modified?.milliseconds, try user(record.modified?.userRecordName), row,
-            ]
+            [stamps.created, stamps.creator, stamps.modified, stamps.modifier, row]
         )
-        try forgetSent(named: record.recordName ?? "", in: zone.id)
     }
 
-    func user(_ name: String?) throws -> Int64? {
+    private func user(_ name: String?) throws -> Int64? {
         guard let name else { return nil }
         if let id = try db.value("SELECT id FROM mist_user WHERE name = ?", [name], as: Int64.self) { return id }
         try db.run("INSERT INTO mist_user (name) VALUES (?)", [name])
         return db.lastInsertedRowID
     }
 
-    /// The outcome of what was sent is known.
-    func forgetSent(named name: String, in zone: Int64) throws {
+    /// The outcome of what was sent is known: of one record, or of all in a zone.
+    func forgetSent(named name: String? = nil, in zone: Int64) throws {
+        let condition = "zone = ?1 AND (?2 IS NULL OR name = ?2)"
         try db.run(
-            "DELETE FROM mist_sent_field WHERE record IN (SELECT record FROM mist_sent WHERE zone = ? AND name = ?)",
+            "DELETE FROM mist_sent_field WHERE record IN (SELECT record FROM mist_sent WHERE \(condition))",
             [zone, name]
         )
-        try db.run("DELETE FROM mist_sent WHERE zone = ? AND name = ?", [zone, name])
+        try db.run("DELETE FROM mist_sent WHERE \(condition)", [zone, name])
     }
 
     /// A record of a type that the program does not know is kept whole.
@@ -431,11 +452,8 @@ extension SyncEngine.Transaction {
                 summary.removed += 1
             }
         }
-        try db.run(
-            "DELETE FROM mist_sent_field WHERE record IN (SELECT record FROM mist_sent WHERE zone = ?)",
-            [zone.id]
-        )
-        for table in ["mist_sent", "mist_record", "mist_tombstone", "mist_parked", "mist_foreign"] {
+        try forgetSent(in: zone.id)
+        for table in ["mist_record", "mist_tombstone", "mist_parked", "mist_foreign"] {
             try db.run("DELETE FROM \(table) WHERE zone = ?", [zone.id])
         }
         try db.run(

@@ -82,11 +82,7 @@ extension SyncEngine.Transaction {
     private func zoneIsRead(_ zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
         if zone.isRefetching { try sweep(zone, at: now, &summary) }
         // What was sent and is not in the zone was not done: it is sent again.
-        try db.run(
-            "DELETE FROM mist_sent_field WHERE record IN (SELECT record FROM mist_sent WHERE zone = ?)",
-            [zone.id]
-        )
-        try db.run("DELETE FROM mist_sent WHERE zone = ?", [zone.id])
+        try forgetSent(in: zone.id)
         try db.run("UPDATE mist_zone SET is_stale = 0, is_uncertain = 0 WHERE id = ?", [zone.id])
     }
 
@@ -188,7 +184,6 @@ extension SyncEngine.Transaction {
         guard let number = request.zone, let zone = try ZoneRow.fetch(number, db) else { return }
         let sent = try db.rows("SELECT record, name, operation, times FROM mist_sent WHERE zone = ?", [zone.id])
         let byName = Dictionary(sent.map { ($0["name"] as String, $0) }, uniquingKeysWith: { $1 })
-        var isUncertain = false
         for result in results {
             let name: String?
             let error: CloudKitError?
@@ -202,15 +197,12 @@ extension SyncEngine.Transaction {
             let text: String = row["operation"]
             let operation: ItemOutcome.Operation = text == "delete" ? .delete : text == "create" ? .create : .update
             let outcome = ItemOutcome.of(error, operation)
-            if outcome == .unknown { isUncertain = true }
             try apply(outcome, of: result, row, operation, in: zone, error, at: now, &summary)
             if outcome != .unknown { try forgetSent(named: name, in: zone.id) }
         }
-        // An item without a result has an unknown outcome as well.
+        // What is left has an unknown outcome: the service said so, or gave no result.
         let rest = try db.value("SELECT count(*) FROM mist_sent WHERE zone = ?", [zone.id], as: Int64.self) ?? 0
-        if isUncertain || rest > 0 {
-            try outcomeIsUnknown(inZone: zone.id)
-        }
+        if rest > 0 { try outcomeIsUnknown(inZone: zone.id) }
         try db.run("UPDATE mist_scope SET batch = min(200, batch + batch / 4 + 1) WHERE id = ?", [scope.number])
         let times = results.compactMap { try? $0.get().modified?.milliseconds }
         if let latest = times.max() { try learnTime(latest, sent: request.sent, at: now) }
@@ -294,11 +286,8 @@ extension SyncEngine.Transaction {
     /// The service has stored what was sent. Edits made meanwhile remain, with the sent value as their base.
     private func acknowledge(_ saved: Record, _ sent: Row, in zone: ZoneRow, at now: Int64) throws {
         let (name, record): (String, Int64) = (sent["name"], sent["record"])
-        let created = saved.created?.milliseconds
-        let modified = saved.modified?.milliseconds
-        let system: StatementArguments = [
-            saved.recordChangeTag, created, try user(saved.created?.userRecordName), record,
-        ]
+        let stamps = try stamps(of: saved)
+        let system: StatementArguments = [saved.recordChangeTag, stamps.created, stamps.creator, record]
         // Deleted here while it was on the way.
         try db.run(
             "UPDATE mist_tombstone SET tag = ?, created = ?, creator = ?, is_conflicting = 0 WHERE record = ?",
@@ -310,18 +299,9 @@ extension SyncEngine.Transaction {
         try db.run("UPDATE mist_record SET tag = ?, created = ?, creator = ? WHERE id = ?", system)
         try db.run(
             "UPDATE mist_record SET modified = ?, modifier = ?, times = ?, epoch = ? WHERE id = ?",
-            [modified, try user(saved.modified?.userRecordName), sent["times"] as Data?, zone.epoch, record]
+            [stamps.modified, stamps.modifier, sent["times"] as Data?, zone.epoch, record]
         )
-        try db.run(
-            """
-            UPDATE \(table.name) SET _createdTimestamp = ?, _createdUser = ?, _modifiedTimestamp = ?, _modifiedUser = ?
-            WHERE _id = ?
-            """,
-            [
-                created, try user(saved.created?.userRecordName), modified, try user(saved.modified?.userRecordName),
-                known.row,
-            ]
-        )
+        try set(stamps, ofRow: known.row, table)
         // The same time: nothing came after. Another: what was sent is what the service has now.
         try db.run(
             """
@@ -417,11 +397,7 @@ extension SyncEngine.Transaction {
             }
             let count = try db.value("SELECT count(*) FROM mist_sent WHERE zone = ?", [zone], as: Int64.self) ?? 0
             try handleRefused(error, count: count, zone: zone, at: now, &summary)
-            try db.run(
-                "DELETE FROM mist_sent_field WHERE record IN (SELECT record FROM mist_sent WHERE zone = ?)",
-                [zone]
-            )
-            try db.run("DELETE FROM mist_sent WHERE zone = ?", [zone])
+            try forgetSent(in: zone)
             return try endRequest()
         }
         try endRequest()

@@ -18,37 +18,25 @@ public struct RecordObservation<Model: CloudKitRecord>: AsyncSequence, Sendable 
 
     /// Gives the results one after the other.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate var results: AsyncThrowingStream<[StoredRecord<Model>], any Error>.Iterator
+        fileprivate var rows: AsyncThrowingStream<[ObservedRow<Model>], any Error>.Iterator
 
         /// The next result; it waits for a commit that changes it.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> [StoredRecord<Model>]? {
-            try await results.next(isolation: actor)
+            try await rows.next(isolation: actor)?.map(\.record)
         }
     }
 
     /// Begins to observe.
     public func makeAsyncIterator() -> Iterator {
         let (database, query) = (database, query)
-        let observed = database.observe(watchesOtherProcesses: true) { db in
+        let rows = database.observe(watchesOtherProcesses: true) { db in
             try StoreReader(database: database, db: db).find(query).map {
                 ObservedRow(record: $0, fields: $0.record.fields)
             }
         }
-        let results = AsyncThrowingStream<[StoredRecord<Model>], any Error>(bufferingPolicy: .bufferingNewest(1)) {
-            continuation in
-            let task = Task {
-                do {
-                    for try await rows in observed { continuation.yield(rows.map(\.record)) }
-                    continuation.finish()
-                } catch {
-                    continuation.finish(throwing: error)
-                }
-            }
-            continuation.onTermination = { _ in task.cancel() }
-        }
-        return Iterator(results: results.makeAsyncIterator())
+        return Iterator(rows: rows.makeAsyncIterator())
     }
 }
 

@@ -14,11 +14,6 @@ struct ChangeTriggers {
 
     private static let isOn = "(SELECT applying FROM mist_state) = 0"
 
-    /// The machine's clock.
-    private static let raw = """
-        (SELECT coalesce(clock, CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)) FROM mist_state)
-        """
-
     /// The names of the triggers, for replacing them.
     var names: [String] {
         ["insert", "delete", "rename"].map { "mist_\($0)_\(table.recordType)" }
@@ -43,7 +38,7 @@ struct ChangeTriggers {
             SELECT RAISE(ABORT, 'mist: the name is taken by a record of another type')
                 FROM mist_record WHERE zone = NEW._zone AND name = NEW._recordName AND type <> \(table.id);
             \(upsertedEdit("""
-                SELECT \(table.id), NEW._id, field.id, \(Tombstones.time), \(Self.raw), NULL
+                SELECT \(table.id), NEW._id, field.id, \(TriggerClock.edit), \(TriggerClock.machine), NULL
                 FROM mist_record JOIN mist_field AS field ON field.type = \(table.id)
                 WHERE mist_record.zone = NEW._zone AND mist_record.name = NEW._recordName
                 """))
@@ -52,7 +47,7 @@ struct ChangeTriggers {
             );
             UPDATE mist_record SET row = NEW._id WHERE zone = NEW._zone AND name = NEW._recordName;
             \(upsertedEdit("""
-                SELECT \(table.id), NEW._id, 0, \(Tombstones.time), \(Self.raw), NULL
+                SELECT \(table.id), NEW._id, 0, \(TriggerClock.edit), \(TriggerClock.machine), NULL
                 WHERE NOT EXISTS (SELECT 1 FROM mist_record WHERE zone = NEW._zone AND name = NEW._recordName)
                 """))
         END
@@ -66,7 +61,7 @@ struct ChangeTriggers {
             AFTER UPDATE OF \(field.columns.joined(separator: ", ")) ON \(table.name) WHEN (\(changed)) AND \(Self.isOn)
             BEGIN
                 \(upsertedEdit("""
-                    SELECT \(table.id), NEW._id, \(field.id), \(Tombstones.time), \(Self.raw), OLD.\(field.column) WHERE true
+                    SELECT \(table.id), NEW._id, \(field.id), \(TriggerClock.edit), \(TriggerClock.machine), OLD.\(field.column) WHERE true
                     """))
             END
             """
@@ -80,7 +75,7 @@ struct ChangeTriggers {
         BEGIN
             \(tombstone)
             DELETE FROM mist_edit WHERE type = \(table.id) AND row = NEW._id;
-            \(upsertedEdit("SELECT \(table.id), NEW._id, 0, \(Tombstones.time), \(Self.raw), NULL WHERE true"))
+            \(upsertedEdit("SELECT \(table.id), NEW._id, 0, \(TriggerClock.edit), \(TriggerClock.machine), NULL WHERE true"))
             \(linksFollow)
         END
         """
@@ -119,19 +114,26 @@ struct ChangeTriggers {
     }
 }
 
+/// The time in triggers, in milliseconds since 1970.
+private enum TriggerClock {
+    /// `mist_state.clock` where a simulation sets it.
+    private static let milliseconds =
+        "coalesce(clock, CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER))"
+
+    /// The machine's clock.
+    static let machine = "(SELECT \(milliseconds) FROM mist_state)"
+
+    /// The time of an edit: the machine's clock in the service's time, and never before anything that was heard of.
+    static let edit = "(SELECT max(\(milliseconds) + clock_offset, heard) FROM mist_state)"
+}
+
 /// Statements about `mist_tombstone`.
 enum Tombstones {
-    /// The time of an edit: the machine's clock in the service's time, and never before anything that was heard of.
-    static let time = """
-        (SELECT max(coalesce(clock, CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)) + clock_offset, heard) \
-        FROM mist_state)
-        """
-
     /// Notes the delete of the records that the service has, or may have. One that it may have is looked up first: a delete needs the tag.
     static func insert(depth: String, where condition: String) -> String {
         """
         INSERT INTO mist_tombstone (record, type, zone, name, tag, created, creator, time, depth, epoch, is_conflicting)
-            SELECT id, type, zone, name, tag, created, creator, \(time), \(depth), epoch, tag IS NULL FROM mist_record WHERE \(condition)
+            SELECT id, type, zone, name, tag, created, creator, \(TriggerClock.edit), \(depth), epoch, tag IS NULL FROM mist_record WHERE \(condition)
             ON CONFLICT (zone, name) DO UPDATE SET
                 time = excluded.time, tag = excluded.tag, record = excluded.record, depth = excluded.depth;
         """

@@ -155,8 +155,7 @@ enum SystemTables {
                     number INTEGER NOT NULL,
                     kind TEXT NOT NULL,
                     zone INTEGER,
-                    sent INTEGER NOT NULL,
-                    is_atomic INTEGER NOT NULL DEFAULT 0
+                    sent INTEGER NOT NULL
                 );
                 CREATE TABLE mist_sent (
                     record INTEGER PRIMARY KEY,
