@@ -20,10 +20,8 @@ extension SyncEngine.Transaction {
     /// The first of these that applies: wait, find out which zones changed, fetch their changes, look up what conflicts, create
     /// zones, send.
     func next(at now: Int64) throws -> SyncEngine.Step {
-        if let request = try requestUnderWay() {
-            // The caller sends one request at a time; one that was given up has an unknown outcome.
-            if let zone = request.zone { try outcomeIsUnknown(inZone: zone) } else { try endRequest() }
-        }
+        // The caller sends one request at a time.
+        try abandonRequest()
         let row = try scopeRow()
         if row.condition == .signedOut { return .blocked(.signedOut) }
         if row.restsUntil > now { return .wait(until: row.restsUntil) }
@@ -51,7 +49,7 @@ extension SyncEngine.Transaction {
         for zone in try ZoneRow.all(in: scope, where: "state = 1", db) {
             let names = try namesToLookUp(in: zone)
             guard !names.isEmpty else { continue }
-            return try begin(.lookup(names, zone: zone.zoneID), .lookup, zone: nil, at: now)
+            return try begin(.lookup(names, zone: zone.zoneID), .lookup, zone: zone.id, at: now)
         }
         if row.pushRestsUntil > now {
             return .wait(until: row.pushRestsUntil)
@@ -69,7 +67,7 @@ extension SyncEngine.Transaction {
     }
 
     /// The names of records whose service's version must be seen before they are sent again.
-    private func namesToLookUp(in zone: ZoneRow) throws -> [String] {
+    func namesToLookUp(in zone: ZoneRow) throws -> [String] {
         let isUncertain = scope == .public && zone.isUncertain
         return try String.fetchAll(
             db.cachedStatement(
@@ -142,6 +140,16 @@ extension SyncEngine.Transaction {
 
     func endRequest() throws {
         try db.run("DELETE FROM mist_request WHERE scope = ?", [scope.number])
+    }
+
+    /// Gives up the request under way: changes that it carried have an unknown outcome.
+    func abandonRequest() throws {
+        guard let request = try requestUnderWay() else { return }
+        if request.kind == .modify, let zone = request.zone {
+            try outcomeIsUnknown(inZone: zone)
+        } else {
+            try endRequest()
+        }
     }
 
     /// Nothing tells whether the operations under way were done. They are not repeated before their zone was read to its end.

@@ -36,7 +36,7 @@ extension SyncEngine.Transaction {
                 if request.kind == .modify {
                     try handleModified(results, request, at: now, &summary)
                 } else {
-                    try handleFound(results, at: now, &summary)
+                    try handleFound(results, request, at: now, &summary)
                 }
             case .query(let records, let continuation):
                 try handleFollowed(records, continuation: continuation, at: now, &summary)
@@ -122,44 +122,32 @@ extension SyncEngine.Transaction {
 
     private func handleFound(
         _ results: [Result<Record, CloudKitError>],
+        _ request: RequestRow,
         at now: Int64,
         _ summary: inout SyncSummary
     ) throws {
-        for zone in try ZoneRow.all(in: scope, where: "state = 1", db) {
-            let names = Set(
-                try String.fetchAll(
-                    db,
-                    sql: """
-                        SELECT name FROM mist_record WHERE zone = ?1 AND is_conflicting = 1
-                        UNION SELECT name FROM mist_tombstone WHERE zone = ?1 AND is_conflicting = 1
-                        UNION SELECT name FROM mist_sent WHERE zone = ?1 AND is_uncertain = 1
-                        """,
-                    arguments: [zone.id]
-                )
-            )
-            guard !names.isEmpty else { continue }
-            for result in results {
-                switch result {
-                case .success(let record):
-                    if names.contains(record.recordName ?? "") { try apply(record, in: zone, at: now, &summary) }
-                case .failure(let error):
-                    guard case .record(let name)? = error.item, names.contains(name) else { continue }
-                    if error.code == .notFound, try wasNeverStored(name, in: zone) {
-                        try forgetSent(named: name, in: zone.id)
-                        try db.run(
-                            "UPDATE mist_record SET is_conflicting = 0 WHERE zone = ? AND name = ?",
-                            [zone.id, name]
-                        )
-                    } else if error.code == .notFound {
-                        try applyDelete(of: name, in: zone, at: now, &summary)
-                    } else {
-                        try rest(because: error.condition, error, at: now)
-                    }
+        guard let number = request.zone, let zone = try ZoneRow.fetch(number, db) else { return }
+        let names = Set(try namesToLookUp(in: zone))
+        for result in results {
+            switch result {
+            case .success(let record):
+                if names.contains(record.recordName ?? "") { try apply(record, in: zone, at: now, &summary) }
+            case .failure(let error):
+                guard case .record(let name)? = error.item, names.contains(name) else { continue }
+                if error.code == .notFound, try wasNeverStored(name, in: zone) {
+                    try forgetSent(named: name, in: zone.id)
+                    try db.run(
+                        "UPDATE mist_record SET is_conflicting = 0 WHERE zone = ? AND name = ?",
+                        [zone.id, name]
+                    )
+                } else if error.code == .notFound {
+                    try applyDelete(of: name, in: zone, at: now, &summary)
+                } else {
+                    try rest(because: error.condition, error, at: now)
                 }
             }
-            try settleLookups()
-            return
         }
+        try settleLookups()
     }
 
     /// Whether a record that the service does not have was only ever created here: it is sent again.

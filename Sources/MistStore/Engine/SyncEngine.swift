@@ -63,8 +63,7 @@ package struct SyncEngine: Sendable {
         try write { transaction in
             var summary = SyncSummary()
             try transaction.adoptForeign(at: now, &summary)
-            guard let zone = try transaction.requestUnderWay()?.zone else { return }
-            try transaction.outcomeIsUnknown(inZone: zone)
+            try transaction.abandonRequest()
         }
     }
 
