@@ -36,6 +36,7 @@ public struct ConfigurationFile: Hashable, Sendable {
             case "unknownMembers": settings.unknownMembers = try reader.unknownMembers()
             case "handlerContext": settings.handlerContext = try reader.bool()
             case "bufferedResponses": settings.bufferedResponses = try reader.operations()
+            case "pathTypes": settings.pathTypes = try reader.lists()
             case "filter":
                 settings.filter = DocumentFilter(
                     operations: try reader.nested("operations")?.strings() ?? [],
@@ -66,7 +67,7 @@ public struct ConfigurationFile: Hashable, Sendable {
     private static let keys: [String] = [
         "generate", "accessModifier", "additionalImports", "additionalFileComments", "filter", "namingStrategy",
         "nameOverrides", "typeOverrides", "enumerations", "unknownMembers", "operationExtensions",
-        "handlerContext", "bufferedResponses", "featureFlags",
+        "handlerContext", "bufferedResponses", "pathTypes", "featureFlags",
     ]
 }
 
@@ -111,6 +112,18 @@ private struct ValueReader {
         for member in members {
             guard let text = member.value.scalarText else { throw mismatch("an object of strings") }
             result[member.key] = text
+        }
+        return result
+    }
+
+    /// An object whose members are lists of strings.
+    func lists() throws(Diagnostic) -> [String: [String]] {
+        if node.isNull { return [:] }
+        guard let members = node.members else { throw mismatch("an object of lists") }
+        var result: [String: [String]] = [:]
+        for member in members {
+            let reader = ValueReader(key: "\(key).\(member.key)", node: member.value, diagnostics: diagnostics)
+            result[member.key] = try reader.strings()
         }
         return result
     }

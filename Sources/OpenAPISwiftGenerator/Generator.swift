@@ -42,6 +42,10 @@ public struct GeneratorConfiguration: Hashable, Sendable {
     public var handlerContext = false
     /// Which operations have a second call in the client that leaves the body of a success to the caller.
     public var bufferedResponses: OperationSelection = .named([])
+    /// Names of types for path parameters, each with the names of the parameters.
+    ///
+    /// An operation that has exactly these path parameters has this type for them, a member of `Components.Parameters`.
+    public var pathTypes: [String: [String]] = [:]
     /// What of the document to use; `nil` for all.
     public var filter: DocumentFilter?
     /// Vendor extensions of operations that become tables of `Operations`, such as `x-cost`.

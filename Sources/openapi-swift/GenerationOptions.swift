@@ -142,6 +142,7 @@ extension GeneratorConfiguration {
             "- unknown members: \(list([unknownMembers.default.rawValue] + styles))",
             "- handler context: \(handlerContext)",
             "- buffered responses: \(bufferedText)",
+            "- path types: \(pairs(pathTypes.mapValues { $0.joined(separator: "+") }))",
             "- additional imports: \(list(additionalImports))",
             "- additional file comments: \(list(additionalFileComments))",
         ]

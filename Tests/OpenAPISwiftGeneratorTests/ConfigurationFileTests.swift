@@ -30,6 +30,7 @@ struct ConfigurationFileTests {
             operationExtensions: [x-cost]
             handlerContext: true
             bufferedResponses: [a, b]
+            pathTypes: {P: [a, b]}
             featureFlags: []
             """
         )
@@ -45,6 +46,7 @@ struct ConfigurationFileTests {
         expected.settings.operationExtensions = ["x-cost"]
         expected.settings.handlerContext = true
         expected.settings.bufferedResponses = .named(["a", "b"])
+        expected.settings.pathTypes = ["P": ["a", "b"]]
         #expect(file == expected)
     }
 
@@ -69,7 +71,8 @@ struct ConfigurationFileTests {
             error("generate: [types]\nacess: public\n")
                 == "config.yaml:2:8: error: The key 'acess' is not known. (known keys: generate, accessModifier, "
                 + "additionalImports, additionalFileComments, filter, namingStrategy, nameOverrides, typeOverrides, "
-                + "enumerations, unknownMembers, operationExtensions, handlerContext, bufferedResponses, featureFlags)"
+                + "enumerations, unknownMembers, operationExtensions, handlerContext, bufferedResponses, pathTypes, "
+                + "featureFlags)"
         )
         #expect(
             error("generate: [types, clients]\n")

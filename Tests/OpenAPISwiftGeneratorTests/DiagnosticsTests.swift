@@ -368,4 +368,51 @@ struct DiagnosticsTests {
             #expect(!client.contains("buffering input: Operations.a.Input"))
         }
     }
+
+    @Test func pathTypesNameEqualParameters() {
+        let document = head(
+            """
+            paths:
+              /{x}/{y}/a:
+                parameters: [{$ref: '#/components/parameters/X'}, {$ref: '#/components/parameters/Y'}]
+                get: {operationId: a, responses: {'204': {description: None.}}}
+                post: {operationId: b, responses: {'204': {description: None.}}}
+              /{y}/{x}/c:
+                parameters: [{$ref: '#/components/parameters/Y'}, {$ref: '#/components/parameters/X'}]
+                get: {operationId: c, responses: {'204': {description: None.}}}
+              /{z}/d:
+                parameters: [{name: z, in: path, required: true, schema: {type: string, enum: [one]}}]
+                get: {operationId: d, responses: {'204': {description: None.}}}
+            components:
+              parameters:
+                X: {name: x, in: path, required: true, schema: {type: string}}
+                Y: {name: y, in: path, required: true, schema: {type: string}}
+            """
+        )
+        func generation(_ types: [String: [String]], paths: [String] = []) -> Generation {
+            Generation(document: document) {
+                $0.pathTypes = types
+                if !paths.isEmpty { $0.filter = DocumentFilter(operations: [], tags: [], paths: paths, schemas: []) }
+            }
+        }
+        let shared = generation(["XY": ["y", "x"]], paths: ["/{x}/{y}/a"])
+        #expect(shared.errors == [])
+        let parameters = shared.files["Types+Parameters.swift"] ?? ""
+        #expect(parameters.contains("public struct XY: OpenAPISwiftRuntime.OperationValue {"))
+        #expect(shared.files.values.joined().ranges(of: "typealias Path = Components.Parameters.XY").count == 2)
+        #expect(
+            generation(["X": ["a"], "XY": ["x", "y"], "YX": ["x", "y"], "Z": ["z"]]).errors == [
+                "error: 'pathTypes' names the type 'X', which is the name of a parameter among the components.",
+                "error: 'pathTypes' has 'XY' and 'YX' for the same parameters.",
+                "openapi.yaml:10:10: error: 'pathTypes' names the type 'XY', but the path parameters of 'a' and 'c' differ in "
+                    + "their types, their descriptions or their order. (declare the parameters under 'components', and "
+                    + "refer to them)",
+                "openapi.yaml:13:10: error: 'pathTypes' names the type 'Z', but a path parameter of 'd' has a type of its own. "
+                    + "(declare the parameters under 'components', and refer to them)",
+                "error: 'pathTypes' names the type 'X', but no operation has exactly the path parameters a.",
+                "error: 'pathTypes' names the type 'YX', but no operation has exactly the path parameters x, y.",
+                "error: 'pathTypes' names the type 'Z', but no operation has exactly the path parameters z.",
+            ]
+        )
+    }
 }

@@ -117,6 +117,7 @@ struct CommandTests {
                 - unknown members: skip
                 - handler context: false
                 - buffered responses: <none>
+                - path types: <none>
                 - additional imports: <none>
                 - additional file comments: <none>
                 - output directory: a/b

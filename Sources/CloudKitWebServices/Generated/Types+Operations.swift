@@ -27,27 +27,7 @@ extension Operations {
             "queryRecords"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
-                package var database: Components.Parameters.Database
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment,
-                    database: Components.Parameters.Database
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                    self.database = database
-                }
-            }
+            package typealias Path = Components.Parameters.DatabasePath
             package struct Query: OpenAPISwiftRuntime.OperationValue {
                 /// With true the reply carries the zone's `syncToken` beside the records; it can be used with `changes/zone`. Evidence: recorded (with query, lookup and modify), observed live.
                 package var getCurrentSyncToken: Components.Parameters.GetCurrentSyncToken?
@@ -251,7 +231,7 @@ extension Operations {
             "lookupRecords"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Query = Operations.QueryRecords.Input.Query
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.LookupRecordsRequest>
@@ -461,7 +441,7 @@ extension Operations {
             "modifyRecords"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Query = Operations.QueryRecords.Input.Query
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.ModifyRecordsRequest>
@@ -659,7 +639,7 @@ extension Operations {
             "fetchRecordChanges"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.FetchRecordChangesRequest>
             package var path: Operations.FetchRecordChanges.Input.Path
@@ -853,7 +833,7 @@ extension Operations {
             "resolveShares"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.ResolveSharesRequest>
             package var path: Operations.ResolveShares.Input.Path
@@ -1047,7 +1027,7 @@ extension Operations {
             "acceptShares"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.AcceptSharesRequest>
             package var path: Operations.AcceptShares.Input.Path
@@ -1241,7 +1221,7 @@ extension Operations {
             "fetchDatabaseChanges"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.FetchDatabaseChangesRequest>
             package var path: Operations.FetchDatabaseChanges.Input.Path
@@ -1446,7 +1426,7 @@ extension Operations {
             "fetchZoneChanges"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.FetchZoneChangesRequest>
             package var path: Operations.FetchZoneChanges.Input.Path
@@ -1639,7 +1619,7 @@ extension Operations {
             "listZones"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package var path: Operations.ListZones.Input.Path
             package var headers: Operations.ListZones.Input.Headers
@@ -1829,7 +1809,7 @@ extension Operations {
             "lookupZones"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.LookupZonesRequest>
             package var path: Operations.LookupZones.Input.Path
@@ -2025,7 +2005,7 @@ extension Operations {
             "modifyZones"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.ModifyZonesRequest>
             package var path: Operations.ModifyZones.Input.Path
@@ -2219,7 +2199,7 @@ extension Operations {
             "fetchZoneListChanges"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.FetchZoneListChangesRequest>
             package var path: Operations.FetchZoneListChanges.Input.Path
@@ -2415,7 +2395,7 @@ extension Operations {
             "fetchCaller"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package var path: Operations.FetchCaller.Input.Path
             package var headers: Operations.FetchCaller.Input.Headers
@@ -2604,7 +2584,7 @@ extension Operations {
             "fetchCurrentUser"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package var path: Operations.FetchCurrentUser.Input.Path
             package var headers: Operations.FetchCurrentUser.Input.Headers
@@ -2793,7 +2773,7 @@ extension Operations {
             "discoverAllUsers"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package var path: Operations.DiscoverAllUsers.Input.Path
             package var headers: Operations.DiscoverAllUsers.Input.Headers
@@ -2983,7 +2963,7 @@ extension Operations {
             "discoverUsers"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.DiscoverUsersRequest>
             package var path: Operations.DiscoverUsers.Input.Path
@@ -3175,7 +3155,7 @@ extension Operations {
             "lookupUsersByEmail"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.LookupUsersByEmailRequest>
             package var path: Operations.LookupUsersByEmail.Input.Path
@@ -3367,7 +3347,7 @@ extension Operations {
             "lookupUsersByID"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.LookupUsersByIDRequest>
             package var path: Operations.LookupUsersByID.Input.Path
@@ -3560,7 +3540,7 @@ extension Operations {
             "lookupContacts"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package var path: Operations.LookupContacts.Input.Path
             package var headers: Operations.LookupContacts.Input.Headers
@@ -3750,7 +3730,7 @@ extension Operations {
             "listSubscriptions"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package var path: Operations.ListSubscriptions.Input.Path
             package var headers: Operations.ListSubscriptions.Input.Headers
@@ -3939,7 +3919,7 @@ extension Operations {
             "lookupSubscriptions"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.LookupSubscriptionsRequest>
             package var path: Operations.LookupSubscriptions.Input.Path
@@ -4136,7 +4116,7 @@ extension Operations {
             "modifySubscriptions"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.ModifySubscriptionsRequest>
             package var path: Operations.ModifySubscriptions.Input.Path
@@ -4335,7 +4315,7 @@ extension Operations {
             "requestAssetUploads"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.RequestAssetUploadsRequest>
             package var path: Operations.RequestAssetUploads.Input.Path
@@ -4528,7 +4508,7 @@ extension Operations {
             "rereferenceAssets"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.QueryRecords.Input.Path
+            package typealias Path = Components.Parameters.DatabasePath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.RereferenceAssetsRequest>
             package var path: Operations.RereferenceAssets.Input.Path
@@ -4724,23 +4704,7 @@ extension Operations {
             "createDeviceToken"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package struct Path: OpenAPISwiftRuntime.OperationValue {
-                /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
-                package var version: Components.Parameters.Version
-                /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
-                package var container: Components.Parameters.Container
-                /// Which of the container's two worlds to use. Evidence: archived reference.
-                package var environment: Components.Parameters.Environment
-                package init(
-                    version: Components.Parameters.Version,
-                    container: Components.Parameters.Container,
-                    environment: Components.Parameters.Environment
-                ) {
-                    self.version = version
-                    self.container = container
-                    self.environment = environment
-                }
-            }
+            package typealias Path = Components.Parameters.ContainerPath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.CreateDeviceTokenRequest>
             package var path: Operations.CreateDeviceToken.Input.Path
@@ -4935,7 +4899,7 @@ extension Operations {
             "registerDeviceToken"
         }
         package struct Input: OpenAPISwiftRuntime.OperationValue {
-            package typealias Path = Operations.CreateDeviceToken.Input.Path
+            package typealias Path = Components.Parameters.ContainerPath
             package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
             package typealias Body = OpenAPISwiftRuntime.JSONBody<Components.Schemas.RegisterDeviceTokenRequest>
             package var path: Operations.RegisterDeviceToken.Input.Path

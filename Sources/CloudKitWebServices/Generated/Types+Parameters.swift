@@ -15,4 +15,42 @@ extension Components.Parameters {
     package typealias Database = Components.Schemas.DatabaseScope
     /// With true the reply carries the zone's `syncToken` beside the records; it can be used with `changes/zone`. Evidence: recorded (with query, lookup and modify), observed live.
     package typealias GetCurrentSyncToken = Swift.Bool
+    package struct DatabasePath: OpenAPISwiftRuntime.OperationValue {
+        /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
+        package var version: Components.Parameters.Version
+        /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
+        package var container: Components.Parameters.Container
+        /// Which of the container's two worlds to use. Evidence: archived reference.
+        package var environment: Components.Parameters.Environment
+        /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
+        package var database: Components.Parameters.Database
+        package init(
+            version: Components.Parameters.Version,
+            container: Components.Parameters.Container,
+            environment: Components.Parameters.Environment,
+            database: Components.Parameters.Database
+        ) {
+            self.version = version
+            self.container = container
+            self.environment = environment
+            self.database = database
+        }
+    }
+    package struct ContainerPath: OpenAPISwiftRuntime.OperationValue {
+        /// The version of the protocol, always `1`. Evidence: archived reference, CloudKit JS.
+        package var version: Components.Parameters.Version
+        /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
+        package var container: Components.Parameters.Container
+        /// Which of the container's two worlds to use. Evidence: archived reference.
+        package var environment: Components.Parameters.Environment
+        package init(
+            version: Components.Parameters.Version,
+            container: Components.Parameters.Container,
+            environment: Components.Parameters.Environment
+        ) {
+            self.version = version
+            self.container = container
+            self.environment = environment
+        }
+    }
 }

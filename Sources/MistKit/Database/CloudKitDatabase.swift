@@ -160,7 +160,7 @@ public struct CloudKitDatabase: Sendable {
     var numbersAsStringsOption: Bool? { numbersAsStrings ? true : nil }
 
     /// The path parameters of every operation on this database.
-    var path: DatabasePath { service.path(to: scope) }
+    var path: Components.Parameters.DatabasePath { service.path(to: scope) }
 
     /// How many items the service takes and gives at most in one request. Apple's page of limits.
     static let batchSize = 200

@@ -99,9 +99,9 @@ public struct CloudKitService: Sendable {
     var concurrency: Int { connection.pipeline.tokenManager.sendsOneAtATime ? 1 : max(maximumConcurrentRequests, 1) }
 
     /// The path parameters of every operation on a database.
-    func path(to scope: DatabaseScope) -> DatabasePath {
+    func path(to scope: DatabaseScope) -> Components.Parameters.DatabasePath {
         // "1" is the version of the protocol; there is no other.
-        DatabasePath(
+        .init(
             version: "1",
             container: containerIdentifier,
             environment: environment,
@@ -329,6 +329,3 @@ final class ServiceConnection: Sendable {
         self.assets = assets
     }
 }
-
-/// The path parameters of every operation on a database, which have one form in the document.
-typealias DatabasePath = Operations.QueryRecords.Input.Path

@@ -26,6 +26,8 @@ struct OperationTranslator {
     var components = TranslatedComponents()
     /// What several operations declare alike.
     var shared = SharedDeclarations()
+    /// The types of path parameters that the configuration names.
+    var pathTypes: PathTypes
     /// The keys of the component schemas that are enums of parts.
     let multipartSchemas: Set<String>
 
@@ -33,13 +35,19 @@ struct OperationTranslator {
         document: ResolvedDocument,
         names: NameAssigner,
         types: SchemaTranslator,
-        multipartSchemas: Set<String>
+        multipartSchemas: Set<String>,
+        pathTypes: [String: [String]]
     ) {
         self.multipartSchemas = multipartSchemas
         self.document = document
         self.names = names
         self.types = types
         diagnostics = types.diagnostics
+        self.pathTypes = PathTypes(
+            pathTypes,
+            parameterTypes: document.parameters.map(\.swiftName),
+            diagnostics: diagnostics
+        )
     }
 
     // MARK: Components
@@ -187,6 +195,7 @@ struct OperationTranslator {
         }
         let acceptable = acceptableTypes(of: responses)
 
+        pathTypes.declare(pathFields, nested: pathScope.declarations, of: resolved.operation, sharing: &shared)
         var input = InputDeclaration(path: path)
         input.addGroup("path", "Path", fields: pathFields, nested: pathScope.declarations, sharing: &shared)
         input.addGroup("query", "Query", fields: queryFields, nested: queryScope.declarations, sharing: &shared)

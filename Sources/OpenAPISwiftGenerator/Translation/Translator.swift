@@ -30,7 +30,8 @@ struct Translator {
             document: document,
             names: names,
             types: types,
-            multipartSchemas: multipartSchemas
+            multipartSchemas: multipartSchemas,
+            pathTypes: configuration.pathTypes
         )
         operationTranslator.translateComponents()
         schemas += operationTranslator.components.schemas
@@ -38,6 +39,8 @@ struct Translator {
         for operation in document.operations {
             operations.append(operationTranslator.translate(operation))
         }
+        operationTranslator.pathTypes.checkUse()
+        operationTranslator.components.parameters += operationTranslator.pathTypes.declarations
         let extensions = OperationExtensions(operations: document.operations, names: names, diagnostics: diagnostics)
         let extensionTables = extensions.tables(for: configuration.operationExtensions)
         checkBufferedResponses(of: operations)
