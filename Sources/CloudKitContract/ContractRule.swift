@@ -47,9 +47,7 @@ public struct ContractRule: Sendable, Identifiable, CustomStringConvertible {
         case deviceTokens
     }
 
-    /// The rule's number. Rules about one point share a number; numbers are not used again.
-    public let number: Int
-    /// The rule, in a sentence.
+    /// The rule, in a sentence that no other rule has.
     public let name: String
     /// Where the rule is known from.
     public let evidence: Set<Evidence>
@@ -58,11 +56,11 @@ public struct ContractRule: Sendable, Identifiable, CustomStringConvertible {
     /// The check. It throws a ``ContractViolation`` when the service breaks the rule.
     let check: @Sendable (inout ContractSession) async throws -> Void
 
-    /// The number and the sentence.
-    public var id: String { "\(number). \(name)" }
+    /// The sentence.
+    public var id: String { name }
 
-    /// The number and the sentence.
-    public var description: String { id }
+    /// The sentence.
+    public var description: String { name }
 
     /// Whether something better than belief stands behind the rule: a page of Apple's, Apple's own client, a recording
     /// or an observation.
@@ -71,15 +69,13 @@ public struct ContractRule: Sendable, Identifiable, CustomStringConvertible {
             && !evidence.isDisjoint(with: [.archive, .cloudKitJS, .recorded, .observed])
     }
 
-    /// Makes a rule of a number, a sentence, letters of ``Evidence``, and the check.
+    /// Makes a rule of a sentence, letters of ``Evidence``, and the check.
     init(
-        _ number: Int,
         _ name: String,
         _ evidence: String,
         requires: Set<Requirement> = [.user],
         check: @escaping @Sendable (inout ContractSession) async throws -> Void
     ) {
-        self.number = number
         self.name = name
         self.evidence = Set(evidence.compactMap(Evidence.init(rawValue:)))
         self.requires = requires

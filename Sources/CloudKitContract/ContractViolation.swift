@@ -1,6 +1,6 @@
 /// A broken rule: what was asked, what the rule expects, what came.
 public struct ContractViolation: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The rule, number and sentence.
+    /// The rule, its sentence.
     public var rule: String
     /// The request: method, path and body. It holds no credentials.
     public var request: String

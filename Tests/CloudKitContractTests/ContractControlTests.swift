@@ -20,9 +20,9 @@ struct ContractControlTests {
         try await withCloudKitEmulator { emulator in
             let transport = CorruptingTransport(base: emulator.transport, corruption: corruption)
             let target = try emulator.contractTarget(through: transport)
-            let rules = CloudKitContract.rules.filter { corruption.breaks.contains($0.number) }
+            let rules = CloudKitContract.rules.filter { corruption.breaks.contains($0.name) }
             let broken = await CloudKitContract.run(rules, against: target).filter(\.outcome.isBroken)
-            #expect(Set(broken.map(\.rule.number)) == corruption.breaks)
+            #expect(Set(broken.map(\.rule.name)) == corruption.breaks)
         }
     }
 
@@ -38,12 +38,25 @@ struct ContractControlTests {
         configuration.limits.valuesPerListFilter = 1000
         configuration.signatureClockWindow = 1_000_000
         try await withCloudKitEmulator(configuration: configuration) { emulator in
-            let numbers: Set = [43, 79, 131, 140, 142, 210, 225, 250, 251, 316, 350, 351]
-            let rules = CloudKitContract.rules.filter { numbers.contains($0.number) }
+            let names: Set = [
+                "a request signed an hour ago is refused",
+                "zone names are not empty, not longer than 255 characters, ASCII, and do not begin with _",
+                "record names are not empty, not longer than 255 characters, ASCII, and do not begin with _",
+                "a request takes 200 operations",
+                "a record of more than 1 MB is refused, and the rest of the batch is saved",
+                "a record type has at most 256 fields",
+                "at most 750 references with DELETE_SELF lead to one record",
+                "450 changes come in pages of 200, 200 and 50, each with a token",
+                "resultsLimit makes pages of changes smaller, and never larger than 200",
+                "IN with 251 values is refused",
+                "450 records come in pages of 200, 200 and 50, in one order",
+                "resultsLimit makes pages of records smaller, and never larger than 200",
+            ]
+            let rules = CloudKitContract.rules.filter { names.contains($0.name) }
             let broken = await CloudKitContract.run(rules, against: try emulator.contractTarget()).filter(
                 \.outcome.isBroken
             )
-            #expect(Set(broken.map(\.rule.number)) == numbers)
+            #expect(Set(broken.map(\.rule.name)) == names)
         }
     }
 
@@ -68,12 +81,16 @@ struct ContractControlTests {
         try await withCloudKitEmulator { emulator in
             let corruption = Corruption("", breaking: []) { answer in answer.records { $0.reverse() } }
             let transport = CorruptingTransport(base: emulator.transport, corruption: corruption)
-            let rule = try #require(CloudKitContract.rules.first { $0.number == 160 })
+            let rule = try #require(
+                CloudKitContract.rules.first {
+                    $0.name == "lookup answers in the order asked, missing records included"
+                }
+            )
             let target = try emulator.contractTarget(through: transport)
             let violation = try await #require(throws: ContractViolation.self) {
                 try await rule.verify(against: target)
             }
-            #expect(violation.rule == "160. lookup answers in the order asked, missing records included")
+            #expect(violation.rule == "lookup answers in the order asked, missing records included")
             #expect(
                 violation.request.hasPrefix("POST /database/1/iCloud.test.mistkit/development/private/records/lookup {")
             )
@@ -90,11 +107,11 @@ struct ContractControlTests {
 /// A way in which a service could be wrong, and rules that must notice.
 struct Corruption: Sendable, CustomTestStringConvertible {
     var testDescription: String
-    /// The numbers of the rules.
-    var breaks: Set<Int>
+    /// The names of the rules.
+    var breaks: Set<String>
     var change: @Sendable (inout Answer) -> Void
 
-    init(_ description: String, breaking rules: Set<Int>, change: @escaping @Sendable (inout Answer) -> Void) {
+    init(_ description: String, breaking rules: Set<String>, change: @escaping @Sendable (inout Answer) -> Void) {
         testDescription = description
         breaks = rules
         self.change = change
@@ -140,11 +157,36 @@ struct Answer {
 }
 
 private let corruptions: [Corruption] = [
-    Corruption("items in another order", breaking: [21, 160, 340]) { answer in answer.records { $0.reverse() } },
-    Corruption("items without their codes", breaking: [74, 102, 108, 110, 152]) { answer in
+    Corruption(
+        "items in another order",
+        breaking: [
+            "the result of an operation stands at its place, failures included",
+            "lookup answers in the order asked, missing records included",
+            "numbers are sorted ascending by default",
+        ]
+    ) { answer in answer.records { $0.reverse() } },
+    Corruption(
+        "items without their codes",
+        breaking: [
+            "deleting a zone that does not exist is a failure",
+            "create of an existing record, with no change tag is refused as EXISTS, or is refused as CONFLICT",
+            "update with an old change tag is refused as CONFLICT",
+            "update of a record that does not exist, with a change tag is refused as NOT_FOUND",
+            "an atomic batch with one bad operation changes nothing: no record, no tag, no feed",
+        ]
+    ) { answer in
         answer.items { $0["serverErrorCode"] = nil }
     },
-    Corruption("failed items as successes", breaking: [54, 105, 117, 193, 226]) { answer in
+    Corruption(
+        "failed items as successes",
+        breaking: [
+            "a user does not write a record that another user made",
+            "create without a record type is refused, and nothing is saved",
+            "replace with an old change tag is refused as CONFLICT",
+            "an untyped whole number in a field of doubles is refused, and changes nothing",
+            "a VALIDATE reference needs its target",
+        ]
+    ) { answer in
         answer.items { item in
             guard item.removeValue(forKey: "serverErrorCode") != nil else { return }
             item["reason"] = nil
@@ -155,48 +197,134 @@ private let corruptions: [Corruption] = [
             item["modified"] = ["timestamp": 1]
         }
     },
-    Corruption("failed requests as successes", breaking: [15, 30, 41, 77, 324]) { answer in
+    Corruption(
+        "failed requests as successes",
+        breaking: [
+            "a body that is not JSON, or no object, is refused",
+            "private and shared databases need a user: the error says where to sign in",
+            "a signed request whose body was changed is refused",
+            "records of an unknown zone are a failure of the request",
+            "a filter on a field that no record has is refused",
+        ]
+    ) { answer in
         guard answer.status >= 400 else { return }
         answer.status = 200
         answer.body = ["records": [], "zones": []]
     },
-    Corruption("failed requests with the status 500", breaking: [3, 15, 30, 41, 77, 324]) { answer in
+    Corruption(
+        "failed requests with the status 500",
+        breaking: [
+            "the body of a failed request has a uuid, a code and a reason, and the status is the code's",
+            "a body that is not JSON, or no object, is refused",
+            "private and shared databases need a user: the error says where to sign in",
+            "a signed request whose body was changed is refused",
+            "records of an unknown zone are a failure of the request",
+            "a filter on a field that no record has is refused",
+        ]
+    ) { answer in
         if answer.status >= 400 { answer.status = 500 }
     },
-    Corruption("one code for all failures", breaking: [30, 53, 110, 160, 245]) { answer in
+    Corruption(
+        "one code for all failures",
+        breaking: [
+            "private and shared databases need a user: the error says where to sign in",
+            "with the API token alone, nothing can be created",
+            "update of a record that does not exist, with a change tag is refused as NOT_FOUND",
+            "lookup answers in the order asked, missing records included",
+            "a string that is not a token is an error of the zone",
+        ]
+    ) { answer in
         if answer.body["serverErrorCode"] != nil { answer.body["serverErrorCode"] = "INTERNAL_ERROR" }
         answer.items { if $0["serverErrorCode"] != nil { $0["serverErrorCode"] = "INTERNAL_ERROR" } }
     },
-    Corruption("one change tag for all records", breaking: [107, 114, 128, 134]) { answer in
+    Corruption(
+        "one change tag for all records",
+        breaking: [
+            "update with the present change tag changes the fields sent and keeps the others",
+            "forceUpdate with the present change tag changes the fields sent and keeps the others",
+            "the name of a deleted record is free, and its old change tags stay invalid",
+            "each write gives a change tag that the record never had",
+        ]
+    ) { answer in
         answer.items { if $0["recordChangeTag"] != nil { $0["recordChangeTag"] = "same" } }
     },
-    Corruption("one item missing", breaking: [21, 140, 160]) { answer in
+    Corruption(
+        "one item missing",
+        breaking: [
+            "the result of an operation stands at its place, failures included",
+            "a request takes 200 operations",
+            "lookup answers in the order asked, missing records included",
+        ]
+    ) { answer in
         answer.records { if $0.count > 1 { $0.removeLast() } }
     },
-    Corruption("one item twice", breaking: [160, 300, 302]) { answer in
+    Corruption(
+        "one item twice",
+        breaking: [
+            "lookup answers in the order asked, missing records included",
+            "a query without filters gives all records of the type, and of no other",
+            "EQUALS compares texts, numbers, dates, references and bytes; absent fields never match",
+        ]
+    ) { answer in
         answer.records { if let last = $0.last { $0.append(last) } }
     },
-    Corruption("fields without types", breaking: [190, 199, 205]) { answer in
+    Corruption(
+        "fields without types",
+        breaking: [
+            "a text without a type is a STRING",
+            "lists keep order and duplicates, and come back with a list type of their own",
+            "a LOCATION keeps all that is said of it",
+        ]
+    ) { answer in
         answer.items { item in
             item["fields"] = item["fields"]?.objectValue.map { fields in
                 .object(fields.mapValues { $0["value"].map { ["value": $0] } ?? $0 })
             }
         }
     },
-    Corruption("records without fields", breaking: [100, 107, 170, 211]) { answer in
+    Corruption(
+        "records without fields",
+        breaking: [
+            "what a user creates carries the user's record name",
+            "update with the present change tag changes the fields sent and keeps the others",
+            "desiredKeys limits the fields of replies, and nothing else of a record",
+            "an encrypted field comes back as plain text, marked isEncrypted",
+        ]
+    ) { answer in
         answer.items { if $0["fields"] != nil { $0["fields"] = [:] } }
     },
-    Corruption("a field more than was saved", breaking: [116, 171, 204]) { answer in
+    Corruption(
+        "a field more than was saved",
+        breaking: [
+            "replace with the present change tag replaces the whole set of fields",
+            "an empty list of desiredKeys gives no fields",
+            "fields that were never set are absent",
+        ]
+    ) { answer in
         answer.items { item in
             guard var fields = item["fields"]?.objectValue else { return }
             fields["body"] = ["value": "ghost", "type": "STRING"]
             item["fields"] = .object(fields)
         }
     },
-    Corruption("deleted records as live ones", breaking: [121, 223, 242, 264]) { answer in
+    Corruption(
+        "deleted records as live ones",
+        breaking: [
+            "delete with the present change tag deletes it",
+            "deleting a record deletes what refers to it with DELETE_SELF, over all levels",
+            "after a change and a deletion, changes/zone gives the record and a tombstone",
+            "changes/database gives deleted zones as deleted",
+        ]
+    ) { answer in
         answer.items { if $0["deleted"] == true { $0["deleted"] = false } }
     },
-    Corruption("always more to come", breaking: [144, 241]) { answer in
+    Corruption(
+        "always more to come",
+        breaking: [
+            "the sync token of a modify stands after the write: its changes are known",
+            "with the last token and nothing new, changes/zone gives nothing and the same token",
+        ]
+    ) { answer in
         // Only where nothing came, so that clients which go on until the end do end.
         guard var zones = answer.body["zones"]?.arrayValue, answer.path.contains("changes/zone") else { return }
         for index in zones.indices {
@@ -206,13 +334,48 @@ private let corruptions: [Corruption] = [
         }
         answer.body["zones"] = .array(zones)
     },
-    Corruption("never a second page", breaking: [350, 351, 353]) { answer in answer.body["continuationMarker"] = nil },
-    Corruption("no next web token", breaking: [32, 34]) { answer in
+    Corruption(
+        "never a second page",
+        breaking: [
+            "450 records come in pages of 200, 200 and 50, in one order",
+            "resultsLimit makes pages of records smaller, and never larger than 200",
+            "a marker used twice gives the same page twice",
+        ]
+    ) { answer in answer.body["continuationMarker"] = nil },
+    Corruption(
+        "no next web token",
+        breaking: [
+            "each reply to a user carries the next web token, and that one is good",
+            "an error to a user carries the next web token, too",
+        ]
+    ) { answer in
         answer.headers[HTTPField.Name("X-Apple-CloudKit-Web-Auth-Token")!] = nil
     },
-    Corruption("no address to sign in", breaking: [30]) { answer in answer.body["redirectURL"] = nil },
-    Corruption("no UUID in errors", breaking: [3, 9, 15]) { answer in answer.body["uuid"] = nil },
-    Corruption("another reason for all failures", breaking: [9, 53, 108, 193, 216, 245]) { answer in
+    Corruption(
+        "no address to sign in",
+        breaking: [
+            "private and shared databases need a user: the error says where to sign in"
+        ]
+    ) { answer in answer.body["redirectURL"] = nil },
+    Corruption(
+        "no UUID in errors",
+        breaking: [
+            "the body of a failed request has a uuid, a code and a reason, and the status is the code's",
+            "an unknown endpoint is an error like any other",
+            "a body that is not JSON, or no object, is refused",
+        ]
+    ) { answer in answer.body["uuid"] = nil },
+    Corruption(
+        "another reason for all failures",
+        breaking: [
+            "an unknown endpoint is an error like any other",
+            "with the API token alone, nothing can be created",
+            "update with an old change tag is refused as CONFLICT",
+            "an untyped whole number in a field of doubles is refused, and changes nothing",
+            "an encrypted field cannot be filtered by",
+            "a string that is not a token is an error of the zone",
+        ]
+    ) { answer in
         if answer.body["reason"] != nil { answer.body["reason"] = "something went wrong" }
         answer.items { if $0["reason"] != nil { $0["reason"] = "something went wrong" } }
     },

@@ -25,6 +25,11 @@ struct WriteRuleTests {
         }
     }
 
+    @Test func noTwoRulesOfTheContractHaveOneSentence() {
+        let names = CloudKitContract.rules.map(\.name)
+        #expect(Set(names).count == names.count)
+    }
+
     @Test func noTwoRulesHaveOneName() {
         let names = WriteRuleSummary.all.map(\.name)
         #expect(Set(names).count == names.count)

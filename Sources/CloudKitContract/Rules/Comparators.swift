@@ -11,7 +11,6 @@ import StreamingJSON
 /// | r5 | no fields    |       |       |       |             |      |      |      |              |                 |
 let comparatorRules: [ContractRule] = [
     ContractRule(
-        300,
         "a query without filters gives all records of the type, and of no other",
         "AR"
     ) {
@@ -23,7 +22,6 @@ let comparatorRules: [ContractRule] = [
         try await session.query("ContractAnchor", in: zone).expectNames(unordered: ["t1", "t2"])
     },
     comparatorRule(
-        302,
         "EQUALS compares texts, numbers, dates, references and bytes; absent fields never match",
         "AI",
         [
@@ -36,7 +34,6 @@ let comparatorRules: [ContractRule] = [
         ]
     ),
     comparatorRule(
-        303,
         "EQUALS takes a reference without type or action",
         "AJ",
         [
@@ -45,7 +42,7 @@ let comparatorRules: [ContractRule] = [
             (.filter("EQUALS", "link", .reference("t1", "DELETE_SELF")), "r1 r3"),
         ]
     ),
-    ContractRule(303, "EQUALS with a text instead of a reference is refused", "L") { session in
+    ContractRule("EQUALS with a text instead of a reference is refused", "L") { session in
         let zone = try await session.makeItems()
         try await session.query(
             "ContractItem",
@@ -55,7 +52,6 @@ let comparatorRules: [ContractRule] = [
         .expectError("BAD_REQUEST", reason: "could not decode reference object")
     },
     negationRule(
-        304,
         "NOT_EQUALS",
         [
             (.filter("NOT_EQUALS", "name", "Apple"), "r2 r3 r4", "r5"),
@@ -64,7 +60,6 @@ let comparatorRules: [ContractRule] = [
         ]
     ),
     comparatorRule(
-        305,
         "LESS_THAN compares numbers, dates and texts",
         "A",
         [
@@ -74,7 +69,6 @@ let comparatorRules: [ContractRule] = [
         ]
     ),
     comparatorRule(
-        306,
         "LESS_THAN_OR_EQUALS takes what is equal, too",
         "A",
         [
@@ -84,7 +78,6 @@ let comparatorRules: [ContractRule] = [
         ]
     ),
     comparatorRule(
-        307,
         "GREATER_THAN compares numbers and dates",
         "A",
         [
@@ -93,7 +86,6 @@ let comparatorRules: [ContractRule] = [
         ]
     ),
     comparatorRule(
-        308,
         "GREATER_THAN_OR_EQUALS takes what is equal, too",
         "A",
         [
@@ -103,7 +95,6 @@ let comparatorRules: [ContractRule] = [
         ]
     ),
     comparatorRule(
-        309,
         "NEAR measures in metres",
         "A",
         [
@@ -114,7 +105,7 @@ let comparatorRules: [ContractRule] = [
             (.near("place", .location(-59.9, 10.7), within: 5000), ""),
         ]
     ),
-    ContractRule(309, "NEAR finds records across the date line and at the poles", "I") { session in
+    ContractRule("NEAR finds records across the date line and at the poles", "I") { session in
         let zone = try await session.makeZone()
         let points = [("west", 0, 179.99), ("east", 0, -179.99), ("pole", 89.99, 100)]
         try await session.save(
@@ -130,7 +121,6 @@ let comparatorRules: [ContractRule] = [
         }
     },
     comparatorRule(
-        310,
         "CONTAINS_ALL_TOKENS finds whole words, whatever their order and case",
         "AN",
         [
@@ -142,7 +132,6 @@ let comparatorRules: [ContractRule] = [
         ]
     ),
     comparatorRule(
-        311,
         "CONTAINS_ANY_TOKENS finds any of the words",
         "AN",
         [
@@ -152,7 +141,6 @@ let comparatorRules: [ContractRule] = [
         ]
     ),
     comparatorRule(
-        312,
         "a search for words without a field looks into all",
         "N",
         [
@@ -161,7 +149,6 @@ let comparatorRules: [ContractRule] = [
         ]
     ),
     comparatorRule(
-        313,
         "IN matches any value of the list",
         "A",
         [
@@ -174,7 +161,6 @@ let comparatorRules: [ContractRule] = [
         ]
     ),
     negationRule(
-        314,
         "NOT_IN",
         [
             (.filter("NOT_IN", "name", .list("STRING", ["Apple", "Banana"])), "r2 r4", "r5"),
@@ -182,7 +168,6 @@ let comparatorRules: [ContractRule] = [
         ]
     ),
     comparatorRule(
-        317,
         "LIST_CONTAINS asks for one member of a list",
         "A",
         [
@@ -190,9 +175,8 @@ let comparatorRules: [ContractRule] = [
             (.filter("LIST_CONTAINS", "tags", "blue"), ""), (.filter("LIST_CONTAINS", "tags", "re"), ""),
         ]
     ),
-    negationRule(317, "NOT_LIST_CONTAINS", [(.filter("NOT_LIST_CONTAINS", "tags", "red"), "", "r4 r5")]),
+    negationRule("NOT_LIST_CONTAINS", [(.filter("NOT_LIST_CONTAINS", "tags", "red"), "", "r4 r5")]),
     comparatorRule(
-        318,
         "LIST_CONTAINS_ANY asks for any overlap",
         "J",
         [
@@ -202,14 +186,12 @@ let comparatorRules: [ContractRule] = [
         ]
     ),
     negationRule(
-        318,
         "NOT_LIST_CONTAINS_ANY",
         [
             (.filter("NOT_LIST_CONTAINS_ANY", "tags", .list("STRING", ["green", "yellow"])), "r2", "r4 r5")
         ]
     ),
     comparatorRule(
-        319,
         "LIST_CONTAINS_ALL asks for all members",
         "A",
         [
@@ -219,14 +201,12 @@ let comparatorRules: [ContractRule] = [
         ]
     ),
     negationRule(
-        319,
         "NOT_LIST_CONTAINS_ALL",
         [
             (.filter("NOT_LIST_CONTAINS_ALL", "tags", .list("STRING", ["red", "green"])), "r2 r3", "r4 r5")
         ]
     ),
     comparatorRule(
-        320,
         "BEGINS_WITH compares beginnings, with no wildcards",
         "AN",
         [
@@ -235,7 +215,7 @@ let comparatorRules: [ContractRule] = [
             (.filter("BEGINS_WITH", "name", "pple"), ""), (.filter("BEGINS_WITH", "name", "Bananas"), ""),
         ]
     ),
-    ContractRule(320, "BEGINS_WITH may or may not go by case", "NU") { session in
+    ContractRule("BEGINS_WITH may or may not go by case", "NU") { session in
         let zone = try await session.makeItems()
         for (prefix, name) in [("app", "r2"), ("App", "r1")] {
             let filter = JSONValue.filter("BEGINS_WITH", "name", .string(prefix))
@@ -243,8 +223,8 @@ let comparatorRules: [ContractRule] = [
             try reply.require([[name], ["r1", "r2"]].contains(reply.names.sorted()), "\(name), and maybe the other")
         }
     },
-    negationRule(320, "NOT_BEGINS_WITH", [(.filter("NOT_BEGINS_WITH", "name", "App"), "r3 r4", "r2 r5")]),
-    ContractRule(321, "LIST_MEMBER_BEGINS_WITH looks at any member, or at the first", "AU") { session in
+    negationRule("NOT_BEGINS_WITH", [(.filter("NOT_BEGINS_WITH", "name", "App"), "r3 r4", "r2 r5")]),
+    ContractRule("LIST_MEMBER_BEGINS_WITH looks at any member, or at the first", "AU") { session in
         let zone = try await session.makeItems()
         for (prefix, answers) in [("gr", [["r1"], []]), ("re", [["r1", "r2", "r3"], ["r1", "r2"]]), ("ed", [[]])] {
             let filter = JSONValue.filter("LIST_MEMBER_BEGINS_WITH", "tags", .string(prefix))
@@ -253,14 +233,13 @@ let comparatorRules: [ContractRule] = [
         }
     },
     negationRule(
-        321,
         "NOT_LIST_MEMBER_BEGINS_WITH",
         [
             (.filter("NOT_LIST_MEMBER_BEGINS_WITH", "tags", "yel"), "r1 r2", "r4 r5"),
             (.filter("NOT_LIST_MEMBER_BEGINS_WITH", "tags", "re"), "", "r3 r4 r5"),
         ]
     ),
-    comparatorRule(323, "two filters must both hold", "A", []) { session, zone in
+    comparatorRule("two filters must both hold", "A", []) { session, zone in
         let filters: [(filters: [JSONValue], names: [String])] = [
             ([.filter("GREATER_THAN_OR_EQUALS", "count", 1), .filter("LIST_CONTAINS", "tags", "green")], ["r1"]),
             (
@@ -323,13 +302,12 @@ extension ContractSession {
 
 /// A rule that filters find the records whose names stand beside them.
 private func comparatorRule(
-    _ number: Int,
     _ name: String,
     _ evidence: String,
     _ lines: [(filter: JSONValue, names: String)],
     also check: (@Sendable (inout ContractSession, Destination) async throws -> Void)? = nil
 ) -> ContractRule {
-    ContractRule(number, name, evidence) { session in
+    ContractRule(name, evidence) { session in
         let zone = try await session.makeItems()
         for (filter, names) in lines {
             try await session.query("ContractItem", filters: [filter], in: zone)
@@ -341,12 +319,11 @@ private func comparatorRule(
 
 /// A rule that a negation finds records that have the field and do not match; whether it finds those beside them is not known.
 private func negationRule(
-    _ number: Int,
     _ comparator: String,
     _ lines: [(filter: JSONValue, names: String, unsettled: String)]
 ) -> ContractRule {
     let name = "\(comparator) finds the others among the records that have the field, maybe also those that lack it"
-    return ContractRule(number, name, "AU") { session in
+    return ContractRule(name, "AU") { session in
         let zone = try await session.makeItems()
         for (filter, names, unsettled) in lines {
             let reply = try await session.query("ContractItem", filters: [filter], in: zone)

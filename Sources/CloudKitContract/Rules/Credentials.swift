@@ -9,7 +9,7 @@ import StreamingJSON
 
 /// API tokens and web tokens.
 let credentialRules: [ContractRule] = [
-    ContractRule(30, "private and shared databases need a user: the error says where to sign in", "AL", requires: []) {
+    ContractRule("private and shared databases need a user: the error says where to sign in", "AL", requires: []) {
         session in
         for destination in [Destination.privateDatabase, .sharedDatabase] {
             for endpoint in ["zones/list", "users/caller"] {
@@ -22,15 +22,15 @@ let credentialRules: [ContractRule] = [
         try await session.lookup(["a"], in: .privateDatabase.seen(by: .apiToken))
             .expectError("AUTHENTICATION_REQUIRED", reason: "request needs authorization")
     },
-    ContractRule(30, "users/caller needs a user on the public database, too", "A", requires: []) { session in
+    ContractRule("users/caller needs a user on the public database, too", "A", requires: []) { session in
         let reply = try await session.get("users/caller", in: .publicDatabase(as: .apiToken))
         try reply.expectError("AUTHENTICATION_REQUIRED", reason: "request needs authorization")
         _ = try reply.text("redirectURL")
     },
-    ContractRule(31, "an API token with a web token opens the user's private database", "A") { session in
+    ContractRule("an API token with a web token opens the user's private database", "A") { session in
         try await session.get("zones/list", in: .privateDatabase).expect(.including(["zones": .anything]))
     },
-    ContractRule(32, "each reply to a user carries the next web token, and that one is good", "AJ") { session in
+    ContractRule("each reply to a user carries the next web token, and that one is good", "AJ") { session in
         let first = try await session.get("zones/list", in: .privateDatabase)
         guard let next = first.headers[.cloudKitWebAuthToken] else {
             throw first.violation("no next web token", expected: "X-Apple-CloudKit-Web-Auth-Token")
@@ -41,7 +41,7 @@ let credentialRules: [ContractRule] = [
         request.webAuthToken = next
         try await session.send(request).expect(.including(["zones": .anything]))
     },
-    ContractRule(33, "a web token is good for many uses, also at once", "L") { session in
+    ContractRule("a web token is good for many uses, also at once", "L") { session in
         for _ in 0..<8 {
             try await session.get("users/caller", in: .publicDatabase(as: .user)).expect(
                 .including(["userRecordName": .text])
@@ -55,17 +55,17 @@ let credentialRules: [ContractRule] = [
             for try await reply in group { try reply.expect(.including(["userRecordName": .text])) }
         }
     },
-    ContractRule(34, "an error to a user carries the next web token, too", "L") { session in
+    ContractRule("an error to a user carries the next web token, too", "L") { session in
         let reply = try await session.post("records/query", [:], in: .privateDatabase)
         try reply.expectError("BAD_REQUEST")
         try reply.require(reply.headers[.cloudKitWebAuthToken] != nil, "X-Apple-CloudKit-Web-Auth-Token")
     },
-    ContractRule(35, "a reply to an API token alone carries no web token", "JI", requires: []) { session in
+    ContractRule("a reply to an API token alone carries no web token", "JI", requires: []) { session in
         let reply = try await session.lookup(["a"], in: .publicDatabase(as: .apiToken))
         try reply.expectRecords([.failure("a", "NOT_FOUND")])
         try reply.require(reply.headers[.cloudKitWebAuthToken] == nil, "no X-Apple-CloudKit-Web-Auth-Token")
     },
-    ContractRule(36, "a web token that the service did not issue is refused", "PU", requires: []) { session in
+    ContractRule("a web token that the service did not issue is refused", "PU", requires: []) { session in
         for token in ["garbage", "AAAA", "1__" + session.ending, "a+b/c="] {
             var request = try session.request("zones/list", nil, in: .privateDatabase)
             request.method = .get
@@ -73,18 +73,18 @@ let credentialRules: [ContractRule] = [
             try await session.send(request).expectError("AUTHENTICATION_REQUIRED", "AUTHENTICATION_FAILED")
         }
     },
-    ContractRule(38, "an API token that is unknown or malformed is refused", "A", requires: []) { session in
+    ContractRule("an API token that is unknown or malformed is refused", "A", requires: []) { session in
         for token in [String(repeating: "0123456789abcdef", count: 4), "short", ""] {
             var request = try session.request("records/lookup", ["records": []], in: .publicDatabase(as: .apiToken))
             request.apiToken = token
             try await session.send(request).expectError("AUTHENTICATION_FAILED")
         }
     },
-    ContractRule(39, "a request without any credentials is refused", "U", requires: []) { session in
+    ContractRule("a request without any credentials is refused", "U", requires: []) { session in
         let reply = try await session.lookup(["a"], in: .publicDatabase(as: .anonymous))
         try reply.expectError("AUTHENTICATION_FAILED", "AUTHENTICATION_REQUIRED")
     },
-    ContractRule(62, "reasons and headers do not repeat tokens", "I", requires: []) { session in
+    ContractRule("reasons and headers do not repeat tokens", "I", requires: []) { session in
         let secret = "c0ffee" + String(session.ending) + String(repeating: "0", count: 42)
         var request = try session.request("records/lookup", ["records": []], in: .publicDatabase(as: .apiToken))
         request.apiToken = secret
@@ -97,22 +97,22 @@ let credentialRules: [ContractRule] = [
 
 /// Server-to-server keys.
 let serverKeyRules: [ContractRule] = [
-    ContractRule(40, "a signed request is let in, its query string signed as it is sent", "AJ", requires: [.serverKey])
-    { session in
+    ContractRule("a signed request is let in, its query string signed as it is sent", "AJ", requires: [.serverKey]) {
+        session in
         for query in [[], [("ckjsBuildVersion", "2420ProjectDev22"), ("clientId", "a b/c")]] {
             var request = try session.request("records/lookup", ["records": [["recordName": "none"]]], in: keyDatabase)
             request.query = query
             try await session.send(request).expectRecords([.failure("none", "NOT_FOUND")])
         }
     },
-    refusedSignature(41, "a signed request whose body was changed", "L") { $0.tamper = { _, body in body += [32] } },
-    refusedSignature(41, "a signed request whose path was changed", "L") {
+    refusedSignature("a signed request whose body was changed", "L") { $0.tamper = { _, body in body += [32] } },
+    refusedSignature("a signed request whose path was changed", "L") {
         $0.tamper = { request, _ in request.path = request.path?.replacing("lookup", with: "query") }
     },
-    refusedSignature(41, "a signed request whose query string was changed", "L") {
+    refusedSignature("a signed request whose query string was changed", "L") {
         $0.tamper = { request, _ in request.path? += "?foo=1" }
     },
-    refusedSignature(41, "a signed request whose signature was changed", "L") {
+    refusedSignature("a signed request whose signature was changed", "L") {
         $0.tamper = { request, _ in
             let signature = request.headerFields[.cloudKitSignature].flatMap { Data(base64Encoded: $0) } ?? Data()
             var bytes = Array(signature)
@@ -120,40 +120,40 @@ let serverKeyRules: [ContractRule] = [
             request.headerFields[.cloudKitSignature] = Data(bytes).base64EncodedString()
         }
     },
-    refusedSignature(42, "a request of an unknown key", "L") {
+    refusedSignature("a request of an unknown key", "L") {
         $0.tamper = { request, _ in
             request.headerFields[.cloudKitKeyID] = String(repeating: "0123456789abcdef", count: 4)
         }
     },
-    refusedSignature(43, "a request signed an hour ago", "U") {
+    refusedSignature("a request signed an hour ago", "U") {
         $0.date = ContractSigner.text(of: Date(timeIntervalSinceNow: -3600))
     },
-    refusedSignature(43, "a request signed for an hour from now", "U") {
+    refusedSignature("a request signed for an hour from now", "U") {
         $0.date = ContractSigner.text(of: Date(timeIntervalSinceNow: 3600))
     },
-    refusedSignature(44, "a request whose date has a fraction", "I") {
+    refusedSignature("a request whose date has a fraction", "I") {
         $0.date = $0.date.replacing("Z", with: ".5Z")
     },
-    refusedSignature(44, "a request whose date has an offset", "I") {
+    refusedSignature("a request whose date has an offset", "I") {
         $0.date = $0.date.replacing("Z", with: "+00:00")
     },
-    refusedSignature(44, "a request with another date than the one signed", "I") {
+    refusedSignature("a request with another date than the one signed", "I") {
         $0.tamper = { request, _ in
             request.headerFields[.cloudKitDate] = ContractSigner.text(of: Date(timeIntervalSinceNow: -60))
         }
     },
-    refusedSignature(45, "a request without the header of the key ID", "I") {
+    refusedSignature("a request without the header of the key ID", "I") {
         $0.tamper = { request, _ in request.headerFields[.cloudKitKeyID] = nil }
     },
-    refusedSignature(45, "a request without the header of the date", "I") {
+    refusedSignature("a request without the header of the date", "I") {
         $0.tamper = { request, _ in request.headerFields[.cloudKitDate] = nil }
     },
-    refusedSignature(45, "a request without the header of the signature", "I") {
+    refusedSignature("a request without the header of the signature", "I") {
         $0.tamper = { request, _ in request.headerFields[.cloudKitSignature] = nil }
     },
-    refusedSignature(47, "a signature that is r and s, not DER", "A") { $0.isRaw = true },
-    refusedSignature(41, "a signature over the body itself, not its hash", "A") { $0.hash = "{\"records\":[]}" },
-    ContractRule(46, "an empty body is signed by the hash of nothing, or by nothing", "JL", requires: [.serverKey]) {
+    refusedSignature("a signature that is r and s, not DER", "A") { $0.isRaw = true },
+    refusedSignature("a signature over the body itself, not its hash", "A") { $0.hash = "{\"records\":[]}" },
+    ContractRule("an empty body is signed by the hash of nothing, or by nothing", "JL", requires: [.serverKey]) {
         session in
         for hash in [nil, ""] {
             var request = try session.request("zones/list", nil, in: keyDatabase)
@@ -162,14 +162,13 @@ let serverKeyRules: [ContractRule] = [
             try await session.send(request).expectZones([.zone("_defaultZone", type: "DEFAULT_ZONE")])
         }
     },
-    ContractRule(48, "a key does not open private and shared databases", "U", requires: [.serverKey]) { session in
+    ContractRule("a key does not open private and shared databases", "U", requires: [.serverKey]) { session in
         for scope in ["private", "shared"] {
             try await session.lookup(["a"], in: Destination(scope: scope, identity: .serverKey))
                 .expectError("AUTHENTICATION_FAILED", "ACCESS_DENIED")
         }
     },
     ContractRule(
-        49,
         "a key that asks who it is gets the user record name that it writes under, or is refused",
         "JLU",
         requires: [.serverKey]
@@ -186,7 +185,7 @@ let serverKeyRules: [ContractRule] = [
             }
         }
     },
-    ContractRule(50, "what a key writes has a user record name of the key's own", "AL", requires: [.user, .serverKey]) {
+    ContractRule("what a key writes has a user record name of the key's own", "AL", requires: [.user, .serverKey]) {
         session in
         let names = ["a", "b"].map(session.unique)
         var writers: Set<String> = []
@@ -202,7 +201,7 @@ let serverKeyRules: [ContractRule] = [
         )
         try reply.require(writers.first != caller.body?["userRecordName"]?.stringValue, "another name than the user's")
     },
-    ContractRule(35, "a reply to a key carries no web token", "JI", requires: [.serverKey]) { session in
+    ContractRule("a reply to a key carries no web token", "JI", requires: [.serverKey]) { session in
         let reply = try await session.lookup(["a"], in: keyDatabase)
         try reply.expectRecords([.failure("a", "NOT_FOUND")])
         try reply.require(reply.headers[.cloudKitWebAuthToken] == nil, "no X-Apple-CloudKit-Web-Auth-Token")
@@ -213,12 +212,11 @@ private let keyDatabase = Destination.publicDatabase(as: .serverKey)
 
 /// A rule that a signature made wrong is refused, with no hint of what was wrong.
 private func refusedSignature(
-    _ number: Int,
     _ name: String,
     _ evidence: String,
     _ spoil: @escaping @Sendable (inout ContractRequest.Signing) -> Void
 ) -> ContractRule {
-    ContractRule(number, "\(name) is refused", evidence, requires: [.serverKey]) { session in
+    ContractRule("\(name) is refused", evidence, requires: [.serverKey]) { session in
         var request = try session.request("records/lookup", ["records": []], in: keyDatabase)
         spoil(&request.signing)
         try await session.send(request).expectError("AUTHENTICATION_FAILED", reason: "Authentication failed")

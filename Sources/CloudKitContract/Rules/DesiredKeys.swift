@@ -2,20 +2,19 @@ import StreamingJSON
 
 /// `desiredKeys`: which fields come back.
 let desiredKeysRules: [ContractRule] = [
-    desiredKeysRule(170, "desiredKeys limits the fields of replies, and nothing else of a record", ["title"], "AR") {
+    desiredKeysRule("desiredKeys limits the fields of replies, and nothing else of a record", ["title"], "AR") {
         .record($0, ["title": "a"])
     },
-    desiredKeysRule(171, "an empty list of desiredKeys gives no fields", [], "A") { .record($0) },
-    desiredKeysRule(172, "desiredKeys that are null give all fields", nil, "A") {
+    desiredKeysRule("an empty list of desiredKeys gives no fields", [], "A") { .record($0) },
+    desiredKeysRule("desiredKeys that are null give all fields", nil, "A") {
         .record($0, ["title": "a", "count": 1])
     },
     desiredKeysRule(
-        173,
         "desiredKeys may name fields that do not exist, and parts of the record",
         ["title", "unheard", "recordName", "recordType", "recordChangeTag"],
         "R"
     ) { .record($0, ["title": "a"]) },
-    ContractRule(174, "desiredKeys of one looked-up record go before those of the request", "A") { session in
+    ContractRule("desiredKeys of one looked-up record go before those of the request", "A") { session in
         let zone = try await session.makeZone()
         for name in ["a", "b"] { try await session.save(name, ["title": "t", "count": 1], in: zone) }
         let body: JSONValue = [
@@ -26,7 +25,7 @@ let desiredKeysRules: [ContractRule] = [
         try await session.post("records/lookup", body, in: zone)
             .expectRecords([.record("a", ["count": 1]), .record("b", ["title": "t"])])
     },
-    ContractRule(174, "desiredKeys of one operation go before those of the request", "AJ") { session in
+    ContractRule("desiredKeys of one operation go before those of the request", "AJ") { session in
         let zone = try await session.makeZone()
         let fields: Fields = ["title": "t", "count": 1]
         let reply = try await session.modify(
@@ -40,7 +39,7 @@ let desiredKeysRules: [ContractRule] = [
         )
         try reply.expectRecords([.record("a", ["count": 1]), .record("b"), .record("c", ["title": "t"])])
     },
-    ContractRule(175, "desiredKeys limits the reply, not what is saved", "R") { session in
+    ContractRule("desiredKeys limits the reply, not what is saved", "R") { session in
         let zone = try await session.makeZone()
         try await session.modify([.create("a", ["title": "t", "count": 1])], in: zone, ["desiredKeys": []])
             .expectRecords([.record("a")])
@@ -50,13 +49,12 @@ let desiredKeysRules: [ContractRule] = [
 
 /// A rule about `desiredKeys`, asked of the four endpoints that reply with records.
 private func desiredKeysRule(
-    _ number: Int,
     _ name: String,
     _ keys: JSONValue,
     _ evidence: String,
     record: @escaping @Sendable (String) -> JSONPattern
 ) -> ContractRule {
-    ContractRule(number, name, evidence) { session in
+    ContractRule(name, evidence) { session in
         let zone = try await session.makeZone()
         let options = ["desiredKeys": keys]
         try await session.modify([.create("a", ["title": "a", "count": 1])], in: zone, options)

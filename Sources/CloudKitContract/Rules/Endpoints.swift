@@ -3,7 +3,7 @@ import StreamingJSON
 
 /// Which endpoints there are, and by which methods.
 let endpointRules: [ContractRule] = [
-    ContractRule(6, "POST zones/list with an empty object is GET zones/list", "R") { session in
+    ContractRule("POST zones/list with an empty object is GET zones/list", "R") { session in
         let zone = try await session.makeZone()
         let get = try await session.get("zones/list", in: .privateDatabase)
         let post = try await session.post("zones/list", [:], in: .privateDatabase)
@@ -15,18 +15,18 @@ let endpointRules: [ContractRule] = [
             )
         }
     },
-    ContractRule(7, "POST users/caller with an empty object is GET users/caller", "I") { session in
+    ContractRule("POST users/caller with an empty object is GET users/caller", "I") { session in
         let destination = Destination.publicDatabase(as: .user)
         let get = try await session.get("users/caller", in: destination)
         try get.expect(.including(["userRecordName": .text]))
         try await session.post("users/caller", [:], in: destination).expect(.value(get.body ?? nil))
     },
-    ContractRule(8, "an endpoint that takes POST alone does not answer GET", "U") { session in
+    ContractRule("an endpoint that takes POST alone does not answer GET", "U") { session in
         let reply = try await session.get("records/query", in: .privateDatabase)
         try reply.require((400..<500).contains(reply.status), "a refusal")
         if reply.status == 404 { try reply.expectError("NOT_FOUND") }
     },
-    ContractRule(8, "OPTIONS on an endpoint names the methods", "L") { session in
+    ContractRule("OPTIONS on an endpoint names the methods", "L") { session in
         var request = try session.request("records/query", nil, in: .privateDatabase)
         request.method = .options
         let reply = try await session.send(request)
@@ -34,7 +34,7 @@ let endpointRules: [ContractRule] = [
         let methods = Set((reply.headers[.allow] ?? "").split(separator: ",").map { $0.filter { $0 != " " } })
         try reply.require(methods.isSuperset(of: ["GET", "POST"]), "Allow: GET, POST, PUT, DELETE")
     },
-    ContractRule(9, "an unknown endpoint is an error like any other", "L") { session in
+    ContractRule("an unknown endpoint is an error like any other", "L") { session in
         for endpoint in [
             "records/nonsense", "nonsense/query", "records", "records/query/more", "internal/records/query/batch",
         ] {
@@ -42,12 +42,12 @@ let endpointRules: [ContractRule] = [
                 .expectError("NOT_FOUND", reason: "could not find handler for endpoint")
         }
     },
-    ContractRule(10, "device tokens are not made under /database", "L", requires: [.user, .deviceTokens]) { session in
+    ContractRule("device tokens are not made under /database", "L", requires: [.user, .deviceTokens]) { session in
         let reply = try await session.post("tokens/create", ["apnsEnvironment": "development"], in: .privateDatabase)
         try reply.require(reply.status == 405, "405")
         try reply.require(reply.headers[.allow] == "OPTIONS", "Allow: OPTIONS")
     },
-    ContractRule(11, "unknown versions, environments and databases are unknown addresses", "U") { session in
+    ContractRule("unknown versions, environments and databases are unknown addresses", "U") { session in
         let container = session.target.containerIdentifier
         for path in [
             "/database/2/\(container)/development/private/records/query",
@@ -61,7 +61,7 @@ let endpointRules: [ContractRule] = [
             try reply.require((400..<500).contains(reply.status), "a refusal")
         }
     },
-    ContractRule(59, "users/discover is not for private and shared databases", "L", requires: [.user, .userDiscovery]) {
+    ContractRule("users/discover is not for private and shared databases", "L", requires: [.user, .userDiscovery]) {
         session in
         for (scope, name) in [("private", "privatedb"), ("shared", "sharedb")] {
             let body: JSONValue = ["lookupInfos": [["emailAddress": "unknown@example.com"]]]
@@ -71,7 +71,7 @@ let endpointRules: [ContractRule] = [
             )
         }
     },
-    ContractRule(265, "change feeds are not for the public database", "AI") { session in
+    ContractRule("change feeds are not for the public database", "AI") { session in
         let destination = Destination.publicDatabase(as: .user)
         let zone: JSONValue = ["zoneID": ["zoneName": "_defaultZone"]]
         let reason = "endpoint not applicable in the database type 'publicdb'"
@@ -82,14 +82,14 @@ let endpointRules: [ContractRule] = [
         try await session.post("changes/database", [:], in: destination).expectError("BAD_REQUEST", reason: reason)
         try await session.post("records/changes", zone, in: destination).expectError("BAD_REQUEST", reason: reason)
     },
-    ContractRule(78, "zones are not made in the public database", "I") { session in
+    ContractRule("zones are not made in the public database", "I") { session in
         try await session.modifyZones([("create", session.unique("Notes"))], in: .publicDatabase(as: .user))
             .expectError(
                 "BAD_REQUEST",
                 reason: "endpoint not applicable in the database type 'publicdb'"
             )
     },
-    ContractRule(83, "zone IDs of the shared database need their owner", "L") { session in
+    ContractRule("zone IDs of the shared database need their owner", "L") { session in
         let zone = Destination.sharedDatabase.zone("Notes")
         let reason = "zoneID needs to have ownerRecordName field for calls to sharedb"
         try await session.query(in: zone).expectError("BAD_REQUEST", reason: reason)

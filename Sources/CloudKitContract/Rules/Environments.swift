@@ -2,7 +2,7 @@ import StreamingJSON
 
 /// Development and production of a container.
 let environmentRules: [ContractRule] = [
-    ContractRule(420, "an API token of one environment is refused in the other", "AI", requires: [.production]) {
+    ContractRule("an API token of one environment is refused in the other", "AI", requires: [.production]) {
         session in
         guard let production = session.target.production else { return }
         // The token of production in development, then the other way round.
@@ -13,7 +13,7 @@ let environmentRules: [ContractRule] = [
         request.path = request.path.inProduction
         try await session.send(request).expectError("AUTHENTICATION_FAILED")
     },
-    ContractRule(421, "production takes no record type that was not deployed", "N", requires: [.user, .production]) {
+    ContractRule("production takes no record type that was not deployed", "N", requires: [.user, .production]) {
         session in
         guard let production = session.target.production else { return }
         // A type that no schema has, since the session's ending is in its name.

@@ -37,15 +37,13 @@ private enum Effect {
 }
 
 private struct Line {
-    var number: Int
     var operation: String
     var state: State
     /// What may happen; one of them where the sources agree.
     var effects: [Effect]
     var evidence: String
 
-    init(_ number: Int, _ operation: String, _ state: State, _ effects: [Effect], _ evidence: String) {
-        self.number = number
+    init(_ operation: String, _ state: State, _ effects: [Effect], _ evidence: String) {
         self.operation = operation
         self.state = state
         self.effects = effects
@@ -61,53 +59,53 @@ private let exists = [
 ]
 
 private let operationTable: [Line] = [
-    Line(100, "create", .missing, [.created], "AR"),
-    Line(101, "create", .missingWithTag, [gone], "I"),
-    Line(102, "create", .untagged, exists, "ANU"),
-    Line(103, "create", .current, exists, "ANU"),
-    Line(103, "create", .stale, exists, "ANU"),
+    Line("create", .missing, [.created], "AR"),
+    Line("create", .missingWithTag, [gone], "I"),
+    Line("create", .untagged, exists, "ANU"),
+    Line("create", .current, exists, "ANU"),
+    Line("create", .stale, exists, "ANU"),
 
-    Line(107, "update", .current, [.updated], "AR"),
-    Line(108, "update", .stale, [stale], "ANP"),
-    Line(109, "update", .untagged, [.refused("BAD_REQUEST"), .updated], "AU"),
-    Line(110, "update", .missingWithTag, [gone], "NL"),
-    Line(111, "update", .missing, [.refused("BAD_REQUEST"), .refused("NOT_FOUND")], "AU"),
+    Line("update", .current, [.updated], "AR"),
+    Line("update", .stale, [stale], "ANP"),
+    Line("update", .untagged, [.refused("BAD_REQUEST"), .updated], "AU"),
+    Line("update", .missingWithTag, [gone], "NL"),
+    Line("update", .missing, [.refused("BAD_REQUEST"), .refused("NOT_FOUND")], "AU"),
 
-    Line(114, "forceUpdate", .current, [.updated], "A"),
-    Line(114, "forceUpdate", .stale, [.updated], "A"),
-    Line(114, "forceUpdate", .untagged, [.updated], "A"),
-    Line(115, "forceUpdate", .missing, [.created], "A"),
-    Line(115, "forceUpdate", .missingWithTag, [.created], "AI"),
+    Line("forceUpdate", .current, [.updated], "A"),
+    Line("forceUpdate", .stale, [.updated], "A"),
+    Line("forceUpdate", .untagged, [.updated], "A"),
+    Line("forceUpdate", .missing, [.created], "A"),
+    Line("forceUpdate", .missingWithTag, [.created], "AI"),
 
-    Line(116, "replace", .current, [.replaced], "A"),
-    Line(117, "replace", .stale, [stale], "A"),
-    Line(118, "replace", .untagged, [.refused("BAD_REQUEST"), .replaced], "AU"),
-    Line(118, "replace", .missingWithTag, [gone], "I"),
-    Line(118, "replace", .missing, [.refused("BAD_REQUEST"), .refused("NOT_FOUND")], "AU"),
+    Line("replace", .current, [.replaced], "A"),
+    Line("replace", .stale, [stale], "A"),
+    Line("replace", .untagged, [.refused("BAD_REQUEST"), .replaced], "AU"),
+    Line("replace", .missingWithTag, [gone], "I"),
+    Line("replace", .missing, [.refused("BAD_REQUEST"), .refused("NOT_FOUND")], "AU"),
 
-    Line(119, "forceReplace", .current, [.replaced], "A"),
-    Line(119, "forceReplace", .stale, [.replaced], "A"),
-    Line(119, "forceReplace", .untagged, [.replaced], "A"),
-    Line(120, "forceReplace", .missing, [.created], "A"),
-    Line(120, "forceReplace", .missingWithTag, [.created], "AI"),
+    Line("forceReplace", .current, [.replaced], "A"),
+    Line("forceReplace", .stale, [.replaced], "A"),
+    Line("forceReplace", .untagged, [.replaced], "A"),
+    Line("forceReplace", .missing, [.created], "A"),
+    Line("forceReplace", .missingWithTag, [.created], "AI"),
 
-    Line(121, "delete", .current, [.deleted], "AP"),
-    Line(122, "delete", .stale, [stale], "AI"),
-    Line(123, "delete", .untagged, [.refused("BAD_REQUEST"), .deleted], "AU"),
-    Line(124, "delete", .missingWithTag, [.refused("NOT_FOUND")], "I"),
-    Line(124, "delete", .missing, [.refused("BAD_REQUEST"), .refused("NOT_FOUND")], "AU"),
+    Line("delete", .current, [.deleted], "AP"),
+    Line("delete", .stale, [stale], "AI"),
+    Line("delete", .untagged, [.refused("BAD_REQUEST"), .deleted], "AU"),
+    Line("delete", .missingWithTag, [.refused("NOT_FOUND")], "I"),
+    Line("delete", .missing, [.refused("BAD_REQUEST"), .refused("NOT_FOUND")], "AU"),
 
-    Line(125, "forceDelete", .current, [.deleted], "A"),
-    Line(125, "forceDelete", .stale, [.deleted], "A"),
-    Line(125, "forceDelete", .untagged, [.deleted], "A"),
-    Line(126, "forceDelete", .missing, [.deleted, .refused("NOT_FOUND")], "U"),
-    Line(126, "forceDelete", .missingWithTag, [.deleted, .refused("NOT_FOUND")], "U"),
+    Line("forceDelete", .current, [.deleted], "A"),
+    Line("forceDelete", .stale, [.deleted], "A"),
+    Line("forceDelete", .untagged, [.deleted], "A"),
+    Line("forceDelete", .missing, [.deleted, .refused("NOT_FOUND")], "U"),
+    Line("forceDelete", .missingWithTag, [.deleted, .refused("NOT_FOUND")], "U"),
 ]
 
 extension Line {
     var rule: ContractRule {
         let clauses = effects.map(\.clause).joined(separator: ", or ")
-        return ContractRule(number, "\(operation) \(state.rawValue) \(clauses)", evidence) { session in
+        return ContractRule("\(operation) \(state.rawValue) \(clauses)", evidence) { session in
             try await check(in: &session)
         }
     }

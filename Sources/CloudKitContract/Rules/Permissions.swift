@@ -2,7 +2,7 @@ import StreamingJSON
 
 /// Permissions in the public database with the default grants: every caller reads, users create, creators write.
 let permissionRules: [ContractRule] = [
-    ContractRule(53, "with the API token alone, public records can be read", "A") { session in
+    ContractRule("with the API token alone, public records can be read", "A") { session in
         let name = session.unique("a")
         try await session.save(name, ["title": "a"], in: .publicDatabase(as: .user))
         let everyone = Destination.publicDatabase(as: .apiToken)
@@ -10,14 +10,14 @@ let permissionRules: [ContractRule] = [
         try await session.query(filters: [.filter("EQUALS", "title", "none has this title")], in: everyone)
             .expectRecords([])
     },
-    ContractRule(53, "with the API token alone, nothing can be created", "L", requires: []) { session in
+    ContractRule("with the API token alone, nothing can be created", "L", requires: []) { session in
         let name = session.unique("a")
         let everyone = Destination.publicDatabase(as: .apiToken)
         try await session.modify([.create(name, ["title": "a"])], in: everyone)
             .expectRecords([.failure(name, "ACCESS_DENIED", reason: "CREATE operation not permitted")])
         try await session.lookup([name], in: everyone).expectRecords([.failure(name, "NOT_FOUND")])
     },
-    ContractRule(54, "a user does not write a record that another user made", "AL", requires: [.user, .secondUser]) {
+    ContractRule("a user does not write a record that another user made", "AL", requires: [.user, .secondUser]) {
         session in
         let name = session.unique("a")
         let tag = try await session.save(name, ["title": "a"], in: mine)["recordChangeTag"]?.stringValue
@@ -35,7 +35,7 @@ let permissionRules: [ContractRule] = [
         try await session.lookup([name], in: mine)
             .expectRecords([.record(name, ["title": "a"], tag: .value(tag.map(JSONValue.string) ?? nil))])
     },
-    ContractRule(55, "a record's creator changes it, and others read it", "A", requires: [.user, .secondUser]) {
+    ContractRule("a record's creator changes it, and others read it", "A", requires: [.user, .secondUser]) {
         session in
         let name = session.unique("a")
         let tag = try await session.save(name, ["title": "a"], in: mine)["recordChangeTag"]?.stringValue
@@ -43,7 +43,7 @@ let permissionRules: [ContractRule] = [
         try await session.modify([.update(name, ["title": "b"], tag: tag)], in: mine).expectRecords([changed])
         try await session.lookup([name], in: mine.seen(by: .secondUser)).expectRecords([changed])
     },
-    ContractRule(56, "a private database is its user's alone", "A", requires: [.user, .secondUser]) { session in
+    ContractRule("a private database is its user's alone", "A", requires: [.user, .secondUser]) { session in
         let name = session.unique("a")
         try await session.save(name, ["title": "a"], in: .privateDatabase)
         let zone = try await session.makeZone()
@@ -56,7 +56,7 @@ let permissionRules: [ContractRule] = [
         session.willDelete(name, in: others)
         try await session.lookup([name], in: .privateDatabase).expectRecords([.record(name, ["title": "a"])])
     },
-    ContractRule(85, "the environments of a container are worlds apart", "AI") { session in
+    ContractRule("the environments of a container are worlds apart", "AI") { session in
         let zone = try await session.makeZone()
         let other = session.target.environment == "development" ? "production" : "development"
         var request = try session.request("zones/lookup", ["zones": [zone.zoneID ?? nil]], in: zone)
@@ -69,7 +69,7 @@ let permissionRules: [ContractRule] = [
             try reply.expectError("AUTHENTICATION_FAILED", "AUTHENTICATION_REQUIRED")
         }
     },
-    ContractRule(20, "a batch may be allowed in part", "AL", requires: [.user, .secondUser]) { session in
+    ContractRule("a batch may be allowed in part", "AL", requires: [.user, .secondUser]) { session in
         let (taken, free) = (session.unique("taken"), session.unique("free"))
         try await session.save(taken, ["title": "a"], in: mine)
         let others = mine.seen(by: .secondUser)

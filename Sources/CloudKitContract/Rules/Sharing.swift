@@ -2,7 +2,7 @@ import StreamingJSON
 
 /// Shares: records of a type of their own, resolved and accepted by short GUID, seen in the shared database.
 let sharingRules: [ContractRule] = [
-    ContractRule(370, "a record made with createShortGUID has a short GUID, and keeps it", "A") { session in
+    ContractRule("a record made with createShortGUID has a short GUID, and keeps it", "A") { session in
         let zone = try await session.makeZone()
         try await session.modify([.root("root")], in: zone)
             .expectRecords([.record("root", ["title": "a"], and: ["shortGUID": .text])])
@@ -10,7 +10,7 @@ let sharingRules: [ContractRule] = [
         try await session.lookup(["root"], in: zone)
             .expectRecords([.record("root", ["title": "a"], and: ["shortGUID": .value(.string(shortGUID))])])
     },
-    ContractRule(370, "a share of a record has its owner, its participants and its short GUID", "AR") { session in
+    ContractRule("a share of a record has its owner, its participants and its short GUID", "AR") { session in
         let zone = try await session.makeZone()
         let shared = try await session.share("root", in: zone)
         let caller = try await session.get("users/caller", in: .publicDatabase(as: .user)).text("userRecordName")
@@ -36,7 +36,7 @@ let sharingRules: [ContractRule] = [
             )
         ])
     },
-    ContractRule(371, "the type that Apple's page prints is no share", "L") { session in
+    ContractRule("the type that Apple's page prints is no share", "L") { session in
         let zone = try await session.makeZone()
         let root = try await session.modify([.root("root")], in: zone).text("records", "0", "recordChangeTag")
         try await session.modify([.share(of: "root", tag: root, type: "cloudKit.share")], in: zone).expectRecords([
@@ -45,12 +45,12 @@ let sharingRules: [ContractRule] = [
             )
         ])
     },
-    ContractRule(375, "a share of a record that is not there is refused", "I") { session in
+    ContractRule("a share of a record that is not there is refused", "I") { session in
         let zone = try await session.makeZone()
         try await session.modify([.share(of: "nothing", tag: "1")], in: zone)
             .expectRecords([.including(["serverErrorCode": .text, "reason": .text], without: ["shortGUID"])])
     },
-    ContractRule(376, "a share of an old version of a record is refused", "I") { session in
+    ContractRule("a share of an old version of a record is refused", "I") { session in
         let zone = try await session.makeZone()
         let tag = try await session.modify([.root("root")], in: zone).text("records", "0", "recordChangeTag")
         try await session.modify([.update("root", ["title": "b"], tag: tag)], in: zone)
@@ -58,7 +58,7 @@ let sharingRules: [ContractRule] = [
         try await session.modify([.share(of: "root", tag: tag)], in: zone)
             .expectRecords([.including(["serverErrorCode": .text], without: ["shortGUID"])])
     },
-    ContractRule(372, "a short GUID is asked for by a dictionary or by its bare text", "J") { session in
+    ContractRule("a short GUID is asked for by a dictionary or by its bare text", "J") { session in
         let zone = try await session.makeZone()
         let shared = try await session.share("root", in: zone)
         let destination = Destination.publicDatabase(as: .user)
@@ -72,7 +72,7 @@ let sharingRules: [ContractRule] = [
             try reply.expect(.including(["results": .array([.shareResult(shared.shortGUID, scope: "PRIVATE")])]))
         }
     },
-    ContractRule(372, "a short GUID of no share fails alone, at its place", "AI") { session in
+    ContractRule("a short GUID of no share fails alone, at its place", "AI") { session in
         let zone = try await session.makeZone()
         let shared = try await session.share("root", in: zone)
         let body: JSONValue = [
@@ -89,7 +89,7 @@ let sharingRules: [ContractRule] = [
             )
         }
     },
-    ContractRule(373, "the owner resolves a share to the private database, with the root record if asked for", "AR") {
+    ContractRule("the owner resolves a share to the private database, with the root record if asked for", "AR") {
         session in
         let zone = try await session.makeZone()
         let shared = try await session.share("root", in: zone)
@@ -115,18 +115,18 @@ let sharingRules: [ContractRule] = [
             ])
         )
     },
-    ContractRule(377, "shares are resolved and accepted on the public database alone", "AJI") { session in
+    ContractRule("shares are resolved and accepted on the public database alone", "AJI") { session in
         let body: JSONValue = ["shortGUIDs": [["value": "0nothing"]]]
         for endpoint in ["records/resolve", "records/accept"] {
             try await session.post(endpoint, body, in: .privateDatabase).expectError("BAD_REQUEST")
         }
     },
-    ContractRule(378, "a caller who is not signed in cannot accept a share", "A") { session in
+    ContractRule("a caller who is not signed in cannot accept a share", "A") { session in
         let body: JSONValue = ["shortGUIDs": [["value": "0nothing"]]]
         try await session.post("records/accept", body, in: .publicDatabase(as: .apiToken))
             .expectError("AUTHENTICATION_REQUIRED")
     },
-    ContractRule(379, "a user who is not invited sees nothing of a share", "I", requires: [.user, .secondUser]) {
+    ContractRule("a user who is not invited sees nothing of a share", "I", requires: [.user, .secondUser]) {
         session in
         let zone = try await session.makeZone()
         let shared = try await session.share("root", in: zone, with: "unknown@example.com")
@@ -137,7 +137,6 @@ let sharingRules: [ContractRule] = [
         )
     },
     ContractRule(
-        374,
         "a user who accepts finds the zone in the shared database, under its owner",
         "A",
         requires: [.user, .secondUser, .userDiscovery]
@@ -192,7 +191,6 @@ let sharingRules: [ContractRule] = [
             .expectRecords([.including(["recordType": "cloudkit.share"], without: ["serverErrorCode"])])
     },
     ContractRule(
-        374,
         "a share that its owner deletes is gone for those who accepted",
         "AI",
         requires: [.user, .secondUser, .userDiscovery]

@@ -2,12 +2,12 @@ import StreamingJSON
 
 /// Sorting.
 let sortRules: [ContractRule] = [
-    sortRule(340, "numbers are sorted ascending by default", [.sort("count")], "r4 r1 r2 r3", "A"),
-    sortRule(340, "numbers are sorted ascending", [.sort("count", ascending: true)], "r4 r1 r2 r3", "A"),
-    sortRule(341, "numbers are sorted descending", [.sort("count", ascending: false)], "r3 r2 r1 r4", "A"),
-    sortRule(342, "doubles are sorted by value", [.sort("price")], "r3 r4 r1 r2", "A"),
-    sortRule(342, "dates are sorted by time", [.sort("due", ascending: false)], "r2 r1 r4 r3", "A"),
-    ContractRule(343, "texts are sorted in a fixed order", "U") { session in
+    sortRule("numbers are sorted ascending by default", [.sort("count")], "r4 r1 r2 r3", "A"),
+    sortRule("numbers are sorted ascending", [.sort("count", ascending: true)], "r4 r1 r2 r3", "A"),
+    sortRule("numbers are sorted descending", [.sort("count", ascending: false)], "r3 r2 r1 r4", "A"),
+    sortRule("doubles are sorted by value", [.sort("price")], "r3 r4 r1 r2", "A"),
+    sortRule("dates are sorted by time", [.sort("due", ascending: false)], "r2 r1 r4 r3", "A"),
+    ContractRule("texts are sorted in a fixed order", "U") { session in
         let zone = try await session.makeItems()
         let reply = try await session.query("ContractItem", sorts: [.sort("name")], in: zone)
         let names = reply.names.filter { $0 != "r5" }
@@ -17,7 +17,6 @@ let sortRules: [ContractRule] = [
         )
     },
     sortRule(
-        344,
         "the second sort decides among what is equal for the first",
         [.sort("link"), .sort("count", ascending: false)],
         "r3 r1 r2",
@@ -25,7 +24,6 @@ let sortRules: [ContractRule] = [
         ignoring: ["r4", "r5"]
     ),
     sortRule(
-        345,
         "places are sorted by their distance from another",
         [["fieldName": "place", "relativeLocation": Field.location(59.9, 10.7).json, "ascending": true]],
         "r1 r2 r3",
@@ -33,14 +31,13 @@ let sortRules: [ContractRule] = [
         ignoring: ["r4", "r5"]
     ),
     sortRule(
-        345,
         "places are sorted by their distance from another, the farthest first",
         [["fieldName": "place", "relativeLocation": Field.location(59.9, 10.7).json, "ascending": false]],
         "r3 r2 r1",
         "A",
         ignoring: ["r4", "r5"]
     ),
-    ContractRule(340, "records without the field stand together at one end", "U") {
+    ContractRule("records without the field stand together at one end", "U") {
         session in
         let zone = try await session.makeItems()
         for ascending in [true, false] {
@@ -48,12 +45,12 @@ let sortRules: [ContractRule] = [
             try reply.require(reply.names.first == "r5" || reply.names.last == "r5", "r5 first or last")
         }
     },
-    ContractRule(346, "without a sort, the order is the same each time", "U") { session in
+    ContractRule("without a sort, the order is the same each time", "U") { session in
         let zone = try await session.makeItems()
         let first = try await session.query("ContractItem", in: zone)
         try await session.query("ContractItem", in: zone).expectRecords(first.records.map(JSONPattern.value))
     },
-    ContractRule(347, "lists cannot be sorted by", "I") { session in
+    ContractRule("lists cannot be sorted by", "I") { session in
         let zone = try await session.makeItems()
         try await session.query("ContractItem", sorts: [.sort("tags")], in: zone).expectError("BAD_REQUEST")
     },
@@ -61,14 +58,13 @@ let sortRules: [ContractRule] = [
 
 /// A rule that sorts give an order; `r5`, which has no fields, may stand at either end.
 private func sortRule(
-    _ number: Int,
     _ name: String,
     _ sorts: [JSONValue],
     _ order: String,
     _ evidence: String,
     ignoring others: Set<String> = ["r5"]
 ) -> ContractRule {
-    ContractRule(number, name, evidence) { session in
+    ContractRule(name, evidence) { session in
         let zone = try await session.makeItems()
         let reply = try await session.query("ContractItem", sorts: sorts, in: zone)
         try reply.expectNames(unordered: items.map(\.name))

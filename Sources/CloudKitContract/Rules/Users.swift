@@ -2,7 +2,7 @@ import StreamingJSON
 
 /// users/caller and users/current.
 let userRules: [ContractRule] = [
-    ContractRule(57, "users/caller is one identity, not a list", "JPL") { session in
+    ContractRule("users/caller is one identity, not a list", "JPL") { session in
         let reply = try await session.get("users/caller", in: .publicDatabase(as: .user))
         try reply.expect(
             .including(
@@ -12,12 +12,12 @@ let userRules: [ContractRule] = [
             )
         )
     },
-    ContractRule(57, "users/caller answers the same on the private database", "L") { session in
+    ContractRule("users/caller answers the same on the private database", "L") { session in
         let reply = try await session.get("users/caller", in: .publicDatabase(as: .user))
         try reply.expect(.including(["userRecordName": userRecordName]))
         try await session.get("users/caller", in: .privateDatabase).expect(.value(reply.body ?? nil))
     },
-    ContractRule(58, "users/current names the caller", "A") { session in
+    ContractRule("users/current names the caller", "A") { session in
         let caller = try await session.get("users/caller", in: .publicDatabase(as: .user)).text("userRecordName")
         try await session.get("users/current", in: .publicDatabase(as: .user)).expect(
             .object(
@@ -28,13 +28,12 @@ let userRules: [ContractRule] = [
             )
         )
     },
-    ContractRule(57, "two users have two names", "A", requires: [.user, .secondUser]) { session in
+    ContractRule("two users have two names", "A", requires: [.user, .secondUser]) { session in
         let one = try await session.get("users/caller", in: .publicDatabase(as: .user)).text("userRecordName")
         let reply = try await session.get("users/caller", in: .publicDatabase(as: .secondUser))
         try reply.expect(.including(["userRecordName": .text(otherThan: one)]))
     },
     ContractRule(
-        60,
         "users/discover finds a user by address, and says by what",
         "AJ",
         requires: [.user, .secondUser, .userDiscovery]
@@ -55,7 +54,6 @@ let userRules: [ContractRule] = [
         try reply.expect(.including(["users": .array([found, found])], without: ["serverErrorCode"]))
     },
     ContractRule(
-        60,
         "users/discover does not fail for those it does not find",
         "AU",
         requires: [.user, .userDiscovery]
@@ -71,7 +69,6 @@ let userRules: [ContractRule] = [
         try reply.require(users.allSatisfy { $0["userRecordName"]?.stringValue == nil }, "no user")
     },
     ContractRule(
-        61,
         "GET users/discover lists identities, or fails as it was seen to",
         "AU",
         requires: [.user, .userDiscovery]
@@ -85,7 +82,6 @@ let userRules: [ContractRule] = [
         }
     },
     ContractRule(
-        62,
         "the deprecated lookups describe users by first and last name",
         "A",
         requires: [.user, .secondUser, .userDiscovery]
@@ -112,7 +108,6 @@ let userRules: [ContractRule] = [
             .expect(.including(["users": .array([byName])]))
     },
     ContractRule(
-        62,
         "users/lookup/contacts lists users without a request body, or fails as GET users/discover was seen to",
         "AU",
         requires: [.user, .userDiscovery]
@@ -126,14 +121,14 @@ let userRules: [ContractRule] = [
             try reply.require(users.allSatisfy { $0["userRecordName"]?.stringValue != nil }, "users with their names")
         }
     },
-    ContractRule(49, "only a user can discover other users", "L", requires: [.serverKey, .userDiscovery]) { session in
+    ContractRule("only a user can discover other users", "L", requires: [.serverKey, .userDiscovery]) { session in
         let body: JSONValue = ["lookupInfos": [["emailAddress": "unknown@example.com"]]]
         try await session.post("users/discover", body, in: .publicDatabase(as: .serverKey))
             .expectError("AUTHENTICATION_FAILED")
         try await session.post("users/discover", body, in: .publicDatabase(as: .apiToken))
             .expectError("AUTHENTICATION_REQUIRED")
     },
-    ContractRule(100, "what a user creates carries the user's record name", "A") { session in
+    ContractRule("what a user creates carries the user's record name", "A") { session in
         let caller = try await session.get("users/caller", in: .publicDatabase(as: .user)).text("userRecordName")
         let zone = try await session.makeZone()
         let stamp = JSONPattern.including(["timestamp": .wholeNumber, "userRecordName": .value(.string(caller))])

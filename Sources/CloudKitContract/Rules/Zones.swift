@@ -2,7 +2,7 @@ import StreamingJSON
 
 /// Zones: zones/list, zones/lookup, zones/modify.
 let zoneRules: [ContractRule] = [
-    ContractRule(70, "zones/list of a private database has the default zone", "IR") { session in
+    ContractRule("zones/list of a private database has the default zone", "IR") { session in
         let reply = try await session.get("zones/list", in: .privateDatabase)
         try reply.expect(.including(["zones": .anything, "moreComing": false, "syncToken": .text]))
         let zone = reply.zones.first { $0["zoneID"]?["zoneName"] == "_defaultZone" }
@@ -11,11 +11,11 @@ let zoneRules: [ContractRule] = [
             "_defaultZone among the zones"
         )
     },
-    ContractRule(70, "the public database has the default zone alone", "A", requires: []) { session in
+    ContractRule("the public database has the default zone alone", "A", requires: []) { session in
         try await session.get("zones/list", in: .publicDatabase(as: .apiToken))
             .expectZones([.zone("_defaultZone", type: "DEFAULT_ZONE")])
     },
-    ContractRule(70, "the shared database lists the zones of others alone", "I") { session in
+    ContractRule("the shared database lists the zones of others alone", "I") { session in
         let zone = try await session.makeZone()
         let reply = try await session.get("zones/list", in: .sharedDatabase)
         try reply.expect(.including(["zones": .anything, "moreComing": false, "syncToken": .text]))
@@ -25,7 +25,7 @@ let zoneRules: [ContractRule] = [
             "no zone of the user's own"
         )
     },
-    ContractRule(71, "a zone made comes back with owner, type and sync token, and is in the list", "AR") { session in
+    ContractRule("a zone made comes back with owner, type and sync token, and is in the list", "AR") { session in
         let name = session.unique("Notes")
         session.willDelete(zone: .privateDatabase.zone(name))
         let caller = try await session.get("users/caller", in: .publicDatabase(as: .user)).text("userRecordName")
@@ -42,14 +42,14 @@ let zoneRules: [ContractRule] = [
         let list = try await session.get("zones/list", in: .privateDatabase)
         try list.require(list.zones.contains { $0["zoneID"]?["zoneName"]?.stringValue == name }, "\(name) in the list")
     },
-    ContractRule(72, "making a zone that exists does no harm to its records", "PU") { session in
+    ContractRule("making a zone that exists does no harm to its records", "PU") { session in
         let zone = try await session.makeZone()
         try await session.save("a", ["title": "a"], in: zone)
         try await session.modifyZones([("create", zone.zoneName)], in: .privateDatabase)
             .expectZones([.anyOf([.zone(zone.zoneName), .zoneFailure(zone.zoneName, "EXISTS")])])
         try await session.lookup(["a"], in: zone).expectRecords([.record("a", ["title": "a"])])
     },
-    ContractRule(73, "a deleted zone is gone, and its records with it", "AU") { session in
+    ContractRule("a deleted zone is gone, and its records with it", "AU") { session in
         let zone = try await session.makeZone()
         try await session.save("a", ["title": "a"], in: zone)
         let reply = try await session.modifyZones([("delete", zone.zoneName)], in: .privateDatabase)
@@ -66,12 +66,12 @@ let zoneRules: [ContractRule] = [
         )
         try await session.lookup(["a"], in: zone).expectError("ZONE_NOT_FOUND")
     },
-    ContractRule(74, "deleting a zone that does not exist is a failure", "P") { session in
+    ContractRule("deleting a zone that does not exist is a failure", "P") { session in
         let name = session.unique("None")
         try await session.modifyZones([("delete", name)], in: .privateDatabase)
             .expectZones([.zoneFailure(name, "ZONE_NOT_FOUND")])
     },
-    ContractRule(75, "operations on zones are all tried, in order", "A") { session in
+    ContractRule("operations on zones are all tried, in order", "A") { session in
         let (one, none, two) = (session.unique("One"), session.unique("None"), session.unique("Two"))
         for name in [one, two] { session.willDelete(zone: .privateDatabase.zone(name)) }
         let results: [JSONPattern] = [.zone(one), .zoneFailure(none, "ZONE_NOT_FOUND"), .zone(two)]
@@ -80,7 +80,7 @@ let zoneRules: [ContractRule] = [
         let zones = [one, none, two].map { JSONValue.object(["zoneName": .string($0)]) }
         try await session.post("zones/lookup", ["zones": .array(zones)], in: .privateDatabase).expectZones(results)
     },
-    ContractRule(76, "zones/lookup answers in the order asked, missing zones included", "A") { session in
+    ContractRule("zones/lookup answers in the order asked, missing zones included", "A") { session in
         let zone = try await session.makeZone()
         let none = session.unique("None")
         let zones: JSONValue = [zone.zoneID ?? nil, ["zoneName": .string(none)], ["zoneName": "_defaultZone"]]
@@ -88,29 +88,29 @@ let zoneRules: [ContractRule] = [
             .zone(zone.zoneName), .zoneFailure(none, "ZONE_NOT_FOUND"), .zone("_defaultZone", type: "DEFAULT_ZONE"),
         ])
     },
-    ContractRule(77, "records of an unknown zone are a failure of the request", "AI") { session in
+    ContractRule("records of an unknown zone are a failure of the request", "AI") { session in
         let zone = Destination.privateDatabase.zone(session.unique("None"))
         try await session.query(in: zone).expectError("ZONE_NOT_FOUND")
         try await session.lookup(["a"], in: zone).expectError("ZONE_NOT_FOUND")
         try await session.modify([.create("a")], in: zone).expectError("ZONE_NOT_FOUND")
     },
-    ContractRule(79, "zone names are not empty, not longer than 255 characters, ASCII, and do not begin with _", "N") {
+    ContractRule("zone names are not empty, not longer than 255 characters, ASCII, and do not begin with _", "N") {
         session in
         for name in ["", "_" + session.ending, "Größe" + session.ending, String(repeating: "z", count: 256)] {
             let reply = try await session.modifyZones([("create", name)], in: .privateDatabase)
             try reply.expectZones([.zoneFailure(nil, "BAD_REQUEST")])
         }
     },
-    ContractRule(79, "a zone name may have 255 characters", "N") { session in
+    ContractRule("a zone name may have 255 characters", "N") { session in
         let name = session.ending + String(repeating: "z", count: 255 - session.ending.utf8.count)
         session.willDelete(zone: .privateDatabase.zone(name))
         try await session.modifyZones([("create", name)], in: .privateDatabase).expectZones([.zone(name)])
     },
-    ContractRule(80, "the default zone cannot be deleted", "I") { session in
+    ContractRule("the default zone cannot be deleted", "I") { session in
         try await session.modifyZones([("delete", "_defaultZone")], in: .privateDatabase)
             .expectZones([.zoneFailure("_defaultZone", "BAD_REQUEST")])
     },
-    ContractRule(81, "a zone ID may name its owner, by name or as _defaultOwner", "AL") { session in
+    ContractRule("a zone ID may name its owner, by name or as _defaultOwner", "AL") { session in
         let zone = try await session.makeZone()
         try await session.save("a", ["title": "a"], in: zone)
         let caller = try await session.get("users/caller", in: .publicDatabase(as: .user)).text("userRecordName")
@@ -119,7 +119,7 @@ let zoneRules: [ContractRule] = [
             try await session.lookup(["a"], in: zone, ["zoneID": zoneID]).expectRecords([.record("a", ["title": "a"])])
         }
     },
-    ContractRule(82, "a private zone of another owner is unknown", "I") { session in
+    ContractRule("a private zone of another owner is unknown", "I") { session in
         let zone = try await session.makeZone()
         let zoneID: JSONValue = [
             "zoneName": .string(zone.zoneName), "ownerRecordName": "_0123456789abcdef0123456789abcdef",
@@ -128,7 +128,7 @@ let zoneRules: [ContractRule] = [
         try await session.post("zones/lookup", ["zones": [zoneID]], in: zone)
             .expectZones([.zoneFailure(zone.zoneName, "ZONE_NOT_FOUND")])
     },
-    ContractRule(84, "a zone made again after its deletion is empty", "I") { session in
+    ContractRule("a zone made again after its deletion is empty", "I") { session in
         let zone = try await session.makeZone()
         try await session.save("a", ["title": "a"], in: zone)
         for operation in ["delete", "create"] {
@@ -137,12 +137,12 @@ let zoneRules: [ContractRule] = [
         try await session.lookup(["a"], in: zone).expectRecords([.failure("a", "NOT_FOUND")])
         try await session.changes(in: zone).expectZones([.including(["records": [], "moreComing": false])])
     },
-    ContractRule(85, "zone names are told apart by case", "I") { session in
+    ContractRule("zone names are told apart by case", "I") { session in
         let (upper, lower) = (try await session.makeZone("Notes"), try await session.makeZone("notes"))
         try await session.save("a", ["title": "upper"], in: upper)
         try await session.lookup(["a"], in: lower).expectRecords([.failure("a", "NOT_FOUND")])
     },
-    ContractRule(86, "one request has at most one operation for a zone", "AU") { session in
+    ContractRule("one request has at most one operation for a zone", "AU") { session in
         let name = session.unique("Notes")
         session.willDelete(zone: .privateDatabase.zone(name))
         let reply = try await session.modifyZones([("create", name), ("delete", name)], in: .privateDatabase)
