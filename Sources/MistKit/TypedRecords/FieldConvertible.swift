@@ -182,7 +182,7 @@ extension String: FieldConvertible {
     }
     /// Reads a `STRING`.
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> String? {
-        try reader.value(FieldValue.fastString)
+        try reader.value(FieldValue.fastString, orFrom: { $0.string() })
     }
     /// A `STRING_LIST`.
     public static func fieldValue(ofList values: [String]) -> FieldValue { .stringList(values) }
@@ -325,7 +325,8 @@ extension Bool: FieldConvertible {
     }
     /// Reads an `INT64`; all but 0 is true.
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Bool? {
-        try reader.value { (json) in FieldValue.fastInt64(from: &json).map { $0 != 0 } }
+        if let number = reader.readPlainInt64() { return number != 0 }
+        return try reader.anyValue()
     }
 }
 
@@ -346,7 +347,7 @@ extension Double: FieldConvertible {
     }
     /// Reads a `DOUBLE`.
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Double? {
-        try reader.value(FieldValue.fastDouble)
+        try reader.value(FieldValue.fastDouble, orFrom: { $0.double() })
     }
     /// Reads a `DOUBLE_LIST`.
     public static func readList(from reader: inout FieldReader) throws(FieldError) -> [Double]? {
@@ -385,7 +386,7 @@ extension Date: FieldConvertible {
     }
     /// Reads a `TIMESTAMP`.
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Date? {
-        try reader.value(FieldValue.fastDate)
+        try reader.value(FieldValue.fastDate, orFrom: { $0.date() })
     }
 }
 

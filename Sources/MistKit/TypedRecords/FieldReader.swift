@@ -18,13 +18,15 @@ public import StreamingJSON
 /// }
 /// ```
 ///
-/// It reads the JSON of a response, without a copy, or the fields of a `Record`. Values that the type has no field for are
-/// kept beside it, so that saving the record loses nothing.
+/// It reads the JSON of a response, without a copy, the fields of a `Record`, or the row of a local store. Values that the type has no
+/// field for are kept beside it, so that saving the record loses nothing.
 public struct FieldReader: ~Copyable {
     /// The reader of the response, in front of a field's value. It outlives this one, which exists only as an argument.
     private let json: UnsafeMutablePointer<JSONReader>?
     /// The fields of a record, when they do not come from JSON.
     private let record: Record.Fields?
+    /// The fields of a record that is kept in a local store.
+    private let source: (any FieldSource)?
     private var position = -1
     private let table: FieldTable
     private let keys: JSONKeys
@@ -39,6 +41,7 @@ public struct FieldReader: ~Copyable {
         self.table = table
         keys = table.keys
         record = nil
+        source = nil
     }
 
     /// Reads an object of fields into a model.
@@ -69,6 +72,16 @@ public struct FieldReader: ~Copyable {
         self.table = table
         keys = table.keys
         record = fields
+        source = nil
+    }
+
+    /// Takes the fields of a local store.
+    init(_ source: any FieldSource, table: FieldTable) {
+        json = nil
+        self.table = table
+        keys = table.keys
+        record = nil
+        self.source = source
     }
 
     /// Goes on to the next field that the type has.
@@ -76,7 +89,7 @@ public struct FieldReader: ~Copyable {
     /// - Returns: The field's place in the type's ``CloudKitRecord/fieldTable``; `nil` after the last one.
     /// - Throws: A ``FieldError`` where the response is not JSON.
     public mutating func next() throws(FieldError) -> Int? {
-        guard let json else { return nextOfRecord() }
+        guard let json else { return nextOutsideOfJSON() }
         do throws(JSONError) {
             while let key = try json.pointee.nextKey(in: keys) {
                 if key >= 0 { return key }
@@ -89,7 +102,8 @@ public struct FieldReader: ~Copyable {
         return nil
     }
 
-    private mutating func nextOfRecord() -> Int? {
+    private mutating func nextOutsideOfJSON() -> Int? {
+        if let source { return source.next() }
         guard let record else { return nil }
         while position + 1 < record.count {
             position += 1
@@ -140,6 +154,7 @@ public struct FieldReader: ~Copyable {
     /// - Returns: The value.
     /// - Throws: A ``FieldError`` where the response is not JSON.
     public mutating func readFieldValue() throws(FieldError) -> FieldValue? {
+        if let source { return try source.fieldValue() }
         var value = record?[position].value
         if let json {
             do {
@@ -160,19 +175,24 @@ public struct FieldReader: ~Copyable {
 
     /// The value of the field; `nil` for a null.
     ///
-    /// Where the field came in the usual shape, `read` reads it; else that gives `nil`, with nothing read.
+    /// Where the field came in the usual shape, `read` or `find` reads it; else that gives `nil`, with nothing read.
     @inline(__always)
     mutating func value<Value: FieldStorable>(
-        _ read: (inout JSONReader) -> Value?
+        _ read: (inout JSONReader) -> Value?,
+        orFrom find: (any FieldSource) -> Value? = { _ in nil }
     ) throws(FieldError) -> Value? {
-        if let json, let value = read(&json.pointee) { return value }
+        if let json {
+            if let value = read(&json.pointee) { return value }
+        } else if let source, let value = find(source) {
+            return value
+        }
         return try anyValue()
     }
 
     /// The whole number of the field if it came in the usual shape; `nil`, with nothing read, if not.
     @usableFromInline
     mutating func readPlainInt64() -> Int64? {
-        guard let json else { return nil }
+        guard let json else { return source?.int64() }
         return FieldValue.fastInt64(from: &json.pointee)
     }
 

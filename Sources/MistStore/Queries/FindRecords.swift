@@ -1,4 +1,3 @@
-import CloudKitModel
 import GRDB
 public import MistKit
 
@@ -15,7 +14,7 @@ extension StoreReader {
             throw StoreError(.closed, "The store has no zone.")
         }
         let local = try LocalQuery(query.recordQuery, limit: query.limit, in: table, zones: .zone(zone.id))
-        return try table.records(local, as: Model.self, in: zone.zoneID, db)
+        return try table.records(local, as: Model.self, db)
     }
 }
 
@@ -56,63 +55,20 @@ extension LocalDatabase {
 }
 
 extension RecordTable {
-    /// Reads the records of a query of one zone.
-    ///
-    /// The statement itself reads what the store knows of the service's version: a lookup for each record takes longer than the query.
+    /// Reads the records of a query.
     fileprivate func records<Model: CloudKitRecord>(
         _ query: LocalQuery,
         as type: Model.Type,
-        in zone: ZoneID,
         _ db: Database
     ) throws -> [StoredRecord<Model>] {
-        let columns = fields.flatMap(\.columns).map { ", \(name).\($0)" }.joined()
         let statement = try db.cachedStatement(
-            sql: """
-                SELECT _recordName, _createdTimestamp, _modifiedTimestamp, service.tag, service.other\(columns)
-                FROM \(name) LEFT JOIN mist_record AS service ON service.zone = _zone AND service.name = _recordName
-                WHERE \(query.condition)
-                """
+            sql: "SELECT \(RowReader<Model>.columns(of: self)) FROM \(name) WHERE \(query.condition)"
         )
         try statement.bind(query.values)
-        let readers = try fields.map { (name: $0.name, type: try $0.columnType(), hasAction: $0.actionColumn != nil) }
+        var reader = try RowReader<Model>(statement, of: self, db)
         var records: [StoredRecord<Model>] = []
         let cursor = try Row.fetchCursor(statement)
-        while try cursor.next() != nil {
-            func column(_ index: Int) -> ColumnValue {
-                ColumnValue(sqliteStatement: statement.sqliteStatement, index: CInt(index))
-            }
-            func stamp(_ index: Int) -> CloudKitModel.Record.Stamp? {
-                column(index).integer.map { CloudKitModel.Record.Stamp(timestamp: ColumnValue.date($0)) }
-            }
-            var record = CloudKitModel.Record(
-                recordName: column(0).text,
-                recordType: recordType,
-                recordChangeTag: column(3).text,
-                created: stamp(1),
-                modified: stamp(2),
-                zoneID: zone
-            )
-            var index = 5
-            for reader in readers {
-                let action = reader.hasAction ? column(index + 1) : .null
-                do throws(ColumnError) {
-                    record.fields[reader.name] = try column(index).fieldValue(as: reader.type, action: action)
-                } catch {
-                    throw StoreError(
-                        .value,
-                        error.description,
-                        recordType: recordType,
-                        recordName: record.recordName,
-                        fieldName: reader.name
-                    )
-                }
-                index += reader.hasAction ? 2 : 1
-            }
-            if let other = column(4).text {
-                for (name, value) in try OtherFields.read(other) { record.fields[name] = value }
-            }
-            records.append(try StoredRecord(record))
-        }
+        while try cursor.next() != nil { records.append(try reader.record()) }
         return records
     }
 }

@@ -9,21 +9,21 @@ package struct StoredField: Sendable {
     package let schema: RecordSchema.Field
     /// Its type, where fields of a model can have it.
     let knownType: FieldType.Known?
+    /// The column, quoted.
+    let column: String
+    /// The column with the action of a reference, quoted; `nil` for other types.
+    let actionColumn: String?
 
     init(id: Int64, schema: RecordSchema.Field) {
         self.id = id
         self.schema = schema
         knownType = schema.type.known
+        column = quoted(schema.name)
+        actionColumn = schema.type == .reference ? quoted("_\(schema.name)_action") : nil
     }
 
     package var name: String { schema.name }
     package var type: FieldType { schema.type }
-
-    /// The column, quoted.
-    var column: String { quoted(name) }
-
-    /// The column with the action of a reference, quoted; `nil` for other types.
-    var actionColumn: String? { type == .reference ? quoted("_\(name)_action") : nil }
 
     /// The type of SQLite for the column, and what `typeof` may answer for its values.
     var storage: (type: String, typeof: String) {
@@ -50,7 +50,7 @@ package struct StoredField: Sendable {
 /// ```sql
 /// CREATE TABLE "Todo" (
 ///   _id INTEGER PRIMARY KEY AUTOINCREMENT, _zone INTEGER NOT NULL DEFAULT 1, _recordName TEXT NOT NULL DEFAULT (…),
-///   _createdTimestamp INTEGER, _createdUser INTEGER, _modifiedTimestamp INTEGER, _modifiedUser INTEGER,
+///   _createdTimestamp INTEGER, _createdUser INTEGER, _modifiedTimestamp INTEGER, _modifiedUser INTEGER, _changeTag TEXT,
 ///   "title" TEXT CHECK (typeof("title") IN ('text', 'null')), …,
 ///   UNIQUE (_zone, _recordName)
 /// )
@@ -67,14 +67,55 @@ package struct RecordTable: Sendable {
     package let fields: [StoredField]
     /// The positions of the fields by name.
     let positions: [String: Int]
+    /// The table's name, quoted.
+    let name: String
+    /// The columns of all fields, in their order.
+    let fieldColumns: [String]
+    /// Where the columns of each field begin among those.
+    let offsets: [Int]
+    /// Statements that run for each record.
+    let statements: Statements
 
-    var name: String { quoted(recordType) }
+    /// SQL that is put together once.
+    struct Statements: Sendable {
+        /// Adds a row with all of its columns.
+        let insert: String
+        /// Gives a row if anything is known of a name (`?2`) in a zone (`?1`).
+        let isKnown: String
+        /// The columns of a ``LocalRow``.
+        let rowColumns: String
+    }
 
     init(id: Int64, recordType: String, fields: [StoredField]) {
         self.id = id
         self.recordType = recordType
         self.fields = fields
         positions = Dictionary(uniqueKeysWithValues: fields.enumerated().map { ($1.name, $0) })
+        name = quoted(recordType)
+        fieldColumns = fields.flatMap(\.columns)
+        var next = 0
+        offsets = fields.map { field in
+            defer { next += field.columns.count }
+            return next
+        }
+        let system = [
+            "_zone", "_recordName", "_createdTimestamp", "_createdUser", "_modifiedTimestamp", "_modifiedUser",
+            "_changeTag",
+        ]
+        let all = system + fieldColumns
+        let parameters = all.map { _ in "?" }.joined(separator: ", ")
+        statements = Statements(
+            insert: "INSERT INTO \(name) (\(all.joined(separator: ", "))) VALUES (\(parameters))",
+            isKnown: """
+                SELECT 1 FROM \(name) WHERE _zone = ?1 AND _recordName = ?2
+                UNION ALL SELECT 1 FROM mist_record WHERE zone = ?1 AND name = ?2
+                UNION ALL SELECT 1 FROM mist_tombstone WHERE zone = ?1 AND name = ?2
+                UNION ALL SELECT 1 FROM mist_sent WHERE zone = ?1 AND name = ?2
+                LIMIT 1
+                """,
+            rowColumns: (["_id", "_zone", "_recordName", "_createdTimestamp", "_modifiedTimestamp"] + fieldColumns)
+                .joined(separator: ", ")
+        )
     }
 
     subscript(name: String) -> StoredField? { positions[name].map { fields[$0] } }
@@ -115,7 +156,9 @@ package struct RecordTable: Sendable {
                     AND _recordName NOT GLOB '*[^ -~]*'
                 ),
                 _createdTimestamp INTEGER, _createdUser INTEGER,
-                _modifiedTimestamp INTEGER, _modifiedUser INTEGER\(own),
+                _modifiedTimestamp INTEGER, _modifiedUser INTEGER,
+                -- The version of the service that the row was last equal to, as in mist_record; for reading.
+                _changeTag TEXT\(own),
                 UNIQUE (_zone, _recordName)
             )
             """
