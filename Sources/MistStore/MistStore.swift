@@ -155,6 +155,9 @@ public struct StoreConfiguration: Sendable {
     /// How many bytes the recovery log may have; the oldest entries go first.
     public var recoveryBytes: Int64 = 100_000_000
 
+    /// Gets how long each transaction of the engine held the file's write lock, for the benchmarks.
+    @_spi(Benchmarks) public var onEngineTransaction: (@Sendable (Duration) -> Void)?
+
     private(set) var closures: [String: [String: MergeClosure]] = [:]
 
     /// Makes the usual choices.
@@ -189,6 +192,7 @@ public struct StoreConfiguration: Sendable {
         var settings = SyncSettings()
         settings.closures = closures
         settings.random = random
+        settings.onTransaction = onEngineTransaction
         settings.recoveryDays = recoveryDays
         settings.recoveryBytes = recoveryBytes
         return settings

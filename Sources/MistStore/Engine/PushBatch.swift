@@ -30,7 +30,7 @@ extension PushBatch {
         at now: Int64
     ) throws -> PushBatch? {
         for zone in try ZoneRow.all(in: transaction.scope, where: "state = 1 AND is_uncertain = 0", transaction.db) {
-            var builder = BatchBuilder(transaction: transaction, zone: zone, limit: Int(limit), now: now)
+            var builder = try BatchBuilder(transaction: transaction, zone: zone, limit: Int(limit), now: now)
             try builder.collectSaves()
             try builder.collectDeletes()
             guard !builder.batch.operations.isEmpty else { continue }
@@ -46,6 +46,8 @@ private struct BatchBuilder {
     let zone: ZoneRow
     let limit: Int
     let now: Int64
+    /// The same in the service's time.
+    let serviceTime: Int64
     var batch: PushBatch
     /// The names of the batch.
     private var names: Set<String> = []
@@ -53,7 +55,8 @@ private struct BatchBuilder {
     private var visiting: Set<String> = []
     private var size = 0
 
-    init(transaction: SyncEngine.Transaction, zone: ZoneRow, limit: Int, now: Int64) {
+    init(transaction: SyncEngine.Transaction, zone: ZoneRow, limit: Int, now: Int64) throws {
+        serviceTime = try transaction.serviceTime(now)
         self.transaction = transaction
         self.zone = zone
         self.limit = limit
@@ -170,7 +173,7 @@ private struct BatchBuilder {
             edits: edits,
             emptied: emptied,
             device: transaction.file.device,
-            serviceTime: try transaction.serviceTime(now),
+            serviceTime: serviceTime,
             writesTimes: !transaction.settings.typesWithoutEditTimes.contains(table.recordType)
         )
         let (operation, times) = writer.operation(isCreate: isCreate)

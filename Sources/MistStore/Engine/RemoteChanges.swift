@@ -29,6 +29,12 @@ extension SyncEngine.Transaction {
         at now: Int64,
         _ summary: inout SyncSummary
     ) throws {
+        if let table = record.recordType.flatMap({ file.tables[$0] }),
+            try addIfUnknown(record, named: name, into: table, in: zone)
+        {
+            summary.fetched += 1
+            return
+        }
         let created = record.created?.milliseconds
         if let tombstone = try db.row(
             "SELECT created, record FROM mist_tombstone WHERE zone = ? AND name = ?",
@@ -94,7 +100,7 @@ extension SyncEngine.Transaction {
     ) throws {
         let row = try table.row(named: name, in: zone.id, db)
         let (remote, parts) = try remoteVersion(record, table, zone)
-        try hear(remote)
+        hear(remote.times, ofVersion: remote.modified)
         var pending: [String: PendingEdit] = [:]
         var raws: [String: Int64] = [:]
         if let row {
@@ -229,12 +235,15 @@ extension SyncEngine.Transaction {
     }
 
     /// Edits of this device are later than what it has heard of.
-    private func hear(_ remote: RemoteVersion) throws {
-        let latest = remote.times.times.values.map { $0.clamped(toVersionOf: remote.modified).milliseconds }.max()
-        try db.run(
-            "UPDATE mist_state SET heard = max(heard, ?)",
-            [max(latest ?? 0, remote.modified) + 1]
-        )
+    func hear(_ times: EditTimes, ofVersion modified: Int64) {
+        let latest = times.times.values.map { $0.clamped(toVersionOf: modified).milliseconds }.max()
+        memory.heard = max(memory.heard ?? .min, max(latest ?? 0, modified) + 1)
+    }
+
+    /// Writes what the transaction has kept until its end.
+    func writeMemory() throws {
+        guard let heard = memory.heard else { return }
+        try db.run("UPDATE mist_state SET heard = max(heard, ?)", [heard])
     }
 
     /// Notes the service's version of a record.
@@ -269,8 +278,9 @@ extension SyncEngine.Transaction {
         try forgetSent(named: record.recordName ?? "", in: zone.id)
     }
 
-    /// Who created and changed a record, and when, as the tables hold it.
+    /// Who created and changed a record, and when, and its version, as the tables hold it.
     struct Stamps {
+        let tag: String?
         let created: Int64?
         let creator: Int64?
         let modified: Int64?
@@ -279,6 +289,7 @@ extension SyncEngine.Transaction {
 
     func stamps(of record: Record) throws -> Stamps {
         Stamps(
+            tag: record.recordChangeTag,
             created: record.created?.milliseconds,
             creator: try user(record.created?.userRecordName),
             modified: record.modified?.milliseconds,
@@ -289,18 +300,24 @@ extension SyncEngine.Transaction {
     func set(_ stamps: Stamps, ofRow row: Int64, _ table: RecordTable) throws {
         try db.run(
             """
-            UPDATE \(table.name) SET _createdTimestamp = ?, _createdUser = ?, _modifiedTimestamp = ?, _modifiedUser = ?
+            UPDATE \(table.name) SET
+                _createdTimestamp = ?, _createdUser = ?, _modifiedTimestamp = ?, _modifiedUser = ?, _changeTag = ?
             WHERE _id = ?
             """,
-            [stamps.created, stamps.creator, stamps.modified, stamps.modifier, row]
+            [stamps.created, stamps.creator, stamps.modified, stamps.modifier, stamps.tag, row]
         )
     }
 
     private func user(_ name: String?) throws -> Int64? {
         guard let name else { return nil }
-        if let id = try db.value("SELECT id FROM mist_user WHERE name = ?", [name], as: Int64.self) { return id }
-        try db.run("INSERT INTO mist_user (name) VALUES (?)", [name])
-        return db.lastInsertedRowID
+        if let id = memory.users[name] { return id }
+        var id = try db.value("SELECT id FROM mist_user WHERE name = ?", [name], as: Int64.self)
+        if id == nil {
+            try db.run("INSERT INTO mist_user (name) VALUES (?)", [name])
+            id = db.lastInsertedRowID
+        }
+        memory.users[name] = id
+        return id
     }
 
     /// The outcome of what was sent is known: of one record, or of all in a zone.
@@ -311,6 +328,12 @@ extension SyncEngine.Transaction {
             [zone, name]
         )
         try db.run("DELETE FROM mist_sent WHERE \(condition)", [zone, name])
+    }
+
+    /// The outcome of what was sent of a record is known.
+    func forgetSent(record: Int64) throws {
+        try db.run("DELETE FROM mist_sent_field WHERE record = ?", [record])
+        try db.run("DELETE FROM mist_sent WHERE record = ?", [record])
     }
 
     /// A record of a type that the program does not know is kept whole.

@@ -65,7 +65,8 @@ extension SyncEngine.Transaction {
         at now: Int64,
         _ summary: inout SyncSummary
     ) throws {
-        let asked = try ZoneRow.all(in: scope, where: "is_stale = 1 AND state = 1", db).prefix(20)
+        let asked = try ZoneRow.all(in: scope, where: "is_stale = 1 AND state = 1", db)
+            .prefix(SyncRequest.zonesPerRequest)
         for (zone, result) in zip(asked, pages) {
             switch result {
             case .success(let page):
@@ -186,7 +187,7 @@ extension SyncEngine.Transaction {
             let operation: ItemOutcome.Operation = text == "delete" ? .delete : text == "create" ? .create : .update
             let outcome = ItemOutcome.of(error, operation)
             try apply(outcome, of: result, row, operation, in: zone, error, at: now, &summary)
-            if outcome != .unknown { try forgetSent(named: name, in: zone.id) }
+            if outcome != .unknown { try forgetSent(record: row["record"]) }
         }
         // What is left has an unknown outcome: the service said so, or gave no result.
         let rest = try db.value("SELECT count(*) FROM mist_sent WHERE zone = ?", [zone.id], as: Int64.self) ?? 0
@@ -275,21 +276,29 @@ extension SyncEngine.Transaction {
     private func acknowledge(_ saved: Record, _ sent: Row, in zone: ZoneRow, at now: Int64) throws {
         let (name, record): (String, Int64) = (sent["name"], sent["record"])
         let stamps = try stamps(of: saved)
-        let system: StatementArguments = [saved.recordChangeTag, stamps.created, stamps.creator, record]
         // Deleted here while it was on the way.
         try db.run(
             "UPDATE mist_tombstone SET tag = ?, created = ?, creator = ?, is_conflicting = 0 WHERE record = ?",
-            system
+            [stamps.tag, stamps.created, stamps.creator, record]
         )
-        guard let known = try KnownVersion.fetch(named: name, in: zone.id, db), known.id == record,
-            let table = file.tablesByID[known.type]
+        let statement = try db.cachedStatement(
+            sql: "SELECT type, row FROM mist_record WHERE id = ? AND zone = ? AND name = ?"
+        )
+        guard let known = try Row.fetchOne(statement, arguments: [record, zone.id, name]),
+            let table = file.tablesByID[known[0]]
         else { return }
-        try db.run("UPDATE mist_record SET tag = ?, created = ?, creator = ? WHERE id = ?", system)
+        let row: Int64 = known[1]
         try db.run(
-            "UPDATE mist_record SET modified = ?, modifier = ?, times = ?, epoch = ? WHERE id = ?",
-            [stamps.modified, stamps.modifier, sent["times"] as Data?, zone.epoch, record]
+            """
+            UPDATE mist_record SET tag = ?, created = ?, creator = ?, modified = ?, modifier = ?, times = ?, epoch = ?
+            WHERE id = ?
+            """,
+            [
+                stamps.tag, stamps.created, stamps.creator, stamps.modified, stamps.modifier, sent["times"] as Data?,
+                zone.epoch, record,
+            ]
         )
-        try set(stamps, ofRow: known.row, table)
+        try set(stamps, ofRow: row, table)
         // The same time: nothing came after. Another: what was sent is what the service has now.
         try db.run(
             """
@@ -298,7 +307,7 @@ extension SyncEngine.Transaction {
                 WHERE sent.record = ?3 AND sent.field = mist_edit.field AND sent.time = mist_edit.time
             )
             """,
-            [table.id, known.row, record]
+            [table.id, row, record]
         )
         try db.run(
             """
@@ -307,7 +316,7 @@ extension SyncEngine.Transaction {
                 SELECT 1 FROM mist_sent_field WHERE record = ?3 AND field = mist_edit.field
             )
             """,
-            [table.id, known.row, record]
+            [table.id, row, record]
         )
         try db.run("DELETE FROM mist_parked WHERE zone = ? AND name = ?", [zone.id, name])
     }

@@ -36,12 +36,19 @@ package struct SyncEngine: Sendable {
         case blocked(SyncCondition)
     }
 
-    /// The transactions of the engine, for a hook of tests at every step.
+    /// The transactions of the engine.
     private func write<Value>(_ body: (Transaction) throws -> Value) throws -> Value {
-        try StoreError.wrapping {
+        var begin: ContinuousClock.Instant?
+        defer { if let begin { settings.onTransaction?(begin.duration(to: .now)) } }
+        return try StoreError.wrapping {
             try file.database.write { db in
+                begin = .now
                 let transaction = Transaction(file: file, scope: scope, settings: settings, db: db)
-                return try db.applying { try body(transaction) }
+                return try db.applying {
+                    let value = try body(transaction)
+                    try transaction.writeMemory()
+                    return value
+                }
             }
         }
     }
@@ -52,6 +59,15 @@ package struct SyncEngine: Sendable {
         let scope: DatabaseScope
         let settings: SyncSettings
         let db: Database
+        let memory = Memory()
+
+        /// What a transaction keeps, so that it is not read or written for each record of a page.
+        final class Memory {
+            /// The numbers of users by their names.
+            var users: [String: Int64] = [:]
+            /// The latest time that was heard of: `mist_state.heard` is at least this in the end.
+            var heard: Int64?
+        }
     }
 
     /// Begins after a start of the process: what was under way has an unknown outcome. Records that were kept for a type that the
@@ -131,6 +147,8 @@ package struct SyncSettings: Sendable {
     package var sweepInterval: Int64 = 15 * 60 * 1000
     /// A number from 0 to 1, for waiting times.
     package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+    /// Gets how long each transaction of the engine held the file's write lock.
+    package var onTransaction: (@Sendable (Duration) -> Void)?
 
     package init() {}
 }

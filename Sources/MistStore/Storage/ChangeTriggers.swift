@@ -16,40 +16,58 @@ struct ChangeTriggers {
 
     /// The names of the triggers, for replacing them.
     var names: [String] {
-        ["insert", "delete", "rename"].map { "mist_\($0)_\(table.recordType)" }
+        ["insert", "replace", "delete", "rename"].map { "mist_\($0)_\(table.recordType)" }
             + table.fields.map { "mist_update_\(table.recordType)_\($0.name)" }
     }
 
     /// The statements that create them.
-    var definitions: [String] { [insert, delete, rename] + table.fields.map(update) }
+    var definitions: [String] { [insert, replace, delete, rename] + table.fields.map(update) }
 
-    private func upsertedEdit(_ select: String) -> String {
+    private static let isKnown =
+        "EXISTS (SELECT 1 FROM mist_record WHERE zone = NEW._zone AND name = NEW._recordName)"
+
+    /// Notes an edit, unless the engine writes. One look at `mist_state` says that, and the time.
+    ///
+    /// - Parameters:
+    ///   - field: The number of the field.
+    ///   - base: The value of the service's version.
+    ///   - source: What to join `mist_state` with, and the condition.
+    /// - Returns: The statement.
+    private func upsertedEdit(_ field: String, base: String = "NULL", _ source: String = "WHERE applying = 0") -> String
+    {
         """
-        INSERT INTO mist_edit (type, row, field, time, raw, base) \(select)
+        INSERT INTO mist_edit (type, row, field, time, raw, base)
+            SELECT \(table.id), NEW._id, \(field), \(TriggerClock.edit), \(TriggerClock.machine), \(base) FROM mist_state \(source)
             ON CONFLICT (type, row, field) DO UPDATE SET time = max(excluded.time, time + 1), raw = excluded.raw;
         """
     }
 
-    /// A new record; or, for a name that the service knows, an edit of all fields, since the row was replaced.
+    /// A new record. Inserting many is what programs wait for, so that this trigger is one statement.
     private var insert: String {
         """
-        CREATE TRIGGER \(quoted("mist_insert_\(table.recordType)")) AFTER INSERT ON \(table.name) WHEN \(Self.isOn)
+        CREATE TRIGGER \(quoted("mist_insert_\(table.recordType)")) AFTER INSERT ON \(table.name)
+        BEGIN
+            \(upsertedEdit("0", "WHERE applying = 0 AND NOT \(Self.isKnown)"))
+        END
+        """
+    }
+
+    /// A new row for a name that the service knows is an edit of all fields, since the row was replaced.
+    private var replace: String {
+        """
+        CREATE TRIGGER \(quoted("mist_replace_\(table.recordType)")) AFTER INSERT ON \(table.name)
+        WHEN \(Self.isKnown) AND \(Self.isOn)
         BEGIN
             SELECT RAISE(ABORT, 'mist: the name is taken by a record of another type')
                 FROM mist_record WHERE zone = NEW._zone AND name = NEW._recordName AND type <> \(table.id);
-            \(upsertedEdit("""
-                SELECT \(table.id), NEW._id, field.id, \(TriggerClock.edit), \(TriggerClock.machine), NULL
-                FROM mist_record JOIN mist_field AS field ON field.type = \(table.id)
-                WHERE mist_record.zone = NEW._zone AND mist_record.name = NEW._recordName
-                """))
+            \(upsertedEdit("field.id", "JOIN mist_field AS field ON field.type = \(table.id) WHERE true"))
             DELETE FROM mist_edit WHERE type = \(table.id) AND row IN (
                 SELECT row FROM mist_record WHERE zone = NEW._zone AND name = NEW._recordName AND row <> NEW._id
             );
             UPDATE mist_record SET row = NEW._id WHERE zone = NEW._zone AND name = NEW._recordName;
-            \(upsertedEdit("""
-                SELECT \(table.id), NEW._id, 0, \(TriggerClock.edit), \(TriggerClock.machine), NULL
-                WHERE NOT EXISTS (SELECT 1 FROM mist_record WHERE zone = NEW._zone AND name = NEW._recordName)
-                """))
+            UPDATE \(table.name) SET _changeTag = (
+                SELECT tag FROM mist_record WHERE zone = NEW._zone AND name = NEW._recordName
+            ) WHERE _id = NEW._id;
         END
         """
     }
@@ -58,11 +76,9 @@ struct ChangeTriggers {
         let changed = field.columns.map { "NEW.\($0) IS NOT OLD.\($0)" }.joined(separator: " OR ")
         return """
             CREATE TRIGGER \(quoted("mist_update_\(table.recordType)_\(field.name)"))
-            AFTER UPDATE OF \(field.columns.joined(separator: ", ")) ON \(table.name) WHEN (\(changed)) AND \(Self.isOn)
+            AFTER UPDATE OF \(field.columns.joined(separator: ", ")) ON \(table.name) WHEN \(changed)
             BEGIN
-                \(upsertedEdit("""
-                    SELECT \(table.id), NEW._id, \(field.id), \(TriggerClock.edit), \(TriggerClock.machine), OLD.\(field.column) WHERE true
-                    """))
+                \(upsertedEdit("\(field.id)", base: "OLD.\(field.column)"))
             END
             """
     }
@@ -75,7 +91,8 @@ struct ChangeTriggers {
         BEGIN
             \(tombstone)
             DELETE FROM mist_edit WHERE type = \(table.id) AND row = NEW._id;
-            \(upsertedEdit("SELECT \(table.id), NEW._id, 0, \(TriggerClock.edit), \(TriggerClock.machine), NULL WHERE true"))
+            \(upsertedEdit("0"))
+            UPDATE \(table.name) SET _changeTag = NULL WHERE _id = NEW._id;
             \(linksFollow)
         END
         """
@@ -114,17 +131,13 @@ struct ChangeTriggers {
     }
 }
 
-/// The time in triggers, in milliseconds since 1970.
+/// The time in triggers, in milliseconds since 1970: expressions over the row of `mist_state`.
 private enum TriggerClock {
-    /// `mist_state.clock` where a simulation sets it.
-    private static let milliseconds =
-        "coalesce(clock, CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER))"
-
-    /// The machine's clock.
-    static let machine = "(SELECT \(milliseconds) FROM mist_state)"
+    /// The machine's clock; `mist_state.clock` where a simulation sets it.
+    static let machine = "coalesce(clock, CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER))"
 
     /// The time of an edit: the machine's clock in the service's time, and never before anything that was heard of.
-    static let edit = "(SELECT max(\(milliseconds) + clock_offset, heard) FROM mist_state)"
+    static let edit = "max(\(machine) + clock_offset, heard)"
 }
 
 /// Statements about `mist_tombstone`.
@@ -133,7 +146,7 @@ enum Tombstones {
     static func insert(depth: String, where condition: String) -> String {
         """
         INSERT INTO mist_tombstone (record, type, zone, name, tag, created, creator, time, depth, epoch, is_conflicting)
-            SELECT id, type, zone, name, tag, created, creator, \(TriggerClock.edit), \(depth), epoch, tag IS NULL FROM mist_record WHERE \(condition)
+            SELECT id, type, zone, name, tag, created, creator, (SELECT \(TriggerClock.edit) FROM mist_state), \(depth), epoch, tag IS NULL FROM mist_record WHERE \(condition)
             ON CONFLICT (zone, name) DO UPDATE SET
                 time = excluded.time, tag = excluded.tag, record = excluded.record, depth = excluded.depth;
         """

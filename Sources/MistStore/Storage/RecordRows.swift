@@ -26,13 +26,6 @@ package struct LocalRow: Sendable {
 }
 
 extension RecordTable {
-    private static let systemColumns = "_id, _zone, _recordName, _createdTimestamp, _modifiedTimestamp"
-
-    /// The list of columns that ``rows(_:_:_:)`` reads.
-    private var columns: String {
-        ([Self.systemColumns] + fields.flatMap(\.columns)).joined(separator: ", ")
-    }
-
     /// The rows of a condition.
     ///
     /// - Parameters:
@@ -42,7 +35,7 @@ extension RecordTable {
     /// - Returns: The rows, in the order of the condition.
     /// - Throws: A `DatabaseError` when the file fails.
     func rows(_ condition: String, _ values: [ColumnValue], _ db: Database) throws -> [LocalRow] {
-        let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM \(name) WHERE \(condition)")
+        let statement = try db.cachedStatement(sql: "SELECT \(statements.rowColumns) FROM \(name) WHERE \(condition)")
         try statement.bind(values)
         var rows: [LocalRow] = []
         let cursor = try Row.fetchCursor(statement)
@@ -204,8 +197,12 @@ extension StoredField {
 }
 
 extension ColumnValue {
+    init(_ number: Int64?) { self = number.map { .integer($0) } ?? .null }
+    init(_ text: String?) { self = text.map { .text($0) } ?? .null }
+
     var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
     var text: String? { if case .text(let value) = self { value } else { nil } }
+    var blob: Data? { if case .blob(let value) = self { value } else { nil } }
 }
 
 /// The service's version of a record, `mist_record`.
@@ -222,24 +219,35 @@ struct KnownVersion: Sendable {
     let other: [String: FieldValue]
     let isConflicting: Bool
 
-    private init(_ row: Row) throws {
-        id = row["id"]
-        type = row["type"]
-        zone = row["zone"]
-        name = row["name"]
-        self.row = row["row"]
-        tag = row["tag"]
-        created = row["created"]
-        modified = row["modified"]
-        let bytes: Data? = row["times"]
-        times = bytes.flatMap { EditTimes($0) } ?? EditTimes()
-        let text: String? = row["other"]
-        other = try text.map(OtherFields.read) ?? [:]
-        isConflicting = row["is_conflicting"]
+    private static let columns =
+        "id, type, zone, name, row, tag, created, modified, times, other, is_conflicting"
+
+    /// Reads the row that a statement is at, which selects ``columns``.
+    private init(_ statement: Statement) throws {
+        func column(_ index: CInt) -> ColumnValue {
+            ColumnValue(sqliteStatement: statement.sqliteStatement, index: index)
+        }
+        id = column(0).integer ?? 0
+        type = column(1).integer ?? 0
+        zone = column(2).integer ?? 0
+        name = column(3).text ?? ""
+        row = column(4).integer ?? 0
+        tag = column(5).text
+        created = column(6).integer
+        modified = column(7).integer
+        times = column(8).blob.flatMap { EditTimes($0) } ?? EditTimes()
+        other = try column(9).text.map(OtherFields.read) ?? [:]
+        isConflicting = column(10).integer == 1
     }
 
     static func fetch(named name: String, in zone: Int64, _ db: Database) throws -> KnownVersion? {
-        try db.row("SELECT * FROM mist_record WHERE zone = ? AND name = ?", [zone, name]).map(KnownVersion.init)
+        let statement = try db.cachedStatement(
+            sql: "SELECT \(Self.columns) FROM mist_record WHERE zone = ? AND name = ?"
+        )
+        try statement.bind([.integer(zone), .text(name)])
+        // The cursor resets the statement when it goes.
+        let cursor = try Row.fetchCursor(statement)
+        return try withExtendedLifetime(cursor) { try cursor.next() == nil ? nil : KnownVersion(statement) }
     }
 }
 

@@ -71,7 +71,9 @@ package final class StoreFile: Sendable {
         configuration.prepareDatabase { db in
             // With a write-ahead log a commit is in the operating system's hands before it returns: it outlives the process.
             try db.execute(sql: "PRAGMA synchronous = NORMAL")
-            try db.execute(sql: "PRAGMA temp_store = MEMORY")
+            // Readers sort in memory. The writer does not: SQLite would keep the pages that it needs to undo a statement in small
+            // pieces then, which takes a tenth of the time of an insert with triggers.
+            if db.configuration.readonly { try db.execute(sql: "PRAGMA temp_store = MEMORY") }
             QueryFunctions.register(in: db)
         }
         return try DatabasePool(path: path, configuration: configuration)
@@ -172,6 +174,13 @@ extension StoreError {
 extension Database {
     func run(_ sql: String, _ arguments: StatementArguments = []) throws {
         try cachedStatement(sql: sql).execute(arguments: arguments)
+    }
+
+    /// Runs a statement with values in the form of columns, as they are in statements that run for each record.
+    func run(_ sql: String, binding values: [ColumnValue]) throws {
+        let statement = try cachedStatement(sql: sql)
+        try statement.bind(values)
+        try statement.execute()
     }
 
     /// The first column of the first row.

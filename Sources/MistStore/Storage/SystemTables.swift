@@ -114,6 +114,7 @@ enum SystemTables {
                     UNIQUE (zone, name)
                 );
                 CREATE INDEX mist_record_conflict ON mist_record (zone) WHERE is_conflicting = 1;
+                CREATE INDEX mist_record_other ON mist_record (type, row) WHERE other IS NOT NULL;
                 -- Changes that were not acknowledged: a row for each field, written by the triggers of the types' tables.
                 CREATE TABLE mist_edit (
                     type INTEGER NOT NULL,

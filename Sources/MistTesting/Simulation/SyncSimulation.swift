@@ -456,6 +456,21 @@ private struct SimulatedWorld {
                     }
             }
             guard left.isEmpty else { throw failure("\(device.name) has work left: \(left.joined(separator: ", ")).") }
+            // A row's change tag is a copy, for reading, of the one that the engine goes by.
+            let wrong = try device.database.read { db in
+                try device.file.orderedTables.flatMap { table in
+                    try String.fetchAll(
+                        db,
+                        sql: """
+                            SELECT _recordName FROM "\(table.recordType)" LEFT JOIN mist_record AS known
+                                ON known.type = ? AND known.row = _id AND known.zone = _zone AND known.name = _recordName
+                            WHERE known.tag IS NULL OR known.tag IS NOT _changeTag
+                            """,
+                        arguments: [table.id]
+                    )
+                }
+            }
+            guard wrong.isEmpty else { throw failure("\(device.name) has old change tags of \(wrong).") }
         }
         let records = try serviceRecords()
         if simulation.faults.clockError == 0, !model.isRelaxed {

@@ -1,0 +1,70 @@
+import CloudKitModel
+import GRDB
+import MistKit
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Records of a feed whose names this file has never met: nothing is to be merged, so each is a lookup and two inserts.
+///
+/// A first pull consists of such records, and so does most of what another device has created.
+extension SyncEngine.Transaction {
+    /// Adds a record if nothing is known of its name: no row, no version, no delete, nothing that was sent.
+    ///
+    /// - Parameters:
+    ///   - record: The service's record, of the table's type.
+    ///   - name: Its name.
+    ///   - table: The table.
+    ///   - zone: Its zone.
+    /// - Returns: Whether it was added. If not, nothing was done, and a merge decides.
+    /// - Throws: A `DatabaseError` when the file fails.
+    func addIfUnknown(_ record: Record, named name: String, into table: RecordTable, in zone: ZoneRow) throws -> Bool {
+        guard try !isKnown(name, table, in: zone) else { return false }
+        var values = [ColumnValue](repeating: .null, count: table.fieldColumns.count)
+        var other: [String: FieldValue] = [:]
+        var bytes: Data?
+        for (fieldName, value) in record.fields where !value.isNull {
+            if fieldName == EditTimes.fieldName, case .bytes(let data) = value.plain {
+                bytes = data
+            } else if let position = table.positions[fieldName],
+                let pair = try? ColumnPair(value, of: table.fields[position], in: zone.zoneID)
+            {
+                let offset = table.offsets[position]
+                values[offset] = pair.value
+                if table.fields[position].actionColumn != nil { values[offset + 1] = pair.action }
+            } else {
+                other[fieldName] = value
+            }
+        }
+        let stamps = try stamps(of: record)
+        hear(bytes.flatMap { EditTimes($0) } ?? EditTimes(), ofVersion: record.modified?.milliseconds ?? 0)
+        let system = [stamps.created, stamps.creator, stamps.modified, stamps.modifier].map { ColumnValue($0) }
+        let tag = ColumnValue(stamps.tag)
+        try db.run(
+            table.statements.insert,
+            binding: [.integer(zone.id), .text(name)] + system + [tag] + values
+        )
+        try db.run(
+            """
+            INSERT INTO mist_record
+                (type, zone, name, row, tag, created, creator, modified, modifier, parent, share, times, other, epoch)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            binding: [.integer(table.id), .integer(zone.id), .text(name), .integer(db.lastInsertedRowID), tag] + system
+                + [
+                    ColumnValue(record.parent?.recordName), ColumnValue(record.share?.recordName),
+                    bytes.map { .blob($0) } ?? .null, ColumnValue(try OtherFields.text(other)), .integer(zone.epoch),
+                ]
+        )
+        return true
+    }
+
+    private func isKnown(_ name: String, _ table: RecordTable, in zone: ZoneRow) throws -> Bool {
+        let statement = try db.cachedStatement(sql: table.statements.isKnown)
+        try statement.bind([.integer(zone.id), .text(name)])
+        return try Row.fetchCursor(statement).next() != nil
+    }
+}
