@@ -37,7 +37,8 @@ extension SyncEngine.Transaction {
                 """,
                 [scope.number]
             )
-            let stale = try ZoneRow.all(in: scope, where: "is_stale = 1 AND state = 1", db).prefix(20)
+            let stale = try ZoneRow.all(in: scope, where: "is_stale = 1 AND state = 1", db)
+                .prefix(SyncRequest.zonesPerRequest)
             if !stale.isEmpty {
                 let cursors = stale.map { SyncRequest.ZoneCursor(zoneID: $0.zoneID, token: $0.token) }
                 return try begin(.zoneChanges(cursors), .zoneChanges, zone: nil, at: now)

@@ -56,22 +56,38 @@ final class SyncLoop: Sendable {
 
     /// Sends until there is nothing left to do now.
     private func run(_ engine: SyncEngine) async throws -> SyncSummary {
-        var summary = SyncSummary()
         try engine.requestPull(at: clock().milliseconds)
-        while true {
-            try Task.checkCancellation()
-            switch try engine.next(at: clock().milliseconds) {
-            case .send(let request, let number):
-                let result: Result<SyncReply, CloudKitError>
-                do {
-                    result = .success(try await service.send(request, to: engine.scope))
-                } catch let error as CloudKitError {
-                    result = .failure(error)
+        return try await withThrowingTaskGroup(of: Result<SyncReply, CloudKitError>.self) { group in
+            defer { group.cancelAll() }
+            var summary = SyncSummary()
+            /// The request that a task of the group has sent already.
+            var ahead: SyncRequest?
+            while true {
+                try Task.checkCancellation()
+                guard case .send(let request, let number) = try engine.next(at: clock().milliseconds) else {
+                    return summary
                 }
+                if ahead != request {
+                    // Requests of a scope go one after the other: a reply that is of no use is waited for all the same.
+                    if ahead != nil { _ = try await group.next() }
+                    group.addTask { try await self.send(request, to: engine.scope) }
+                }
+                guard let result = try await group.next() else { return summary }
+                ahead = PageAhead.request(after: request, result)
+                if let ahead { group.addTask { try await self.send(ahead, to: engine.scope) } }
                 summary += try engine.handle(result, to: number, at: clock().milliseconds)
-            case .idle, .wait, .blocked:
-                return summary
             }
+        }
+    }
+
+    private func send(
+        _ request: SyncRequest,
+        to scope: DatabaseScope
+    ) async throws -> Result<SyncReply, CloudKitError> {
+        do {
+            return .success(try await service.send(request, to: scope))
+        } catch let error as CloudKitError {
+            return .failure(error)
         }
     }
 }

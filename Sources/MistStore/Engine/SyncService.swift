@@ -44,6 +44,9 @@ public enum SyncRequest: Hashable, Sendable {
         }
     }
 
+    /// The most zones of a `changes/zone` request.
+    static let zonesPerRequest = 20
+
     /// Whether the request changes something at the service.
     public var isWrite: Bool {
         switch self {

@@ -1,0 +1,48 @@
+import MistKit
+import Testing
+
+@testable import MistStore
+
+struct PageAheadTests {
+    private static func cursor(_ zone: String, _ token: String?) -> SyncRequest.ZoneCursor {
+        SyncRequest.ZoneCursor(zoneID: ZoneID(zoneName: zone), token: token)
+    }
+
+    private static func page(_ token: String, more: Bool) -> Result<SyncReply.ZonePage, CloudKitError> {
+        .success(SyncReply.ZonePage(records: [], token: token, moreComing: more))
+    }
+
+    private static let lost = CloudKitError(code: .network, message: "lost")
+    private static let many = (0..<SyncRequest.zonesPerRequest).map { cursor("\($0)", nil) }
+
+    private static let cases: [(request: SyncRequest, reply: Result<SyncReply, CloudKitError>, ahead: SyncRequest?)] = [
+        (
+            .zoneChanges([cursor("A", nil)]), .success(.zoneChanges([page("1", more: true)])),
+            .zoneChanges([cursor("A", "1")])
+        ),
+        (.zoneChanges([cursor("A", "1")]), .success(.zoneChanges([page("2", more: false)])), nil),
+        (
+            .zoneChanges([cursor("A", nil), cursor("B", "7"), cursor("C", nil)]),
+            .success(.zoneChanges([page("1", more: true), page("8", more: false), page("9", more: true)])),
+            .zoneChanges([cursor("A", "1"), cursor("C", "9")])
+        ),
+        // What becomes of a zone that fails is the engine's to say.
+        (
+            .zoneChanges([cursor("A", nil), cursor("B", nil)]),
+            .success(.zoneChanges([page("1", more: true), .failure(lost)])), nil
+        ),
+        // The zones that did not fit into the request come next.
+        (.zoneChanges(many), .success(.zoneChanges(many.map { _ in page("1", more: true) })), nil),
+        (.zoneChanges([cursor("A", nil)]), .failure(lost), nil),
+        (.zoneChanges([cursor("A", nil)]), .success(.zoneChanges([])), nil),
+        (
+            .databaseChanges(since: nil),
+            .success(.databaseChanges(.init(changed: [], deleted: [], token: "1", moreComing: true))), nil
+        ),
+    ]
+
+    @Test(arguments: cases.indices) func theRequestAheadIsTheOneThatFollows(index: Int) {
+        let (request, reply, ahead) = Self.cases[index]
+        #expect(PageAhead.request(after: request, reply) == ahead)
+    }
+}
