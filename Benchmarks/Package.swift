@@ -72,13 +72,18 @@ let package = Package(
             ],
             exclude: ["stream.py"]
         ),
-        // A hundred of a million records of a store, beside the same statement in GRDB.
+        // What the store promises about speed and size, each beside its baseline.
         .executableTarget(
-            name: "LocalQueries",
+            name: "StoreBenchmarks",
             dependencies: [
+                .product(name: "CloudKitEmulator", package: "MistKit"),
+                .product(name: "CloudKitEmulatorServer", package: "MistKit"),
+                .product(name: "CloudKitModel", package: "MistKit"),
+                .product(name: "MistKit", package: "MistKit"),
                 .product(name: "MistModels", package: "MistKit"),
                 .product(name: "MistStore", package: "MistKit"),
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
             ]
         ),
     ]
