@@ -183,7 +183,7 @@ extension ContractSession {
         signing.tamper?(&request, &body)
     }
 
-    /// A query value with all but the unreserved characters encoded, as encodeURIComponent does it.
+    /// A query value, with everything except the unreserved characters encoded, as encodeURIComponent does it.
     private func percentEncoded(_ text: String) -> String {
         var encoded = ""
         for byte in text.utf8 {

@@ -161,7 +161,7 @@ extension CloudKitEmulator {
     func read<Value>(_ body: (Database) throws -> Value) throws(EmulatorError) -> Value {
         do {
             return try withDatabase { database in
-                // A queue reads with `PRAGMA query_only`, and SQLite compiles all statements anew after that. A
+                // A queue reads with `PRAGMA query_only`, and SQLite compiles all statements again after that. A
                 // queue has one connection, to which no other thread writes meanwhile.
                 if let queue = database as? DatabaseQueue { return try queue.unsafeRead(body) }
                 return try database.read(body)

@@ -14,7 +14,7 @@ import StreamingJSON
 
 /// The host of files: where uploads go and downloads come from.
 ///
-/// It is a host of its own in all but its address. No request there carries credentials, for the addresses are secrets themselves;
+/// It behaves as a separate host, at the address of the service. No request there carries credentials, for the addresses are secrets themselves;
 /// replies have none of the service's header fields; and a failure is a bare HTTP status with no error dictionary (observed live).
 ///
 /// Bodies stream both ways: no more than one piece of a file is in memory at a time.

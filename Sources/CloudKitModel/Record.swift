@@ -175,7 +175,7 @@ extension Record {
         set { parts.shortGUID = newValue }
     }
 
-    /// Whether saving the record shall make a ``shortGUID``; in requests only.
+    /// Whether saving the record makes a ``shortGUID``; in requests only.
     public var createShortGUID: Bool? {
         get { sharing?.value.createShortGUID }
         set { parts.createShortGUID = newValue }

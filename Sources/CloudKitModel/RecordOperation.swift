@@ -11,7 +11,7 @@ public struct RecordOperation: Hashable, Sendable {
     public var operationType: OperationType
     /// The record to do it to.
     public var record: Record
-    /// The fields that the reply shall have; `nil` means all, an empty list means no fields.
+    /// The fields that the reply is to have; `nil` means all, an empty list means no fields.
     public var desiredKeys: [String]?
     /// The members that have no property here.
     public var otherKeys = OtherKeys()

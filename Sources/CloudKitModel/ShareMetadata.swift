@@ -9,7 +9,7 @@ public import StreamingJSON
 public struct ShortGUID: Hashable, Sendable {
     /// The name itself; its first three characters route the request.
     public var value: String
-    /// Whether the reply shall hold the root record; `nil` leaves that to the service.
+    /// Whether the reply is to hold the root record; `nil` leaves that to the service.
     public var shouldFetchRootRecord: Bool?
     /// The fields of the root record to fetch; `nil` for all.
     public var rootRecordDesiredKeys: [String]?

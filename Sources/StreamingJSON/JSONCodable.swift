@@ -10,7 +10,7 @@ public protocol JSONBackedCodable: JSONReadable, JSONWritable, Codable {}
 /// other encoders and decoders are served by way of a ``JSONValue``. Generated types name their parts while they write,
 /// which are then compared as the Swift values they are, whatever their JSON. All of this is slower than what the
 /// compiler would write and right for types whose main use is to be read and written; a type may still have its own.
-/// One that shall have the compiler's `Hashable` conforms to ``JSONBackedCodable`` alone, since the functions of a
+/// One that needs the compiler's `Hashable` conforms to ``JSONBackedCodable`` alone, since the functions of a
 /// protocol go before those of the compiler.
 public protocol JSONCodable: JSONBackedCodable, Hashable {}
 

@@ -2,7 +2,7 @@
 ///
 /// Pages of records have the same keys, names and types over and over. Handing out the string made before saves making
 /// and freeing one each time. Each string has two entries in the table where it may be, and a new string replaces the
-/// older of the two: with one entry, two strings that are met in turns would replace each other for ever.
+/// older of the two: with one entry, two strings that are met in turns would replace each other every time.
 ///
 /// What is met in one member of the records is often the same in each. So a string may be asked for with a hint, a number that says in
 /// which member it is: the string that had this hint last is compared with the bytes before these are looked through.
@@ -121,7 +121,7 @@ extension JSONReader {
     /// Reads a string that is likely to come again and again in the same input, such as a type or a user's name.
     ///
     /// The result is the same as that of ``readString()``; strings met before are handed out again instead of being
-    /// made anew.
+    /// made again.
     ///
     /// - Returns: The text with its escapes resolved.
     /// - Throws: ``JSONError`` as ``readString()`` does.

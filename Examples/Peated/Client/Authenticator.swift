@@ -98,7 +98,7 @@ struct BearerTokenMiddleware: ClientMiddleware {
         try Task.checkCancellation()
         if let body, body.iterationBehavior == .single {
             throw PeatedError.unauthorized(
-                message: "The session was renewed, but what was sent can be read only once: send it anew."
+                message: "The session was renewed, but what was sent can be read only once: send it again."
             )
         }
         // Refused again, it stays refused.

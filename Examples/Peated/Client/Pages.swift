@@ -33,7 +33,7 @@ public struct Pages<Element: Sendable>: AsyncSequence, Sendable {
                 let (load, cursor) = (load, cursor)
                 let loaded = try await PeatedError.wrap { try await load(cursor) }
                 page = loaded.elements[...]
-                // A service that sends the same cursor again would keep us here for ever.
+                // A service that sends the same cursor again would keep this loop running forever.
                 isLastPage = loaded.next == nil || loaded.next == cursor
                 self.cursor = loaded.next
             }

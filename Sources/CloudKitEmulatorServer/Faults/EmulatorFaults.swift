@@ -44,7 +44,7 @@ public final class EmulatorFaults: Sendable {
     /// as `private/records/modify`.
     public var requests: [String] { state.withLock { $0.requests } }
 
-    /// Begins to count the requests anew.
+    /// Counts the requests from zero again.
     public func forgetRequests() {
         state.withLock { $0.requests = [] }
     }

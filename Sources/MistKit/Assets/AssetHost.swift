@@ -82,7 +82,7 @@ struct AssetHost: Sendable {
         )
     }
 
-    /// Starts to count the failures of a transfer, which is done anew whenever it makes progress.
+    /// Starts to count the failures of a transfer, which starts again whenever it makes progress.
     func beginFailures() -> RetryBudget { retrier.begin(measuring: .sinceFirstFailure) }
 
     /// Counts a failure, and waits before another attempt.

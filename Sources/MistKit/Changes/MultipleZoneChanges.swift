@@ -5,7 +5,7 @@ public struct MultipleZoneChanges: ChangePage {
         /// The zone, as it was asked for.
         public var zoneID: ZoneID
         /// Its page, or why there is none: ``CloudKitError/Code-swift.struct/zoneNotFound`` for a zone that was deleted,
-        /// ``CloudKitError/Code-swift.struct/changeTokenExpired`` for one to be followed anew without a token.
+        /// ``CloudKitError/Code-swift.struct/changeTokenExpired`` for one to be followed from its start, without a token.
         public var result: Result<ZoneChanges, CloudKitError>
     }
 
@@ -95,7 +95,7 @@ extension CloudKitDatabase {
             if case .success(let changes) = result {
                 page.token[zone] = changes.token
                 if changes.moreComing, changes.token == position.tokens[zone] {
-                    // The zone that says so for ever must not hold up the others.
+                    // A zone that always says so must not hold up the others.
                     result = .failure(.endlessPages(operation: ZoneChangesOptions.operation))
                 } else if changes.moreComing {
                     page.moreComing = true

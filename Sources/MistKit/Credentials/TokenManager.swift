@@ -41,7 +41,7 @@ public protocol TokenManager: Sendable {
     ///   - request: The attempt that ``authenticate(_:)`` left, its ``OutgoingRequest/session`` included.
     func didReceive(_ response: HTTPResponse, to request: OutgoingRequest) async
 
-    /// Whether a call about many items shall send its requests one after the other, because each response brings the
+    /// Whether a call about many items sends its requests one after the other, because each response brings the
     /// credential for the next one; `false` unless you implement it.
     ///
     /// Apple's page calls web authentication tokens good for a single use. The service was seen to take old ones too,

@@ -14,7 +14,7 @@ public import Logging
 /// ## Requests at the same time
 ///
 /// Requests may run at the same time, as the live service takes earlier tokens of the same person as well. A service
-/// that takes each token once refuses all but the first of them; the manager notices, sends the others again, and from
+/// that takes each token once refuses every one except the first; the manager notices, sends the others again, and from
 /// then on lets requests go one after the other. A response to a request that was sent before
 /// ``replace(webAuthToken:)`` does not bring the old person back.
 ///

@@ -131,7 +131,7 @@ private final class PageAhead<Page: Sendable, Position: Equatable & Sendable>: S
 }
 
 extension CloudKitError {
-    /// A server that says for ever that more is coming, and stays where it is.
+    /// A server that says in every page that more is coming, and stays where it is.
     static func endlessPages(operation: String) -> CloudKitError {
         var error = CloudKitError(
             code: .unexpectedResponse,

@@ -68,7 +68,7 @@ public struct Query<Model>: Hashable, Sendable {
 
     /// The query as it goes on the wire.
     public var recordQuery: RecordQuery {
-        // Closures, as a key path of a generic type is made anew each time.
+        // Closures, as a key path of a generic type is made again each time.
         RecordQuery(
             recordType: recordType,
             filters: filters.map { $0.queryFilter },

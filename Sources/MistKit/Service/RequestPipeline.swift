@@ -18,7 +18,7 @@ import Tracing
 /// 1. ``send(_:_:_:operation:in:)`` observes the operation: its attempts and the waits between them.
 /// 2. ``repeating(_:_:_:_:in:)`` sends again by the rules of ``RetryPolicy``.
 /// 3. ``attempt(_:_:_:_:number:after:in:)`` observes one attempt.
-/// 4. ``authenticated(_:_:_:operation:attempt:in:)`` adds the credentials, anew for each attempt, and removes them from errors.
+/// 4. ``authenticated(_:_:_:operation:attempt:in:)`` adds the credentials, again for each attempt, and removes them from errors.
 /// 5. ``logged(_:operation:attempt:)`` writes one line for the request and one for its outcome.
 /// 6. ``exchange(_:operation:)`` passes the request to the transport, and makes one kind of error of everything that is not a success.
 ///

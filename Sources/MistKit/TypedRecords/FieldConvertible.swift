@@ -318,12 +318,12 @@ extension Bool: FieldConvertible {
     public static var fieldType: FieldType { .int64 }
     /// The `INT64` 0 or 1.
     public var fieldValue: FieldValue { .bool(self) }
-    /// Takes an `INT64`; all but 0 is true.
+    /// Takes an `INT64`; every value except 0 is true.
     public init(fieldValue: FieldValue) throws(FieldError) {
         guard let value = fieldValue.boolValue else { throw .expected(.int64, found: fieldValue) }
         self = value
     }
-    /// Reads an `INT64`; all but 0 is true.
+    /// Reads an `INT64`; every value except 0 is true.
     public static func readField(from reader: inout FieldReader) throws(FieldError) -> Bool? {
         if let number = reader.readPlainInt64() { return number != 0 }
         return try reader.anyValue()

@@ -34,7 +34,7 @@ public enum SyncRequest: Hashable, Sendable {
     public struct ZoneCursor: Hashable, Sendable {
         /// The zone.
         public var zoneID: ZoneID
-        /// The token of the last page; `nil` begins anew.
+        /// The token of the last page; `nil` begins at the start.
         public var token: String?
 
         /// Makes a cursor.

@@ -138,7 +138,7 @@ struct FeedTests {
             #expect(errors == ["ZONE_NOT_FOUND None"])
             #expect(Set(tokens.keys) == [Self.notes, photos])
 
-            // A zone that was deleted is named; one that was made again is to be followed anew.
+            // A zone that was deleted is named; one that was made again is to be followed from its start.
             try await database.deleteZone(Self.notes)
             try await database.deleteZone(photos)
             try await database.createZone("Photos")

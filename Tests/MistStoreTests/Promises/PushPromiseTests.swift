@@ -175,7 +175,7 @@ struct PushPromiseTests {
             scenario.clock.advance(by: Double(until - phone.now) / 1000)
         }
         #expect(waits == [501, 1001, 2001, 4001, 8001, 16_001, 32_001, 64_001, 128_001, 150_001, 150_001])
-        // A success begins anew.
+        // A success starts from the first wait again.
         try phone.sync()
         guard case .wait(let until)? = try phone.sync({ _ in .reply(.failure(.service(.internalError))) }).end else {
             Issue.record("does not rest")

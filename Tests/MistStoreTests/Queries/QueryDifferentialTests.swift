@@ -193,7 +193,7 @@ private struct QuerySource {
         }
     }
 
-    /// Takes the values that queries shall ask for from records of the service.
+    /// Takes the values that queries will ask for from records of the service.
     mutating func take(_ records: [Record]) {
         values = [:]
         for record in records {
