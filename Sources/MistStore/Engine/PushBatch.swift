@@ -51,8 +51,6 @@ private struct BatchBuilder {
     var batch: PushBatch
     /// The names of the batch.
     private var names: Set<String> = []
-    /// The names that are on the way into the batch: a link back to one of them closes a cycle.
-    private var visiting: Set<String> = []
     private var size = 0
 
     init(transaction: SyncEngine.Transaction, zone: ZoneRow, limit: Int, now: Int64) throws {
@@ -122,20 +120,58 @@ private struct BatchBuilder {
     }
 
     /// Adds a record, after the new records that it refers to.
+    ///
+    /// The path is an array and no recursion, since programs choose how long a chain of new records is.
     private mutating func add(_ row: LocalRow, of table: RecordTable) throws {
-        guard !isFull, !names.contains(row.name), visiting.insert(row.name).inserted else { return }
-        var emptied: Set<String> = []
-        for field in table.fields where field.type == .reference {
-            guard let target = row.fields[field.name]?.referenceValue?.recordName else { continue }
-            if target == row.name || visiting.contains(target) {
-                if try !isKnown(target) { emptied.insert(field.name) }
-            } else if !names.contains(target), try !isKnown(target), let (row, table) = try pendingRow(named: target) {
-                try add(row, of: table)
+        guard !names.contains(row.name) else { return }
+        var path = [Visit(row, table)]
+        var visiting: Set<String> = [row.name]
+        while !isFull, var visit = path.popLast() {
+            if let target = try nextTarget(of: &visit, visiting) {
+                path.append(visit)
+                path.append(target)
+                visiting.insert(target.row.name)
+            } else {
+                visiting.remove(visit.row.name)
+                guard names.insert(visit.row.name).inserted else { continue }
+                try append(visit.row, of: visit.table, without: visit.emptied)
             }
         }
-        visiting.remove(row.name)
-        guard !isFull, names.insert(row.name).inserted else { return }
-        try append(row, of: table, without: emptied)
+    }
+
+    /// A record on the way into the batch, with the references that were not followed yet.
+    private struct Visit {
+        let row: LocalRow
+        let table: RecordTable
+        var links: ArraySlice<StoredField>
+        /// The fields whose link is left out of the request.
+        var emptied: Set<String> = []
+
+        init(_ row: LocalRow, _ table: RecordTable) {
+            self.row = row
+            self.table = table
+            links = table.fields.filter { $0.type == .reference }[...]
+        }
+    }
+
+    /// The most new records that are walked through from one reference to the next. A longer chain is cut there, as a cycle is: the
+    /// link is sent in a later request. So the work of a request has a bound.
+    private static let longestPath = 10_000
+
+    /// The next new record that must be in the batch before one that refers to it; `nil` when there is no other.
+    private func nextTarget(of visit: inout Visit, _ visiting: Set<String>) throws -> Visit? {
+        while let field = visit.links.popFirst() {
+            guard let name = visit.row.fields[field.name]?.referenceValue?.recordName, !names.contains(name),
+                try !isKnown(name)
+            else { continue }
+            if visiting.contains(name) {
+                visit.emptied.insert(field.name)
+            } else if let (row, table) = try pendingRow(named: name) {
+                guard visiting.count >= Self.longestPath else { return Visit(row, table) }
+                visit.emptied.insert(field.name)
+            }
+        }
+        return nil
     }
 
     /// Whether the service has a record of the name.

@@ -126,6 +126,24 @@ struct RelationPromiseTests {
         try scenario.expect(["Book a sequel=→b", "Book b sequel=→a", "Book self sequel=→self"])
     }
 
+    @Test("13. A chain of 5,000 new records is sent, targets first, whichever end was made first", arguments: [true, false])
+    func longChainsAreSent(targetIsFirst: Bool) throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        try phone.run(
+            """
+            WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 5000)
+            INSERT INTO Book (_recordName, sequel) SELECT 'b' || n, iif(n = 1, NULL, 'b' || (n - 1))
+                FROM numbers ORDER BY \(targetIsFirst ? "n" : "n DESC")
+            """
+        )
+        let trace = try phone.sync()
+        let sent = trace.requests.compactMap(\.operations).flatMap { $0 }
+        #expect(sent.map { $0.record.recordName ?? "" } == (1...5000).map { "b\($0)" })
+        #expect(sent.allSatisfy { $0.operationType == .create })
+        #expect(try phone.pending() == [])
+    }
+
     @Test("14, E1, E3. What arrives before its target is kept, and shown with the target missing")
     func targetsMayArriveLater() throws {
         let scenario = try SyncScenario()
