@@ -146,9 +146,8 @@ extension SyncEngine.Transaction {
             return
         }
         summary.merged += 1
-        let lost = result.lost.compactMapValues { $0 }.filter { !$0.value.isNull }
         if !result.lost.isEmpty {
-            try log(.laterEdit, lost, of: table.recordType, name, in: zone, at: now)
+            try log(.laterEdit, result.lost, of: table.recordType, name, in: zone, at: now)
             summary.lost += result.lost.count
         }
         var fields: [String: FieldValue?] = [:]
@@ -451,7 +450,7 @@ extension SyncEngine.Transaction {
     ) throws {
         let (pending, _) = try pendingEdits(of: row, table)
         guard !pending.isEmpty else { return }
-        try log(reason, pending.compactMapValues(\.value), of: table.recordType, row.name, in: zone, at: now)
+        try log(reason, pending.mapValues(\.value), of: table.recordType, row.name, in: zone, at: now)
         summary.lost += pending.count
     }
 

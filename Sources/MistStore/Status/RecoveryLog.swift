@@ -22,7 +22,7 @@ public struct RecoveredValues: Hashable, Sendable, Identifiable {
     public let zoneID: ZoneID
     /// Why they lost.
     public let reason: LossReason
-    /// The values.
+    /// The values. A field that was cleared is a null, and ``LocalDatabase/restore(_:)`` clears it again.
     public let fields: CloudKitModel.Record.Fields
 }
 

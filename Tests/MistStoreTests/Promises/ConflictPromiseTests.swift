@@ -122,7 +122,7 @@ struct ConflictPromiseTests {
                 try scenario.synchronise()
                 try scenario.expect(
                     [nullIsLater ? "Book b note=N" : "Book b note=N title=value"],
-                    recovery: phoneIsFirst ? [] : ["phone: Book b laterEdit" + (nullIsLater ? " title=value" : "")]
+                    recovery: phoneIsFirst ? [] : ["phone: Book b laterEdit title=\(nullIsLater ? "value" : "null")"]
                 )
             }
         }

@@ -32,6 +32,30 @@ struct StatusPromiseTests {
         )
     }
 
+    @Test("10. A field that was cleared here and lost is in the log as cleared, and restoring clears it again")
+    func lostClearingsAreRestored() async throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title, note) VALUES ('a', 'A', 'N'), ('b', 'B', 'N')")
+        try scenario.synchronise()
+        try phone.run("UPDATE Book SET title = NULL")
+        try laptop.run(
+            "UPDATE Book SET title = 'won' WHERE _recordName = 'a'",
+            "DELETE FROM Book WHERE _recordName = 'b'"
+        )
+        try laptop.sync()
+        try phone.sync()
+        #expect(
+            Set(try phone.recovery()) == ["phone: Book a laterEdit title=null", "phone: Book b deleted title=null"]
+        )
+        let log = try await phone.local.recoveryLog()
+        #expect(log.map { $0.fields.map { "\($0.name) \($0.value.isNull)" } } == [["title true"], ["title true"]])
+        try phone.run()
+        for entry in log { try await phone.local.restore(entry) }
+        try scenario.synchronise()
+        try scenario.expect(["Book a note=N", "Book b"], recovery: try phone.recovery())
+    }
+
     @Test("10. The recovery log keeps entries for days and up to a size; the oldest go first")
     func oldEntriesGoFirst() throws {
         let scenario = try SyncScenario()

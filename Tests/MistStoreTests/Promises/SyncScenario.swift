@@ -308,13 +308,17 @@ final class ScenarioDevice {
         }
     }
 
-    /// `phone: Book b deleted title=Milk`
+    /// `phone: Book b deleted title=Milk`; a field that was cleared is `title=null`.
     func recovery() throws -> [String] {
         try database.read { db in
             try Row.fetchAll(db, sql: "SELECT type, name, reason, fields FROM mist_recovery ORDER BY id").map { row in
                 let fields = try OtherFields.read(row["fields"])
                 return "\(name): "
-                    + line("\(row["type"] as String)", "\(row["name"] as String) \(row["reason"] as String)", fields)
+                    + line(
+                        "\(row["type"] as String)",
+                        "\(row["name"] as String) \(row["reason"] as String)",
+                        fields.mapValues { $0.isNull ? .string("null") : $0 }
+                    )
             }
         }
     }
