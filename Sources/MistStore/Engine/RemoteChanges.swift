@@ -140,7 +140,7 @@ extension SyncEngine.Transaction {
                 reason: "merge",
                 message: "The merge closure of \(table.recordType) failed: \(error)",
                 until: nil,
-                at: now
+                since: now
             )
             summary.parked += 1
             return
@@ -508,15 +508,16 @@ extension SyncEngine.Transaction {
 // MARK: - The recovery log and what is parked
 
 extension SyncEngine.Transaction {
+    /// Notes values that lost. A field that was cleared is noted as a null.
     func log(
         _ reason: LossReason,
-        _ fields: [String: FieldValue],
+        _ fields: [String: FieldValue?],
         of type: String,
         _ name: String,
         in zone: ZoneRow,
         at now: Int64
     ) throws {
-        let text = try OtherFields.text(fields) ?? "{}"
+        let text = try OtherFields.text(fields.mapValues { $0 ?? .null }) ?? "{}"
         try db.run(
             """
             INSERT INTO mist_recovery (time, scope, zone, owner, type, name, reason, fields, size)
@@ -529,7 +530,17 @@ extension SyncEngine.Transaction {
         )
     }
 
-    func park(_ name: String, in zone: Int64, reason: String, message: String, until: Int64?, at now: Int64) throws {
+    /// Notes that a record waits.
+    ///
+    /// - Parameters:
+    ///   - name: The record's name.
+    ///   - zone: Its zone.
+    ///   - reason: The code of the failure.
+    ///   - message: What the service said.
+    ///   - until: When it is tried again by itself; `nil` for not by itself.
+    ///   - since: When what was refused was read from the tables: a later edit is a new attempt. An edit that was made while the
+    ///     request was on the way is later than that, and earlier than the reply.
+    func park(_ name: String, in zone: Int64, reason: String, message: String, until: Int64?, since: Int64) throws {
         try db.run(
             """
             INSERT INTO mist_parked (zone, name, reason, message, since, until, attempts) VALUES (?, ?, ?, ?, ?, ?, 1)
@@ -537,7 +548,7 @@ extension SyncEngine.Transaction {
                 reason = excluded.reason, message = excluded.message, since = excluded.since, until = excluded.until,
                 attempts = attempts + 1
             """,
-            [zone, name, reason, message, now, until]
+            [zone, name, reason, message, since, until]
         )
     }
 }

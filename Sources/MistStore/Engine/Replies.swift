@@ -186,7 +186,7 @@ extension SyncEngine.Transaction {
             let text: String = row["operation"]
             let operation: ItemOutcome.Operation = text == "delete" ? .delete : text == "create" ? .create : .update
             let outcome = ItemOutcome.of(error, operation)
-            try apply(outcome, of: result, row, operation, in: zone, error, at: now, &summary)
+            try apply(outcome, of: result, row, operation, in: zone, error, request, at: now, &summary)
             if outcome != .unknown { try forgetSent(record: row["record"]) }
         }
         // What is left has an unknown outcome: the service said so, or gave no result.
@@ -204,6 +204,7 @@ extension SyncEngine.Transaction {
         _ operation: ItemOutcome.Operation,
         in zone: ZoneRow,
         _ error: CloudKitError?,
+        _ request: RequestRow,
         at now: Int64,
         _ summary: inout SyncSummary
     ) throws {
@@ -240,7 +241,7 @@ extension SyncEngine.Transaction {
                 reason: "reference",
                 message: error?.message ?? "",
                 until: now + backoff(after: try attempts(of: name, in: zone.id)),
-                at: now
+                since: request.sent
             )
         case .parkType(let field):
             try db.run(
@@ -257,7 +258,7 @@ extension SyncEngine.Transaction {
                 reason: error?.code.description ?? "refused",
                 message: error?.description ?? "",
                 until: nil,
-                at: now
+                since: request.sent
             )
             summary.parked += 1
         }
@@ -393,7 +394,7 @@ extension SyncEngine.Transaction {
                 return try rest(because: error.condition, error, at: now)
             }
             let count = try db.value("SELECT count(*) FROM mist_sent WHERE zone = ?", [zone], as: Int64.self) ?? 0
-            try handleRefused(error, count: count, zone: zone, at: now, &summary)
+            try handleRefused(error, of: request, count: count, zone: zone, at: now, &summary)
             try forgetSent(in: zone)
             return try endRequest()
         }
@@ -410,6 +411,7 @@ extension SyncEngine.Transaction {
     /// A request of changes that the service did not take as a whole.
     private func handleRefused(
         _ error: CloudKitError,
+        of request: RequestRow,
         count: Int64,
         zone: Int64,
         at now: Int64,
@@ -433,7 +435,7 @@ extension SyncEngine.Transaction {
                     reason: error.code.description,
                     message: error.description,
                     until: nil,
-                    at: now
+                    since: request.sent
                 )
                 try db.run("UPDATE mist_scope SET batch = 2 WHERE id = ?", [scope.number])
                 summary.parked += 1

@@ -182,6 +182,7 @@ enum SystemTables {
                     name TEXT NOT NULL,
                     reason TEXT NOT NULL,
                     message TEXT NOT NULL,
+                    -- When what was refused was read from the tables: a later edit is a new attempt.
                     since INTEGER NOT NULL,
                     -- Tried again by itself at this time; NULL: not by itself.
                     until INTEGER,

@@ -124,6 +124,23 @@ struct PushPromiseTests {
         #expect(try phone.recovery() == ["phone: Book missing deleted note=phone"])
     }
 
+    @Test("4, 25. An edit made while a push that is refused was in flight is a new attempt: the record does not stay parked")
+    func editsInFlightAreNewAttempts() throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('b', 'refused')")
+        var isFirst = true
+        let trace = try phone.sync { request in
+            guard request.operations != nil, isFirst else { return .answered }
+            isFirst = false
+            try phone.run("UPDATE Book SET title = 'fine'")
+            scenario.clock.advance(by: 1)
+            return .reply(.success(.records([.failure(.service(.badRequest, reason: "no", record: "b"))])))
+        }
+        #expect(trace.writes == ["zones/modify Records", "modify create b", "modify create b"])
+        try scenario.expect(["Book b title=fine"])
+    }
+
     @Test("25, B5. After an atomic failure nothing is stored, and the innocent are sent again")
     func innocentItemsAreSentAgain() throws {
         let scenario = try SyncScenario()
