@@ -12,6 +12,8 @@ struct RequestRow {
     let kind: Kind
     let zone: Int64?
     let sent: Int64
+    /// Whether it was an atomic `modify`.
+    let isAtomic: Bool
 }
 
 // MARK: - What to do next
@@ -60,7 +62,7 @@ extension SyncEngine.Transaction {
             return try begin(.createZones(missing.prefix(200).map(\.zoneID)), .createZones, zone: nil, at: now)
         }
         if let batch = try PushBatch.next(in: self, limit: row.batch, at: now) {
-            let request = SyncRequest.modify(batch.operations, zone: batch.zone.zoneID, isAtomic: false)
+            let request = SyncRequest.modify(batch.operations, zone: batch.zone.zoneID, isAtomic: batch.isAtomic)
             return try begin(request, .modify, zone: batch.zone.id, at: now)
         }
         if let until = try earliestRetry(after: now) { return .wait(until: until) }
@@ -119,7 +121,8 @@ extension SyncEngine.Transaction {
                 number: row["number"],
                 kind: RequestRow.Kind(rawValue: row["kind"]) ?? .lookup,
                 zone: row["zone"],
-                sent: row["sent"]
+                sent: row["sent"],
+                isAtomic: row["is_atomic"]
             )
         }
     }
@@ -133,8 +136,8 @@ extension SyncEngine.Transaction {
         try db.run("UPDATE mist_scope SET last_request = last_request + 1 WHERE id = ?", [scope.number])
         let next = try db.value("SELECT last_request FROM mist_scope WHERE id = ?", [scope.number], as: Int64.self) ?? 0
         try db.run(
-            "INSERT INTO mist_request (scope, number, kind, zone, sent) VALUES (?, ?, ?, ?, ?)",
-            [scope.number, next, kind.rawValue, zone, now]
+            "INSERT INTO mist_request (scope, number, kind, zone, sent, is_atomic) VALUES (?, ?, ?, ?, ?, ?)",
+            [scope.number, next, kind.rawValue, zone, now, request.isAtomic]
         )
         return .send(request, number: next)
     }

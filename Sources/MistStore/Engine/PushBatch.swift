@@ -13,6 +13,8 @@ import StreamingJSON
 struct PushBatch {
     let zone: ZoneRow
     var operations: [RecordOperation] = []
+    /// Whether the service is to do all of them or nothing.
+    var isAtomic = false
 }
 
 extension PushBatch {
@@ -31,10 +33,8 @@ extension PushBatch {
     ) throws -> PushBatch? {
         for zone in try ZoneRow.all(in: transaction.scope, where: "state = 1 AND is_uncertain = 0", transaction.db) {
             var builder = try BatchBuilder(transaction: transaction, zone: zone, limit: Int(limit), now: now)
-            try builder.collectSaves()
-            try builder.collectDeletes()
-            guard !builder.batch.operations.isEmpty else { continue }
-            return builder.batch
+            let batch = try builder.batch()
+            if !batch.operations.isEmpty { return batch }
         }
         return nil
     }
@@ -48,10 +48,25 @@ private struct BatchBuilder {
     let now: Int64
     /// The same in the service's time.
     let serviceTime: Int64
-    var batch: PushBatch
-    /// The names of the batch.
+    /// What may go into the request, targets first. A family is collected to its end, beyond the limit.
+    private var items: [Item] = []
+    /// The names of the items.
     private var names: Set<String> = []
+    /// The records that wait because one that they depend on does.
+    private var excluded: Set<String> = []
     private var size = 0
+
+    /// A change with its operation.
+    private struct Item {
+        let row: LocalRow
+        let table: RecordTable
+        let known: KnownVersion?
+        let edits: [EditRow]
+        let emptied: Set<String>
+        let operation: RecordOperation
+        let times: EditTimes?
+        let candidate: PushCandidate
+    }
 
     init(transaction: SyncEngine.Transaction, zone: ZoneRow, limit: Int, now: Int64) throws {
         serviceTime = try transaction.serviceTime(now)
@@ -59,15 +74,34 @@ private struct BatchBuilder {
         self.zone = zone
         self.limit = limit
         self.now = now
-        batch = PushBatch(zone: zone)
     }
 
     private var db: Database { transaction.db }
-    private var isFull: Bool { batch.operations.count >= limit || size >= transaction.settings.bytesOfRequest }
+    private var bytes: Int { transaction.settings.bytesOfRequest }
+    private var isFull: Bool { items.count >= limit || size >= bytes }
+    /// Whether not even the rest of a family is collected.
+    private var isOverfull: Bool { items.count >= 2 * limit || size >= 2 * bytes }
+    private var mayBeAtomic: Bool {
+        transaction.scope != .public && zone.zoneID.zoneName != ZoneID.default.zoneName && !zone.avoidsAtomic
+    }
+
+    /// Collects, chooses, and notes what was chosen as sent.
+    mutating func batch() throws -> PushBatch {
+        try collectSaves()
+        let plan = PushPlan(items.map(\.candidate), count: limit, bytes: bytes, mayBeAtomic: mayBeAtomic)
+        var batch = PushBatch(zone: zone, isAtomic: plan.isAtomic)
+        for index in plan.chosen {
+            try note(items[index])
+            batch.operations.append(items[index].operation)
+        }
+        // The deletes follow the last of the saves.
+        if !plan.isAtomic, plan.chosen.count == items.count, !isFull { try collectDeletes(&batch) }
+        return batch
+    }
 
     // MARK: Saves
 
-    mutating func collectSaves() throws {
+    private mutating func collectSaves() throws {
         for table in transaction.file.orderedTables {
             guard try !isParked(table) else { continue }
             var last: Int64 = 0
@@ -119,24 +153,39 @@ private struct BatchBuilder {
         try db.value("SELECT parked IS NOT NULL FROM mist_type WHERE id = ?", [table.id], as: Bool.self) ?? false
     }
 
+    /// Adds a record, after the new records that it refers to, and before the new records below it.
+    private mutating func add(_ row: LocalRow, of table: RecordTable) throws {
+        var open = [(row, table)]
+        while !isOverfull, let (row, table) = open.popLast() {
+            for item in try addPath(to: row, of: table) where item.candidate.isCreate && mayBeAtomic {
+                open += try newChildren(of: item.row).reversed()
+            }
+        }
+    }
+
     /// Adds a record, after the new records that it refers to.
     ///
     /// The path is an array and no recursion, since programs choose how long a chain of new records is.
-    private mutating func add(_ row: LocalRow, of table: RecordTable) throws {
-        guard !names.contains(row.name) else { return }
+    private mutating func addPath(to row: LocalRow, of table: RecordTable) throws -> [Item] {
+        guard !names.contains(row.name), !excluded.contains(row.name) else { return [] }
+        let first = items.count
         var path = [Visit(row, table)]
         var visiting: Set<String> = [row.name]
-        while !isFull, var visit = path.popLast() {
+        while !isOverfull, var visit = path.popLast() {
             if let target = try nextTarget(of: &visit, visiting) {
                 path.append(visit)
                 path.append(target)
                 visiting.insert(target.row.name)
-            } else {
-                visiting.remove(visit.row.name)
-                guard names.insert(visit.row.name).inserted else { continue }
-                try append(visit.row, of: visit.table, without: visit.emptied)
+                continue
+            }
+            visiting.remove(visit.row.name)
+            if !visit.bindings.isDisjoint(with: excluded) {
+                excluded.insert(visit.row.name)
+            } else if names.insert(visit.row.name).inserted {
+                try append(visit)
             }
         }
+        return Array(items[first...])
     }
 
     /// A record on the way into the batch, with the references that were not followed yet.
@@ -146,6 +195,8 @@ private struct BatchBuilder {
         var links: ArraySlice<StoredField>
         /// The fields whose link is left out of the request.
         var emptied: Set<String> = []
+        /// The new records that this one is not sent without.
+        var bindings: Set<String> = []
 
         init(_ row: LocalRow, _ table: RecordTable) {
             self.row = row
@@ -159,14 +210,21 @@ private struct BatchBuilder {
     private static let longestPath = 10_000
 
     /// The next new record that must be in the batch before one that refers to it; `nil` when there is no other.
-    private func nextTarget(of visit: inout Visit, _ visiting: Set<String>) throws -> Visit? {
+    private mutating func nextTarget(of visit: inout Visit, _ visiting: Set<String>) throws -> Visit? {
         while let field = visit.links.popFirst() {
-            guard let name = visit.row.fields[field.name]?.referenceValue?.recordName, !names.contains(name),
-                try !isKnown(name)
-            else { continue }
+            guard let link = visit.row.fields[field.name]?.referenceValue else { continue }
+            let name = link.recordName
+            guard !names.contains(name), try !isKnown(name) else { continue }
             if visiting.contains(name) {
                 visit.emptied.insert(field.name)
-            } else if let (row, table) = try pendingRow(named: name) {
+                continue
+            }
+            if field.schema.isParent || link.action == .validate { visit.bindings.insert(name) }
+            guard !excluded.contains(name) else { continue }
+            switch try target(named: name) {
+            case .absent: visit.bindings.remove(name)
+            case .waiting: excluded.insert(name)
+            case .new(let row, let table):
                 guard visiting.count >= Self.longestPath else { return Visit(row, table) }
                 visit.emptied.insert(field.name)
             }
@@ -183,22 +241,54 @@ private struct BatchBuilder {
         ) ?? false
     }
 
-    private func pendingRow(named name: String) throws -> (LocalRow, RecordTable)? {
+    /// A record that the service does not have, and that another refers to.
+    private enum Target {
+        /// It is not on this machine either.
+        case absent
+        /// It is not sent now.
+        case waiting
+        case new(LocalRow, RecordTable)
+    }
+
+    private func target(named name: String) throws -> Target {
         for table in transaction.file.orderedTables {
-            let row = try table.rows(
+            guard let row = try table.row(named: name, in: zone.id, db) else { continue }
+            let isSent = try !isParked(table) && !table.rows(
                 "_zone = ?1 AND _recordName = ?2 AND ?3 AND NOT EXISTS (\(Self.waiting(table)))",
                 [.integer(zone.id), .text(name), .integer(1), .integer(now)],
                 db
-            ).first
-            if let row { return (row, table) }
+            ).isEmpty
+            return isSent ? .new(row, table) : .waiting
         }
-        return nil
+        return .absent
     }
 
-    /// Appends the operation of a record, and notes what is sent.
-    private mutating func append(_ row: LocalRow, of table: RecordTable, without emptied: Set<String>) throws {
+    /// The records below a new record that the service does not have either.
+    private func newChildren(of row: LocalRow) throws -> [(LocalRow, RecordTable)] {
+        var children: [(LocalRow, RecordTable)] = []
+        for table in transaction.file.orderedTables {
+            guard let parent = table.parentField, children.count < 2 * limit, try !isParked(table) else { continue }
+            children += try table.rows(
+                """
+                \(parent.column) = ?1 AND _zone = ?2 AND NOT EXISTS (\(Self.waiting(table))) AND EXISTS (
+                    SELECT 1 FROM mist_edit AS new WHERE new.type = ?3 AND new.row = _id AND new.field = 0
+                ) ORDER BY _id LIMIT ?5
+                """,
+                [
+                    .text(row.name), .integer(zone.id), .integer(table.id), .integer(now),
+                    .integer(Int64(2 * limit - children.count)),
+                ],
+                db
+            ).map { ($0, table) }
+        }
+        return children
+    }
+
+    /// Adds a record with its operation.
+    private mutating func append(_ visit: Visit) throws {
+        let (table, emptied) = (visit.table, visit.emptied)
+        var row = visit.row
         let known = try KnownVersion.fetch(named: row.name, in: zone.id, db)
-        var row = row
         let edits = try joined(try transaction.edits(of: row, table), of: &row, table)
         guard !edits.isEmpty else { return }
         let isCreate = known?.tag == nil
@@ -213,19 +303,49 @@ private struct BatchBuilder {
             writesTimes: !transaction.settings.typesWithoutEditTimes.contains(table.recordType)
         )
         let (operation, times) = writer.operation(isCreate: isCreate)
-        if isCreate, known == nil {
+        let links = table.fields.filter { $0.type == .reference && !emptied.contains($0.name) }
+        let candidate = PushCandidate(
+            name: row.name,
+            isCreate: isCreate,
+            parent: table.parentField.flatMap { emptied.contains($0.name) ? nil : row.fields[$0.name]?.referenceValue }?
+                .recordName,
+            targets: Set(links.compactMap { row.fields[$0.name]?.referenceValue?.recordName }),
+            size: operation.estimatedSize
+        )
+        items.append(
+            Item(
+                row: row,
+                table: table,
+                known: known,
+                edits: edits,
+                emptied: emptied,
+                operation: operation,
+                times: times,
+                candidate: candidate
+            )
+        )
+        size += candidate.size
+    }
+
+    /// Notes what is sent of a record.
+    private func note(_ item: Item) throws {
+        let (row, table) = (item.row, item.table)
+        if item.candidate.isCreate, item.known == nil {
             try db.run(
                 "INSERT INTO mist_record (type, zone, name, row) VALUES (?, ?, ?, ?)",
                 [table.id, zone.id, row.name, row.id]
             )
         }
-        let record = known?.id ?? db.lastInsertedRowID
+        let record = item.known?.id ?? db.lastInsertedRowID
         try db.run(
             "INSERT OR REPLACE INTO mist_sent (record, zone, name, operation, times) VALUES (?, ?, ?, ?, ?)",
-            [record, zone.id, row.name, isCreate ? "create" : "update", Data(times.bytes)]
+            [
+                record, zone.id, row.name, item.candidate.isCreate ? "create" : "update",
+                item.times.map { Data($0.bytes) },
+            ]
         )
         try db.run("DELETE FROM mist_sent_field WHERE record = ?", [record])
-        for edit in edits where !emptied.contains(edit.field?.name ?? "") {
+        for edit in item.edits where !item.emptied.contains(edit.field?.name ?? "") {
             let value = try edit.field.map { try ColumnPair(row.fields[$0.name], of: $0, in: zone.zoneID).value }
             let statement = try db.cachedStatement(
                 sql: "INSERT INTO mist_sent_field (record, field, time, value) VALUES (?, ?, ?, ?)"
@@ -236,7 +356,7 @@ private struct BatchBuilder {
             try statement.execute()
         }
         // A link that was left out is an edit of its own, for the next batch.
-        for field in table.fields where emptied.contains(field.name) {
+        for field in table.fields where item.emptied.contains(field.name) {
             try db.run(
                 """
                 INSERT INTO mist_edit (type, row, field, time, raw, base)
@@ -246,8 +366,6 @@ private struct BatchBuilder {
                 [field.id, table.id, row.id]
             )
         }
-        batch.operations.append(operation)
-        size += operation.estimatedSize
     }
 
     /// Values of fields that only grow are joined with what the service has: a smaller one is no edit.
@@ -279,8 +397,7 @@ private struct BatchBuilder {
 
     // MARK: Deletes
 
-    mutating func collectDeletes() throws {
-        guard !isFull else { return }
+    private func collectDeletes(_ batch: inout PushBatch) throws {
         let tombstones = try db.rows(
             """
             SELECT record, name, tag FROM mist_tombstone
@@ -292,10 +409,9 @@ private struct BatchBuilder {
             """,
             [zone.id, now, limit - batch.operations.count]
         )
-        for row in tombstones {
+        // Two operations on one name are two requests.
+        for row in tombstones where !names.contains(row["name"]) {
             let name: String = row["name"]
-            // Two operations on one name are two requests.
-            guard names.insert(name).inserted else { continue }
             var record = Record(recordName: name)
             record.recordChangeTag = row["tag"]
             batch.operations.append(RecordOperation(.delete, record: record))
@@ -351,9 +467,10 @@ private struct RecordWriter {
     let serviceTime: Int64
     let writesTimes: Bool
 
-    func operation(isCreate: Bool) -> (RecordOperation, EditTimes) {
+    /// - Returns: The operation, and the times that it carries; `nil` where the type's records have none.
+    func operation(isCreate: Bool) -> (RecordOperation, EditTimes?) {
         var record = Record(recordType: table.recordType, recordName: row.name)
-        let times = times(isCreate: isCreate)
+        let times = writesTimes ? times(isCreate: isCreate) : nil
         if isCreate {
             for field in table.fields where !emptied.contains(field.name) {
                 if let value = row.fields[field.name] { record.fields[field.name] = value.saved(as: field) }
@@ -371,7 +488,7 @@ private struct RecordWriter {
         {
             record.parent = Reference(recordName: target.recordName)
         }
-        if writesTimes { record.fields[EditTimes.fieldName] = .bytes(Data(times.bytes)) }
+        if let times { record.fields[EditTimes.fieldName] = .bytes(Data(times.bytes)) }
         return (RecordOperation(isCreate ? .create : .update, record: record, desiredKeys: []), times)
     }
 

@@ -173,6 +173,7 @@ extension SyncEngine.Transaction {
         guard let number = request.zone, let zone = try ZoneRow.fetch(number, db) else { return }
         let sent = try db.rows("SELECT record, name, operation, times FROM mist_sent WHERE zone = ?", [zone.id])
         let byName = Dictionary(sent.map { ($0["name"] as String, $0) }, uniquingKeysWith: { $1 })
+        var outcomes: Set<ItemOutcome> = []
         for result in results {
             let name: String?
             let error: CloudKitError?
@@ -186,15 +187,28 @@ extension SyncEngine.Transaction {
             let text: String = row["operation"]
             let operation: ItemOutcome.Operation = text == "delete" ? .delete : text == "create" ? .create : .update
             let outcome = ItemOutcome.of(error, operation)
+            outcomes.insert(outcome)
             try apply(outcome, of: result, row, operation, in: zone, error, request, at: now, &summary)
             if outcome != .unknown { try forgetSent(record: row["record"]) }
         }
         // What is left has an unknown outcome: the service said so, or gave no result.
         let rest = try db.value("SELECT count(*) FROM mist_sent WHERE zone = ?", [zone.id], as: Int64.self) ?? 0
         if rest > 0 { try outcomeIsUnknown(inZone: zone.id) }
+        try retry(.of(outcomes, isAtomic: request.isAtomic), of: request, at: now)
         try db.run("UPDATE mist_scope SET batch = min(200, batch + batch / 4 + 1) WHERE id = ?", [scope.number])
         let times = results.compactMap { try? $0.get().modified?.milliseconds }
         if let latest = times.max() { try learnTime(latest, sent: request.sent, at: now) }
+    }
+
+    /// Chooses the form of the next request after one whose items failed because of another.
+    private func retry(_ retry: AtomicRetry?, of request: RequestRow, at now: Int64) throws {
+        if !request.isAtomic || retry == .apart {
+            try db.run("UPDATE mist_zone SET avoids_atomic = ? WHERE id = ?", [retry == .apart, request.zone])
+        }
+        if retry == .later {
+            let error = CloudKitError(code: .atomicError, message: "Items failed for another one, which is not named.")
+            try rest(because: .throttled, error, at: now)
+        }
     }
 
     private func apply(
@@ -423,6 +437,8 @@ extension SyncEngine.Transaction {
         case .throttled, .tryAgainLater, .zoneBusy, .internalError, .serviceUnavailable, .network, .quotaExceeded,
             .authenticationRequired, .authenticationFailed, .misdirectedRequest, .cancelled:
             try rest(because: error.condition, error, at: now)
+        case .atomicError:
+            try retry(.of([.again], isAtomic: request.isAtomic), of: request, at: now)
         default:
             // Something in it cannot be sent: halves, down to the record that it is.
             if count > 1 {

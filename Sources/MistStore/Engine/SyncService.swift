@@ -54,6 +54,11 @@ public enum SyncRequest: Hashable, Sendable {
         case .createZones, .modify: true
         }
     }
+
+    /// Whether it is a `modify` of which the service does all or nothing.
+    var isAtomic: Bool {
+        if case .modify(_, _, let isAtomic) = self { isAtomic } else { false }
+    }
 }
 
 /// The reply to a ``SyncRequest``.

@@ -13,7 +13,7 @@ public struct ScopeStatus: Hashable, Sendable {
     public let scope: DatabaseScope
     /// Records with changes that the service has not acknowledged, deletes included.
     public let pending: Int
-    /// Records that the service refused, with the reason.
+    /// Records that the service refused, with the reason, and after them new records whose parent waits.
     public let parked: [ParkedRecord]
     /// What the scope waits for; `nil` when nothing keeps it.
     public let condition: SyncCondition?
@@ -32,7 +32,7 @@ public struct ScopeStatus: Hashable, Sendable {
 public struct ParkedRecord: Hashable, Sendable {
     /// The record's name.
     public let recordName: String
-    /// The code of the failure.
+    /// The code of the failure; `parent` for a new record whose parent waits.
     public let reason: String
     /// What the service said.
     public let message: String
@@ -95,6 +95,17 @@ extension LocalDatabase {
                 until: until.map(ColumnValue.date)
             )
         }
+        // What is below a refused new record is not refused itself, and not sent before that.
+        let refused = Set(parked.map(\.recordName))
+        let waiting = try file.recordsWaitingForParents(in: scope.number, db).filter { !refused.contains($0.name) }
+            .map { record in
+                ParkedRecord(
+                    recordName: record.name,
+                    reason: "parent",
+                    message: "It is sent after the record above it, \(record.parent), which waits itself.",
+                    until: record.until.map(ColumnValue.date)
+                )
+            }
         let stale =
             try db.value(
                 "SELECT count(*) FROM mist_zone WHERE scope = ? AND is_stale = 1",
@@ -106,7 +117,7 @@ extension LocalDatabase {
         return ScopeStatus(
             scope: scope,
             pending: edits + tombstones,
-            parked: parked,
+            parked: parked + waiting,
             condition: condition.flatMap(SyncCondition.init),
             detail: row?["detail"],
             restsUntil: rests > configuration.clock().milliseconds ? ColumnValue.date(rests) : nil,

@@ -224,6 +224,7 @@ struct ZoneRow: Sendable {
     let token: String?
     let isStale: Bool
     let isUncertain: Bool
+    let avoidsAtomic: Bool
     let epoch: Int64
     let isRefetching: Bool
 
@@ -236,6 +237,7 @@ struct ZoneRow: Sendable {
         token = row["token"]
         isStale = row["is_stale"]
         isUncertain = row["is_uncertain"]
+        avoidsAtomic = row["avoids_atomic"]
         epoch = row["epoch"]
         isRefetching = row["is_refetching"]
     }

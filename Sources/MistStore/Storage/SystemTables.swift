@@ -59,6 +59,8 @@ enum SystemTables {
                     is_stale INTEGER NOT NULL DEFAULT 0,
                     -- 1: operations of unknown outcome were sent; nothing is sent before the zone was read to its end.
                     is_uncertain INTEGER NOT NULL DEFAULT 0,
+                    -- 1: an atomic request failed and named no item; the next one is not atomic.
+                    avoids_atomic INTEGER NOT NULL DEFAULT 0,
                     -- A pull of everything after a lost token: its number, and whether it is under way.
                     epoch INTEGER NOT NULL DEFAULT 0,
                     is_refetching INTEGER NOT NULL DEFAULT 0,
@@ -156,7 +158,9 @@ enum SystemTables {
                     number INTEGER NOT NULL,
                     kind TEXT NOT NULL,
                     zone INTEGER,
-                    sent INTEGER NOT NULL
+                    sent INTEGER NOT NULL,
+                    -- 1: of its operations the service does all or nothing.
+                    is_atomic INTEGER NOT NULL DEFAULT 0
                 );
                 CREATE TABLE mist_sent (
                     record INTEGER PRIMARY KEY,

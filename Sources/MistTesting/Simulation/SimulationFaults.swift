@@ -54,6 +54,10 @@ public struct SimulationCounts: Hashable, Sendable {
     public var operations = 0
     /// Requests that devices sent.
     public var requests = 0
+    /// Requests of which the service did all or nothing.
+    public var atomicRequests = 0
+    /// Those of them that failed, because of an item that was refused for the moment.
+    public var atomicFailures = 0
     /// Records whose changes of both sides were merged.
     public var conflicts = 0
     /// Crashes.

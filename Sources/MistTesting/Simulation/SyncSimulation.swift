@@ -226,6 +226,7 @@ private struct SimulatedWorld {
         if generator.chance(0.2) || !isFaulty { try device.engine.requestPull(at: now(of: device)) }
         guard case .send(let request, let number) = try device.engine.next(at: now(of: device)) else { return }
         counts.requests += 1
+        if request.isAtomic { counts.atomicRequests += 1 }
         tell("\(device.name) sends \(request.summary)")
         let faults = isFaulty ? simulation.faults : .none
         var flight = SimulatedDevice.Flight(
@@ -265,7 +266,15 @@ private struct SimulatedWorld {
             let failed = operations.remove(at: index)
             tell("… and \(failed.record.recordName ?? "") is to come later")
             var results: [Result<Record, CloudKitError>] = []
-            if !operations.isEmpty {
+            if isAtomic {
+                // Nothing is done. Now and then the service does not even say which item is to blame.
+                counts.atomicFailures += 1
+                results = operations.map { .failure(.atomic($0.record.recordName)) }
+                if generator.chance(0.3) {
+                    results.insert(.failure(.atomic(failed.record.recordName)), at: index)
+                    flight.reply = .success(.records(results))
+                }
+            } else if !operations.isEmpty {
                 switch answer(.modify(operations, zone: zone, isAtomic: isAtomic)) {
                 case .success(.records(let records)): results = records
                 case let other: flight.reply = other
@@ -382,6 +391,7 @@ private struct SimulatedWorld {
                     switch try device.engine.next(at: now(of: device)) {
                     case .send(let request, let number):
                         requests += 1
+                        if request.isAtomic { counts.atomicRequests += 1 }
                         guard requests < 1000 else { throw failure("\(device.name) does not come to an end.") }
                         tell("\(device.name) sends \(request.summary)")
                         let reply = answer(request)
@@ -642,7 +652,17 @@ extension CloudKitError {
     }
 }
 
+extension CloudKitError {
+    fileprivate static func atomic(_ name: String?) -> CloudKitError {
+        CloudKitError(ErrorResponse(serverErrorCode: .atomicError), item: name.map { .record(name: $0) })
+    }
+}
+
 extension SyncRequest {
+    fileprivate var isAtomic: Bool {
+        if case .modify(_, _, let isAtomic) = self { isAtomic } else { false }
+    }
+
     fileprivate var hasToken: Bool {
         switch self {
         case .databaseChanges(let token): token != nil
@@ -664,8 +684,8 @@ extension SyncRequest {
             "changes/zone" + (cursors.contains { $0.token == nil } ? " from the start" : "")
         case .createZones: "zones/modify"
         case .lookup(let names, _): "records/lookup of \(names.joined(separator: ", "))"
-        case .modify(let operations, _, _):
-            "records/modify: "
+        case .modify(let operations, _, let isAtomic):
+            (isAtomic ? "records/modify, atomic: " : "records/modify: ")
                 + operations.map { "\($0.operationType.rawValue) \($0.record.recordName ?? "")" }.joined(
                     separator: ", "
                 )

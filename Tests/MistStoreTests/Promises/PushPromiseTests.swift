@@ -141,23 +141,163 @@ struct PushPromiseTests {
         try scenario.expect(["Book b title=fine"])
     }
 
-    @Test("25, B5. After an atomic failure nothing is stored, and the innocent are sent again")
+    @Test("25, B5. A new parent and its new children are one atomic request; everything else is not atomic")
+    func familiesAreAtomic() throws {
+        let scenario = try SyncScenario()
+        let (phone, _) = try scenario.twoDevices()
+        try phone.run(
+            "INSERT INTO Book (_recordName, shelf, sequel) VALUES ('b1', 's', 'loose'), ('b2', 's', NULL)",
+            "INSERT INTO Book (_recordName) VALUES ('loose'), ('other')",
+            "INSERT INTO Shelf (_recordName) VALUES ('s'), ('empty')"
+        )
+        let trace = try phone.sync()
+        #expect(
+            trace.writes == [
+                "zones/modify Records", "modify create loose, create s, create b1, create b2",
+                "modify create empty, create other",
+            ]
+        )
+        #expect(trace.requests.filter { $0.operations != nil }.map(\.isAtomic) == [true, false])
+        // A child of a parent that the service has goes alone.
+        try phone.run("INSERT INTO Book (_recordName, shelf) VALUES ('b3', 's')")
+        #expect(try phone.sync().requests.filter { $0.operations != nil }.map(\.isAtomic) == [false])
+        try scenario.synchronise()
+        try scenario.expect([
+            "Book b1 sequel=→loose shelf=→s", "Book b2 shelf=→s", "Book b3 shelf=→s", "Book loose", "Book other",
+            "Shelf empty", "Shelf s",
+        ])
+    }
+
+    @Test("25. The default zone of the public database takes no atomic requests")
+    func publicRequestsAreNotAtomic() throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone", scope: .public)
+        try phone.run(
+            "INSERT INTO Book (_recordName, shelf) VALUES ('b', 's')",
+            "INSERT INTO Shelf (_recordName) VALUES ('s')"
+        )
+        #expect(try phone.sync().requests.filter { $0.operations != nil }.map(\.isAtomic) == [false])
+    }
+
+    @Test("25, B5. After an atomic failure nothing is stored; the conflict is resolved, and the innocent are sent again")
     func innocentItemsAreSentAgain() throws {
         let scenario = try SyncScenario()
         let (phone, laptop) = try scenario.twoDevices()
-        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A'), ('b', 'B')")
         try scenario.synchronise()
-        try phone.run("UPDATE Book SET note = 'phone'")
-        try laptop.run("UPDATE Book SET title = 'laptop' WHERE _recordName = 'a'")
+        try phone.run(
+            "INSERT INTO Shelf (_recordName, name) VALUES ('s', 'S'), ('t', 'T')",
+            "INSERT INTO Book (_recordName, shelf, title) VALUES ('key', 's', 'phone'), ('b', 's', 'B'), ('c', 't', 'C')"
+        )
+        try laptop.run("INSERT INTO Book (_recordName, note) VALUES ('key', 'laptop')")
         var isFirst = true
-        try phone.sync { request in
-            guard case .modify(let operations, let zone, _) = request, isFirst else { return .answered }
+        let trace = try phone.sync { request in
+            guard request.operations != nil, isFirst else { return .answered }
             isFirst = false
+            // The laptop is faster by a moment.
             try laptop.sync()
-            return .reply(phone.answer(.modify(operations, zone: zone, isAtomic: true)))
+            let reply = phone.answer(request)
+            #expect(try scenario.serviceRecords().map(\.recordName) == ["key"])
+            return .reply(reply)
         }
+        #expect(
+            trace.lines.suffix(4) == [
+                "modify create s, create key, create b, create t, create c", "lookup key",
+                "modify create s, create b, create t, create c", "modify update key",
+            ]
+        )
         try scenario.synchronise()
-        try scenario.expect(["Book a note=phone title=laptop", "Book b note=phone title=B"])
+        try scenario.expect([
+            "Book b shelf=→s title=B", "Book c shelf=→t title=C", "Book key note=laptop shelf=→s title=phone",
+            "Shelf s name=S", "Shelf t name=T",
+        ])
+    }
+
+    @Test("25. An atomic failure that names no item is sent once more, not atomic", arguments: [true, false])
+    func unexplainedFailuresAreSentApart(isOfWholeRequest: Bool) throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        try phone.run(
+            "INSERT INTO Shelf (_recordName) VALUES ('s')",
+            "INSERT INTO Book (_recordName, shelf) VALUES ('b', 's')"
+        )
+        let trace = try phone.sync { request in
+            guard let operations = request.operations, request.isAtomic else { return .answered }
+            guard !isOfWholeRequest else { return .reply(.failure(.service(.atomicError))) }
+            return .reply(
+                .success(
+                    .records(operations.map { .failure(.service(.atomicError, record: $0.record.recordName)) })
+                )
+            )
+        }
+        #expect(trace.writes.suffix(2) == ["modify create s, create b", "modify create s, create b"])
+        #expect(trace.requests.filter { $0.operations != nil }.map(\.isAtomic) == [true, false])
+        try scenario.expect(["Book b shelf=→s", "Shelf s"])
+        // The next family is atomic again.
+        try phone.run(
+            "INSERT INTO Shelf (_recordName) VALUES ('t')",
+            "INSERT INTO Book (_recordName, shelf) VALUES ('c', 't')"
+        )
+        #expect(try phone.sync().requests.filter { $0.operations != nil }.map(\.isAtomic) == [true])
+    }
+
+    @Test("25. A request that was not atomic and is answered with ATOMIC_ERROR rests, and does not go round in circles")
+    func senselessFailuresRest() throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        try phone.run("INSERT INTO Book (_recordName) VALUES ('b')")
+        let trace = try phone.sync { request in
+            request.operations == nil ? .answered : .reply(.failure(.service(.atomicError)))
+        }
+        #expect(trace.writes == ["zones/modify Records", "modify create b"])
+        #expect(trace.end == .wait(until: phone.now + 1001))
+        scenario.clock.advance(by: 2)
+        #expect(try phone.go().end == .idle)
+        try scenario.expect(["Book b"])
+    }
+
+    @Test("25. What is below a refused record is not sent, and its status says that it waits for that; all else is sent")
+    func childrenWaitForRefusedParents() async throws {
+        let scenario = try SyncScenario()
+        let (phone, _) = try scenario.twoDevices()
+        try phone.run(
+            "INSERT INTO Shelf (_recordName, name) VALUES ('refused', 'R'), ('fine', 'F')",
+            "INSERT INTO Book (_recordName, shelf) VALUES ('child', 'refused'), ('b', 'fine')",
+            "INSERT INTO Book (_recordName, sequel) VALUES ('loose', 'child')"
+        )
+        func refusing(_ request: SyncRequest) throws -> ScenarioDevice.Delivery {
+            guard let operations = request.operations,
+                operations.contains(where: { $0.record.recordName == "refused" })
+            else { return .answered }
+            #expect(request.isAtomic)
+            return .reply(
+                .success(
+                    .records(
+                        operations.map { operation in
+                            let name = operation.record.recordName
+                            return .failure(.service(name == "refused" ? .badRequest : .atomicError, record: name))
+                        }
+                    )
+                )
+            )
+        }
+        #expect(try phone.sync(refusing).writes.suffix(2) == ["modify create fine, create b", "modify create loose"])
+        #expect(
+            try phone.pending() == ["phone: edit Shelf 1", "phone: edit Book 1", "phone: parked refused BAD_REQUEST"]
+        )
+        let status = try await phone.local.status()
+        #expect(status.parked.map { "\($0.recordName) \($0.reason)" } == ["refused BAD_REQUEST", "child parent"])
+        #expect(status.parked.last?.message.contains("refused") == true)
+        // A record that is added below it waits as well.
+        try phone.run("INSERT INTO Book (_recordName, shelf) VALUES ('later', 'refused')")
+        #expect(try phone.sync(refusing).writes == [])
+        try phone.run("UPDATE Shelf SET name = 'accepted' WHERE _recordName = 'refused'")
+        #expect(try phone.sync().writes == ["modify create refused, create child, create later"])
+        #expect(try await phone.local.status().parked == [])
+        try scenario.synchronise()
+        try scenario.expect([
+            "Book b shelf=→fine", "Book child shelf=→refused", "Book later shelf=→refused", "Book loose sequel=→child",
+            "Shelf fine name=F", "Shelf refused name=accepted",
+        ])
     }
 
     @Test(

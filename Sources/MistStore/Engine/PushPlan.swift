@@ -1,0 +1,116 @@
+/// A change that may go into the next request, as far as the choice depends on it.
+struct PushCandidate: Hashable {
+    let name: String
+    /// Whether the service does not have the record.
+    let isCreate: Bool
+    /// The record above it.
+    let parent: String?
+    /// All records that it refers to in this request, the one above included.
+    let targets: Set<String>
+    /// The bytes that it takes in a request.
+    let size: Int
+}
+
+/// Which of the candidates go into one request: a pure decision.
+///
+/// A new record and the new records below it are a family. A family goes in one atomic request, with the new records that it refers to: the
+/// service has all of it or nothing, and other devices never see half of it. Several families share a request. Everything else goes in
+/// requests that are not atomic, where a failure is of one record alone.
+///
+/// A family of more than one request goes in several, from the top down.
+struct PushPlan: Hashable {
+    /// The positions of the chosen candidates, in their order.
+    let chosen: [Int]
+    /// Whether the service is to do all or nothing.
+    let isAtomic: Bool
+
+    /// Chooses.
+    ///
+    /// - Parameters:
+    ///   - candidates: The changes, targets first.
+    ///   - count: The most operations of a request.
+    ///   - bytes: The most bytes of a request. A single larger change is chosen alone.
+    ///   - mayBeAtomic: Whether the zone takes atomic requests.
+    init(_ candidates: [PushCandidate], count: Int, bytes: Int, mayBeAtomic: Bool) {
+        let families = mayBeAtomic ? Families(candidates) : nil
+        let eligible = families?.needed ?? Array(candidates.indices)
+        var fitting = 0
+        var size = 0
+        for index in eligible.prefix(max(1, count)) {
+            size += candidates[index].size
+            guard fitting == 0 || size <= bytes else { break }
+            fitting += 1
+        }
+        if let families, fitting < eligible.count { fitting = families.wholeFamilies(within: fitting) }
+        chosen = Array(eligible.prefix(fitting))
+        isAtomic = families != nil && chosen.count > 1
+    }
+}
+
+/// The families of the candidates.
+private struct Families {
+    /// The members of families, and the new records that they refer to, in their order.
+    let needed: [Int]
+    /// For each of them, the position in `needed` of the last member of its family.
+    private let ends: [Int]
+
+    /// `nil` when there are none.
+    init?(_ candidates: [PushCandidate]) {
+        let creates = Dictionary(
+            candidates.indices.filter { candidates[$0].isCreate }.map { (candidates[$0].name, $0) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        // Parents come before their children.
+        var tops = Array(candidates.indices)
+        var isNeeded = Array(repeating: false, count: candidates.count)
+        for (index, candidate) in candidates.enumerated() where candidate.isCreate {
+            guard let parent = candidate.parent.flatMap({ creates[$0] }), parent < index else { continue }
+            tops[index] = tops[parent]
+            isNeeded[index] = true
+            isNeeded[parent] = true
+        }
+        guard isNeeded.contains(true) else { return nil }
+        for index in candidates.indices.reversed() where isNeeded[index] {
+            for target in candidates[index].targets {
+                if let target = creates[target] { isNeeded[target] = true }
+            }
+        }
+        needed = candidates.indices.filter { isNeeded[$0] }
+        var last: [Int: Int] = [:]
+        for (position, index) in needed.enumerated() { last[tops[index]] = position }
+        ends = needed.map { last[tops[$0]] ?? 0 }
+    }
+
+    /// The most records that can be sent so that no family is divided; all of `count` when the first family is larger.
+    func wholeFamilies(within count: Int) -> Int {
+        var end = 0
+        var whole = 0
+        for (position, familyEnd) in ends.prefix(count).enumerated() {
+            end = max(end, familyEnd)
+            if end == position { whole = position + 1 }
+        }
+        return whole == 0 ? count : whole
+    }
+}
+
+/// What becomes of the items that failed because another item of their atomic request did: a pure decision.
+enum AtomicRetry: Hashable {
+    /// The request is sent again. The items that were to blame wait by their own rules.
+    case again
+    /// No item was to blame: sent once more, not atomic, so that each item has an outcome of its own.
+    case apart
+    /// The request was not atomic, so its answer makes no sense: sent again later.
+    case later
+
+    /// Decides by the outcomes of a request; `nil` when no item failed because of another.
+    ///
+    /// - Parameters:
+    ///   - outcomes: The outcomes of the items.
+    ///   - isAtomic: Whether the request was atomic.
+    static func of(_ outcomes: some Sequence<ItemOutcome>, isAtomic: Bool) -> AtomicRetry? {
+        let outcomes = Set(outcomes)
+        guard outcomes.contains(.again) else { return nil }
+        guard outcomes.subtracting([.again, .acknowledged]).isEmpty else { return .again }
+        return isAtomic ? .apart : .later
+    }
+}
