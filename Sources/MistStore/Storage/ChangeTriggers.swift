@@ -17,7 +17,7 @@ struct ChangeTriggers {
     /// The names of the triggers, for replacing them.
     var names: [String] {
         ["insert", "replace", "delete", "rename"].map { "mist_\($0)_\(table.recordType)" }
-            + table.fields.map { "mist_update_\(table.recordType)_\($0.name)" }
+            + table.fields.map { "mist_update_\(table.recordType).\($0.name)" }
     }
 
     /// The statements that create them.
@@ -75,7 +75,7 @@ struct ChangeTriggers {
     private func update(_ field: StoredField) -> String {
         let changed = field.columns.map { "NEW.\($0) IS NOT OLD.\($0)" }.joined(separator: " OR ")
         return """
-            CREATE TRIGGER \(quoted("mist_update_\(table.recordType)_\(field.name)"))
+            CREATE TRIGGER \(quoted("mist_update_\(table.recordType).\(field.name)"))
             AFTER UPDATE OF \(field.columns.joined(separator: ", ")) ON \(table.name) WHEN \(changed)
             BEGIN
                 \(upsertedEdit("\(field.id)", base: "OLD.\(field.column)"))

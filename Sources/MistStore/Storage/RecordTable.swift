@@ -124,11 +124,14 @@ package struct RecordTable: Sendable {
     package var parentField: StoredField? { fields.first { $0.schema.isParent } }
 
     /// The indexes of references, for cascades: every link to the record above, and those that go with their target.
+    ///
+    /// A dot is between type and field, since no name has one: the type `A_B` with the field `C` and the type `A` with the field `B_C` have
+    /// names of their own.
     var referenceIndexes: [String] {
         fields.filter { $0.type == .reference }.map { field in
             let condition = field.schema.isParent ? "" : " WHERE \(field.actionColumn ?? "NULL") = 1"
             return """
-                CREATE INDEX IF NOT EXISTS \(quoted("mist_link_\(recordType)_\(field.name)")) \
+                CREATE INDEX IF NOT EXISTS \(quoted("mist_link_\(recordType).\(field.name)")) \
                 ON \(name) (\(field.column), _zone)\(condition)
                 """
         }

@@ -148,10 +148,9 @@ struct SchemaUpdate {
 
     /// Replaces the triggers that are not as this library writes them, unless a newer one wrote them.
     private func replaceTriggers(of tables: [RecordTable], _ db: Database) throws {
-        let existing = Dictionary(
-            uniqueKeysWithValues: try db.rows("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
-                .map { row -> (String, String) in (row["name"], row["sql"]) }
-        )
+        let rows = try db.rows("SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger'")
+        let existing = Dictionary(uniqueKeysWithValues: rows.map { row -> (String, String) in (row["name"], row["sql"]) })
+        let namesByTable = Dictionary(grouping: rows) { row -> String in row["tbl_name"] }
         for table in tables {
             let generation =
                 try db.value(
@@ -161,6 +160,12 @@ struct SchemaUpdate {
                 ) ?? 0
             guard generation <= RecordTable.generation else { continue }
             let triggers = ChangeTriggers(table: table, tables: tables)
+            // Those of an earlier version that had other names.
+            for row in namesByTable[table.recordType] ?? [] {
+                let name: String = row["name"]
+                guard name.hasPrefix("mist_"), !triggers.names.contains(name) else { continue }
+                try db.execute(sql: "DROP TRIGGER \(quoted(name))")
+            }
             for (name, definition) in zip(triggers.names, triggers.definitions) where existing[name] != definition {
                 if existing[name] != nil { try db.execute(sql: "DROP TRIGGER \(quoted(name))") }
                 try db.execute(sql: definition)

@@ -30,6 +30,19 @@ enum WrongVersion {
     }
 }
 
+/// Two types whose names and fields together are the same.
+enum AlikeNames {
+    @CloudKitRecord("A_B")
+    struct First: Hashable {
+        @CloudKitParent @CloudKitField("C") var above: RecordReference<First>?
+    }
+
+    @CloudKitRecord("A")
+    struct Second: Hashable {
+        @CloudKitParent @CloudKitField("B_C") var above: RecordReference<First>?
+    }
+}
+
 /// Promises 31, 34 and 35: summaries, and types that change.
 struct SchemaPromiseTests {
     @Test("34, A10. New types and new fields get tables and columns; rows that were there before are sent")
@@ -134,6 +147,22 @@ struct SchemaPromiseTests {
             ["Book a note=N title=A", "Book b note=earlier title=won"],
             recovery: ["phone: Book b laterEdit title=lost"]
         )
+    }
+}
+
+// MARK: -
+
+extension SchemaPromiseTests {
+    @Test("34. Types and fields whose names are alike when joined have triggers and indexes of their own")
+    func alikeNamesDoNotMeet() throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone", records: [AlikeNames.First.self, AlikeNames.Second.self])
+        #expect(try phone.value("SELECT count(*) FROM sqlite_master WHERE name GLOB 'mist_link_*'") == 2)
+        try phone.run("INSERT INTO A_B (_recordName) VALUES ('x'), ('y')", "INSERT INTO A (_recordName) VALUES ('a')")
+        try phone.sync()
+        try phone.run("UPDATE A_B SET C = 'x' WHERE _recordName = 'y'", "UPDATE A SET B_C = 'x'")
+        #expect(try phone.sync().writes == ["modify update y, update a"])
+        try scenario.expect(["A a B_C=→x", "A_B x", "A_B y C=→x"])
     }
 }
 
