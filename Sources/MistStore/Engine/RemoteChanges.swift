@@ -107,6 +107,7 @@ extension SyncEngine.Transaction {
             (pending, raws) = try pendingEdits(of: row, table)
         }
         let modified = record.modified?.milliseconds ?? 0
+        let isOwnWrite = try isOwnWrite(record, named: name, in: zone)
         guard let row, !pending.isEmpty else {
             let fields = Dictionary(uniqueKeysWithValues: table.fields.map { ($0.name, remote.fields[$0.name]) })
             let pairs = try table.pairs(of: fields, in: zone.zoneID)
@@ -145,7 +146,7 @@ extension SyncEngine.Transaction {
             summary.parked += 1
             return
         }
-        summary.merged += 1
+        if isOwnWrite { summary.sent += 1 } else { summary.merged += 1 }
         if !result.lost.isEmpty {
             try log(.laterEdit, result.lost, of: table.recordType, name, in: zone, at: now)
             summary.lost += result.lost.count
@@ -168,6 +169,20 @@ extension SyncEngine.Transaction {
         try store(record, parts, in: table, row: row.id, zone: zone)
         // A new attempt for what was refused with the old version.
         try db.run("DELETE FROM mist_parked WHERE zone = ? AND name = ?", [zone.id, name])
+    }
+
+    /// Whether a version is what this device has sent with a lost reply: it has the same edit times, in which each value has a part.
+    ///
+    /// Where records have no edit times, it has the values that were sent.
+    private func isOwnWrite(_ record: Record, named name: String, in zone: ZoneRow) throws -> Bool {
+        guard
+            let sent = try db.row(
+                "SELECT record, times FROM mist_sent WHERE zone = ? AND name = ? AND is_uncertain = 1",
+                [zone.id, name]
+            )
+        else { return false }
+        if let times: Data = sent["times"] { return record.fields[EditTimes.fieldName]?.plain == .bytes(times) }
+        return false
     }
 
     func rules(of table: RecordTable) -> MergeRules {
@@ -386,6 +401,17 @@ extension SyncEngine.Transaction {
     /// Applies the delete of another device.
     func applyDelete(of name: String, in zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
         try db.run("DELETE FROM mist_foreign WHERE zone = ? AND name = ?", [zone.id, name])
+        // A delete whose reply was lost: it was this device's, or another has deleted the record as well.
+        let isOwnDelete = try db.value(
+            """
+            SELECT EXISTS (
+                SELECT 1 FROM mist_sent WHERE zone = ? AND name = ? AND operation = 'delete' AND is_uncertain = 1
+            )
+            """,
+            [zone.id, name],
+            as: Bool.self
+        )
+        if isOwnDelete == true { summary.deleted += 1 }
         try db.run("DELETE FROM mist_tombstone WHERE zone = ? AND name = ?", [zone.id, name])
         try forgetSent(named: name, in: zone.id)
         // Without a known version, a row of the name is a record that was never sent: of another life.

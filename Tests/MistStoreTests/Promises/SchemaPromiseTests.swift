@@ -164,6 +164,27 @@ extension SchemaPromiseTests {
         #expect(try phone.sync().writes == ["modify update y, update a"])
         try scenario.expect(["A a B_C=→x", "A_B x", "A_B y C=→x"])
     }
+
+    @Test("31, M3. After a lost reply the summary has the records as sent and deleted, and not as merged")
+    func summariesAreRightAfterLostReplies() throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A'), ('b', 'B'), ('c', 'C')")
+        #expect(try phone.sync { $0.operations == nil ? .answered : .lostReply }.summary == SyncSummary())
+        #expect(try phone.sync().summary == SyncSummary(sent: 3))
+        try phone.run(
+            "UPDATE Book SET title = 'AA' WHERE _recordName IN ('a', 'b')",
+            "DELETE FROM Book WHERE _recordName = 'c'"
+        )
+        #expect(try phone.sync { $0.operations == nil ? .answered : .lostReply }.summary == SyncSummary())
+        // What another device has changed since then is merged.
+        try laptop.sync()
+        try laptop.run("UPDATE Book SET note = 'N' WHERE _recordName = 'b'")
+        try laptop.sync()
+        #expect(try phone.sync().summary == SyncSummary(sent: 1, deleted: 1, merged: 1))
+        try scenario.synchronise()
+        try scenario.expect(["Book a title=AA", "Book b note=N title=AA"])
+    }
 }
 
 extension SyncSummary {
