@@ -54,6 +54,8 @@ private struct BatchBuilder {
     private var names: Set<String> = []
     /// The records that wait because one that they depend on does.
     private var excluded: Set<String> = []
+    /// Whether the service does not know a type, by its number.
+    private var parkedTypes: [Int64: Bool] = [:]
     private var size = 0
 
     /// A change with its operation.
@@ -149,8 +151,12 @@ private struct BatchBuilder {
         """
     }
 
-    private func isParked(_ table: RecordTable) throws -> Bool {
-        try db.value("SELECT parked IS NOT NULL FROM mist_type WHERE id = ?", [table.id], as: Bool.self) ?? false
+    private mutating func isParked(_ table: RecordTable) throws -> Bool {
+        if let isParked = parkedTypes[table.id] { return isParked }
+        let isParked =
+            try db.value("SELECT parked IS NOT NULL FROM mist_type WHERE id = ?", [table.id], as: Bool.self) ?? false
+        parkedTypes[table.id] = isParked
+        return isParked
     }
 
     /// Adds a record, after the new records that it refers to, and before the new records below it.
@@ -221,7 +227,7 @@ private struct BatchBuilder {
             }
             if field.schema.isParent || link.action == .validate { visit.bindings.insert(name) }
             guard !excluded.contains(name) else { continue }
-            switch try target(named: name) {
+            switch try target(named: name, first: visit.table) {
             case .absent: visit.bindings.remove(name)
             case .waiting: excluded.insert(name)
             case .new(let row, let table):
@@ -250,21 +256,24 @@ private struct BatchBuilder {
         case new(LocalRow, RecordTable)
     }
 
-    private func target(named name: String) throws -> Target {
-        for table in transaction.file.orderedTables {
-            guard let row = try table.row(named: name, in: zone.id, db) else { continue }
-            let isSent = try !isParked(table) && !table.rows(
+    /// - Parameters:
+    ///   - name: The record's name.
+    ///   - table: The table to look at first: long chains are of one type.
+    private mutating func target(named name: String, first table: RecordTable) throws -> Target {
+        for table in [table] + transaction.file.orderedTables.filter({ $0.id != table.id }) {
+            let sendable = try table.rows(
                 "_zone = ?1 AND _recordName = ?2 AND ?3 AND NOT EXISTS (\(Self.waiting(table)))",
                 [.integer(zone.id), .text(name), .integer(1), .integer(now)],
                 db
-            ).isEmpty
-            return isSent ? .new(row, table) : .waiting
+            ).first
+            if let row = sendable { return try isParked(table) ? .waiting : .new(row, table) }
+            if try table.row(named: name, in: zone.id, db) != nil { return .waiting }
         }
         return .absent
     }
 
     /// The records below a new record that the service does not have either.
-    private func newChildren(of row: LocalRow) throws -> [(LocalRow, RecordTable)] {
+    private mutating func newChildren(of row: LocalRow) throws -> [(LocalRow, RecordTable)] {
         var children: [(LocalRow, RecordTable)] = []
         for table in transaction.file.orderedTables {
             guard let parent = table.parentField, children.count < 2 * limit, try !isParked(table) else { continue }

@@ -153,7 +153,7 @@ struct PushPromiseTests {
         let trace = try phone.sync()
         #expect(
             trace.writes == [
-                "zones/modify Records", "modify create loose, create s, create b1, create b2",
+                "zones/modify Records", "modify create s, create loose, create b1, create b2",
                 "modify create empty, create other",
             ]
         )
