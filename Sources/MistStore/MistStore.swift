@@ -66,6 +66,7 @@ public final class MistStore: Sendable {
         logger: Logger = Logger(label: "MistStore")
     ) throws {
         let schemas = records.map { $0.schema }
+        try configuration.check(schemas)
         do {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         } catch {
@@ -132,6 +133,17 @@ public final class MistStore: Sendable {
     }
 }
 
+/// What tells when the fields of a record were edited.
+public enum EditTimeSource: Hashable, Sendable {
+    /// The field `mist_edits` of the record, of the type `BYTES`, which the store writes: the latest edit of each field wins.
+    case ofFields
+    /// The record's modification time: no field is needed, and arrival decides.
+    ///
+    /// A field that has another value at the service than the one that this device began with counts as edited when the service stored that
+    /// version. An edit that was made on this device after that wins, an earlier one loses. Edits of different fields are all kept.
+    case ofRecord
+}
+
 /// Choices of a store.
 public struct StoreConfiguration: Sendable {
     /// The zone of the private database that the records are kept in.
@@ -159,6 +171,7 @@ public struct StoreConfiguration: Sendable {
     @_spi(Benchmarks) public var onEngineTransaction: (@Sendable (Duration) -> Void)?
 
     private(set) var closures: [String: [String: MergeClosure]] = [:]
+    private(set) var typesWithoutEditTimes: Set<String> = []
 
     /// Makes the usual choices.
     public init() {}
@@ -188,9 +201,47 @@ public struct StoreConfiguration: Sendable {
         closures[Model.recordType, default: [:]][field] = closure
     }
 
-    var settings: SyncSettings {
+    /// Chooses what tells when the fields of a type's records were edited.
+    ///
+    /// ```swift
+    /// var configuration = StoreConfiguration()
+    /// configuration.setEditTimes(.ofRecord, of: Todo.self)
+    /// ```
+    ///
+    /// All devices must make the same choice. It is part of the configuration and not of the type, because a client without a store knows
+    /// nothing of edit times.
+    ///
+    /// - Parameters:
+    ///   - source: The source. A type with a counter needs ``EditTimeSource/ofFields``: opening a store fails otherwise, with the code
+    ///     ``StoreError/Code-swift.struct/schema``.
+    ///   - type: The record type.
+    public mutating func setEditTimes<Model: CloudKitRecord>(_ source: EditTimeSource, of type: Model.Type) {
+        switch source {
+        case .ofFields: typesWithoutEditTimes.remove(Model.recordType)
+        case .ofRecord: typesWithoutEditTimes.insert(Model.recordType)
+        }
+    }
+
+    /// Checks that the choices fit the record types.
+    func check(_ schemas: [RecordSchema]) throws(StoreError) {
+        for schema in schemas where typesWithoutEditTimes.contains(schema.recordType) {
+            guard let counter = schema.fields.first(where: { $0.merge == .counter }) else { continue }
+            throw StoreError(
+                .schema,
+                """
+                A counter needs the edit times of fields, in which each device notes what it has added. Choose .ofFields for the type, or \
+                another merge policy for the field.
+                """,
+                recordType: schema.recordType,
+                fieldName: counter.name
+            )
+        }
+    }
+
+    package var settings: SyncSettings {
         var settings = SyncSettings()
         settings.closures = closures
+        settings.typesWithoutEditTimes = typesWithoutEditTimes
         settings.random = random
         settings.onTransaction = onEngineTransaction
         settings.recoveryDays = recoveryDays

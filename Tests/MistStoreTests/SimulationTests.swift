@@ -1,5 +1,6 @@
 import Foundation
 import MistModels
+import MistStore
 import MistTesting
 import Testing
 
@@ -77,8 +78,12 @@ struct SimulationTests {
 
     /// - Returns: What happened in each run.
     @discardableResult
-    private func run(_ usualCount: UInt64, _ change: (inout SyncSimulation) -> Void) throws -> [SimulationCounts] {
-        var simulation = SyncSimulation(records: [Shelf.self, Book.self])
+    private func run(
+        _ usualCount: UInt64,
+        _ simulation: SyncSimulation = SyncSimulation(records: [Shelf.self, Book.self]),
+        _ change: (inout SyncSimulation) -> Void
+    ) throws -> [SimulationCounts] {
+        var simulation = simulation
         change(&simulation)
         return try (Self.start..<Self.start + (Self.count ?? usualCount)).map { try simulation.run(seed: $0) }
     }
@@ -98,4 +103,22 @@ struct SimulationTests {
     @Test func devicesAgreeWithWrongClocksAndPurgedZones() throws {
         try run(150) { $0.faults = .all }
     }
+
+    @Test func devicesAgreeWithoutEditTimesOfFields() throws {
+        var configuration = StoreConfiguration()
+        configuration.setEditTimes(.ofRecord, of: Shelf.self)
+        configuration.setEditTimes(.ofRecord, of: Page.self)
+        try run(50, SyncSimulation(records: [Shelf.self, Page.self], configuration: configuration)) { $0.faults = .all }
+    }
+}
+
+/// A type without a counter, which would need edit times.
+@CloudKitRecord
+struct Page: Hashable {
+    @CloudKitParent var shelf: RecordReference<Shelf>?
+    var next: RecordReference<Page>?
+    var title: String?
+    var text: String?
+    @CloudKitField(.greatest) var best: Int?
+    @CloudKitField(.union) var tags: [String] = []
 }

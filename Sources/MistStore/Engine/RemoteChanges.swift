@@ -107,7 +107,15 @@ extension SyncEngine.Transaction {
             (pending, raws) = try pendingEdits(of: row, table)
         }
         let modified = record.modified?.milliseconds ?? 0
-        let isOwnWrite = try isOwnWrite(record, named: name, in: zone)
+        let rules = rules(of: table)
+        var isOwnWrite = false
+        if let row, !pending.isEmpty, let sent = try uncertainWrite(of: row, table, in: zone) {
+            isOwnWrite = sent.isSame(as: remote, ignoresEditTimes: rules.ignoresEditTimes)
+            // Without edit times, only the value tells that it is this device's own.
+            for (field, value) in sent.values where rules.ignoresEditTimes && value.isSame(as: remote.fields[field]) {
+                pending[field]?.base = value
+            }
+        }
         guard let row, !pending.isEmpty else {
             let fields = Dictionary(uniqueKeysWithValues: table.fields.map { ($0.name, remote.fields[$0.name]) })
             let pairs = try table.pairs(of: fields, in: zone.zoneID)
@@ -131,7 +139,7 @@ extension SyncEngine.Transaction {
                 edits: pending,
                 knownParts: known?.times ?? EditTimes(),
                 remote: remote,
-                rules: rules(of: table),
+                rules: rules,
                 now: nowTime
             )
         } catch {
@@ -171,18 +179,43 @@ extension SyncEngine.Transaction {
         try db.run("DELETE FROM mist_parked WHERE zone = ? AND name = ?", [zone.id, name])
     }
 
-    /// Whether a version is what this device has sent with a lost reply: it has the same edit times, in which each value has a part.
-    ///
-    /// Where records have no edit times, it has the values that were sent.
-    private func isOwnWrite(_ record: Record, named name: String, in zone: ZoneRow) throws -> Bool {
+    /// What this device has sent of a record with a lost reply.
+    private struct UncertainWrite {
+        let times: EditTimes?
+        /// The values of the fields that were sent.
+        let values: [String: FieldValue?]
+
+        /// Whether a version is this write: it has the values that were sent, and their edit times.
+        func isSame(as version: RemoteVersion, ignoresEditTimes: Bool) -> Bool {
+            guard values.allSatisfy({ $1.isSame(as: version.fields[$0]) }) else { return false }
+            return ignoresEditTimes || times == version.times
+        }
+    }
+
+    private func uncertainWrite(of row: LocalRow, _ table: RecordTable, in zone: ZoneRow) throws -> UncertainWrite? {
         guard
             let sent = try db.row(
-                "SELECT record, times FROM mist_sent WHERE zone = ? AND name = ? AND is_uncertain = 1",
-                [zone.id, name]
+                "SELECT record, times, operation FROM mist_sent WHERE zone = ? AND name = ? AND is_uncertain = 1",
+                [zone.id, row.name]
             )
-        else { return false }
-        if let times: Data = sent["times"] { return record.fields[EditTimes.fieldName]?.plain == .bytes(times) }
-        return false
+        else { return nil }
+        let (times, operation): (Data?, String) = (sent["times"], sent["operation"])
+        var values: [String: FieldValue?] = [:]
+        if operation == "create" {
+            // Of a field that was edited since then, the edit has the value before it.
+            values = Dictionary(uniqueKeysWithValues: table.fields.map { ($0.name, row.fields[$0.name]) })
+            for edit in try edits(of: row, table) { if let field = edit.field { values[field.name] = .some(edit.base) } }
+        }
+        let statement = try db.cachedStatement(sql: "SELECT field, value FROM mist_sent_field WHERE record = ?")
+        try statement.bind([.integer(sent["record"])])
+        let cursor = try Row.fetchCursor(statement)
+        while let found = try cursor.next() {
+            let number: Int64 = found[0]
+            guard let field = table.fields.first(where: { $0.id == number }) else { continue }
+            let value = ColumnValue(sqliteStatement: statement.sqliteStatement, index: 1)
+            values[field.name] = .some(try field.value(value, in: table))
+        }
+        return UncertainWrite(times: times.flatMap { EditTimes($0) }, values: values)
     }
 
     func rules(of table: RecordTable) -> MergeRules {

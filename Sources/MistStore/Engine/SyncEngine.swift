@@ -71,7 +71,7 @@ package struct SyncEngine: Sendable {
     }
 
     /// Begins after a start of the process: what was under way has an unknown outcome. Records that were kept for a type that the
-    /// program knows now become rows.
+    /// program knows now become rows. Types that the service did not know are tried again.
     ///
     /// - Parameter now: The machine's time in milliseconds since 1970.
     /// - Throws: A ``StoreError`` when the file fails.
@@ -79,6 +79,8 @@ package struct SyncEngine: Sendable {
         try write { transaction in
             var summary = SyncSummary()
             try transaction.adoptForeign(at: now, &summary)
+            // The schema of the service, or the program, may be another one by now.
+            try transaction.db.run("UPDATE mist_type SET parked = NULL")
             try transaction.abandonRequest()
         }
     }

@@ -81,7 +81,7 @@ extension MergeResult {
                 case .latest:
                     let isOurs = edit.time > timeOfRemote(name, edit, remote, rules)
                     merged = isOurs ? edit.value : theirs
-                    if isOurs {
+                    if isOurs, !rules.ignoresEditTimes || !edit.value.isSame(as: theirs) {
                         // Equal values too: the later time is news to the service.
                         result.set(name, edit.value)
                         result.remaining[name] = PendingEdit(value: edit.value, base: theirs, time: edit.time)
@@ -111,10 +111,9 @@ private func timeOfRemote(
     _ remote: RemoteVersion,
     _ rules: MergeRules
 ) -> EditTime {
-    if rules.ignoresEditTimes, edit.base.isSame(as: remote.fields[name]) {
-        return EditTime(milliseconds: .min, device: 0)
-    }
-    return remote.time(of: name)
+    guard rules.ignoresEditTimes else { return remote.time(of: name) }
+    let isUnchanged = edit.base.isSame(as: remote.fields[name])
+    return EditTime(milliseconds: isUnchanged ? .min : remote.modified, device: 0)
 }
 
 /// The join of two values by a policy that needs no times: commutative, associative and idempotent.

@@ -15,6 +15,8 @@ public struct ScopeStatus: Hashable, Sendable {
     public let pending: Int
     /// Records that the service refused, with the reason, and after them new records whose parent waits.
     public let parked: [ParkedRecord]
+    /// Record types that the service's schema does not have as the program has them.
+    public let parkedTypes: [ParkedRecordType]
     /// What the scope waits for; `nil` when nothing keeps it.
     public let condition: SyncCondition?
     /// What the service said; for ``SyncCondition/signedOut`` the address of the sign-in.
@@ -38,6 +40,32 @@ public struct ParkedRecord: Hashable, Sendable {
     public let message: String
     /// When it is tried again; `nil` after a change, or ``LocalDatabase/retryParked()``.
     public let until: Date?
+}
+
+/// A record type that the service's schema lacks, or of which it lacks a field: its records wait, and no others do.
+///
+/// They are sent again after the next start of the program, or after ``LocalDatabase/retryParked()``.
+public struct ParkedRecordType: Hashable, Sendable {
+    /// The record type.
+    public let recordType: String
+    /// The field that the schema lacks; `nil` where it lacks the type.
+    public let fieldName: String?
+
+    /// What is missing, and what to do.
+    public var message: String {
+        switch fieldName {
+        case nil:
+            "The service's schema has no record type \(recordType). Deploy the schema with it."
+        case EditTimes.fieldName:
+            """
+            The service's schema has no field \(EditTimes.fieldName) in \(recordType), in which the store keeps the times of edits. Deploy the \
+            schema with it, of the type BYTES; or let the record's modification time decide: \
+            StoreConfiguration.setEditTimes(.ofRecord, of: \(recordType).self).
+            """
+        case let field?:
+            "The service's schema has no field \(field) in \(recordType). Deploy the schema with it."
+        }
+    }
 }
 
 extension LocalDatabase {
@@ -112,12 +140,18 @@ extension LocalDatabase {
                 [scope.number],
                 as: Int.self
             ) ?? 0
+        let parkedTypes = try db.rows("SELECT name, parked FROM mist_type WHERE parked IS NOT NULL ORDER BY name")
+            .map { row in
+                let field: String = row["parked"]
+                return ParkedRecordType(recordType: row["name"], fieldName: field.isEmpty ? nil : field)
+            }
         let condition: String? = row?["condition"]
         let rests: Int64 = max(row?["rests_until"] ?? 0, row?["push_rests_until"] ?? 0)
         return ScopeStatus(
             scope: scope,
             pending: edits + tombstones,
             parked: parked + waiting,
+            parkedTypes: parkedTypes,
             condition: condition.flatMap(SyncCondition.init),
             detail: row?["detail"],
             restsUntil: rests > configuration.clock().milliseconds ? ColumnValue.date(rests) : nil,

@@ -2,7 +2,7 @@ import CloudKitEmulator
 import CloudKitModel
 import GRDB
 public import MistKit
-import MistStore
+public import MistStore
 import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -39,10 +39,12 @@ public struct SyncSimulation: Sendable {
 
     /// Makes a simulation.
     ///
-    /// - Parameter records: The record types.
-    public init(records: [any CloudKitRecord.Type]) {
+    /// - Parameters:
+    ///   - records: The record types.
+    ///   - configuration: The choices of the devices' stores.
+    public init(records: [any CloudKitRecord.Type], configuration: StoreConfiguration = StoreConfiguration()) {
         schemas = records.map { $0.schema }
-        settings = SyncSettings()
+        settings = configuration.settings
     }
 
     /// Runs the simulation.
@@ -160,6 +162,8 @@ private struct SimulatedWorld {
         let jitter = Mutex<SimulationGenerator>.Box(SimulationGenerator(seed: seed &+ 2))
         settings.random = { jitter.withLock { Double.random(in: 0..<1, using: &$0) } }
         self.settings = settings
+        // The model goes by the times of edits.
+        model.isRelaxed = !settings.typesWithoutEditTimes.isEmpty
         for index in 0..<simulation.devices {
             let error = simulation.faults.clockError * 1000
             devices.append(

@@ -1,6 +1,8 @@
 import CloudKitModel
 import Foundation
 import MistKit
+import MistTesting
+import TestSupport
 import Testing
 
 @testable import MistStore
@@ -158,6 +160,74 @@ struct ConflictPromiseTests {
                 ["Book b note=after title=console"],
                 recovery: ["phone: Book b laterEdit title=before"]
             )
+        }
+    }
+
+    /// A phone and a laptop that have one page, of a type without edit times of fields.
+    private func withOnePage(_ body: (SyncScenario, ScenarioDevice, ScenarioDevice) throws -> Void) throws {
+        let scenario = try SyncScenario()
+        let devices = try ["phone", "laptop"].map { name in
+            try scenario.device(name, records: [Shelf.self, Page.self]) { $0.typesWithoutEditTimes = ["Page"] }
+        }
+        try devices[0].run("INSERT INTO Page (_recordName, title, text) VALUES ('p', 'P', 'T')")
+        try scenario.synchronise()
+        try body(scenario, devices[0], devices[1])
+        for record in try scenario.serviceRecords() { #expect(record.fields["mist_edits"] == nil) }
+    }
+
+    @Test("7. With the record's modification time, a field that arrived after an edit here wins, and an earlier one loses")
+    func arrivalDecides() throws {
+        try withOnePage { scenario, phone, laptop in
+            try phone.run("UPDATE Page SET title = 'before it arrived'")
+            try laptop.run("UPDATE Page SET title = 'laptop'")
+            try laptop.sync()
+            try phone.run("UPDATE Page SET text = 'after it arrived'")
+            try scenario.synchronise()
+            try scenario.expect(
+                ["Page p text=after it arrived title=laptop"],
+                recovery: ["phone: Page p laterEdit title=before it arrived"]
+            )
+        }
+    }
+
+    @Test("7. With the record's modification time, edits of different fields are all kept", arguments: [true, false])
+    func fieldsAreMergedWithoutEditTimes(phoneIsFirst: Bool) throws {
+        try withOnePage { scenario, phone, laptop in
+            try phone.run("UPDATE Page SET title = 'phone'")
+            try laptop.run("UPDATE Page SET text = 'laptop'")
+            try (phoneIsFirst ? phone : laptop).sync()
+            try scenario.synchronise()
+            try scenario.expect(["Page p text=laptop title=phone"])
+        }
+    }
+
+    @Test("7. With the record's modification time, an edit after a lost reply does not lose to the device's own write")
+    func ownWritesDoNotWin() throws {
+        try withOnePage { scenario, phone, laptop in
+            try phone.run("UPDATE Page SET title = 'sent'")
+            try phone.sync { request in
+                guard request.operations != nil else { return .answered }
+                try phone.run("UPDATE Page SET title = 'later'")
+                scenario.clock.advance(by: 5)
+                return .lostReply
+            }
+            #expect(try phone.sync().summary.sent == 2)
+            try scenario.synchronise()
+            try scenario.expect(["Page p text=T title=later"])
+        }
+    }
+
+    @Test("9. A counter needs the edit times of fields: a store with another choice is not opened")
+    func countersNeedEditTimes() async throws {
+        try await inTemporaryFolder { folder in
+            var configuration = StoreConfiguration()
+            configuration.setEditTimes(.ofRecord, of: Book.self)
+            let error = #expect(throws: StoreError.self) {
+                try MistStore(at: folder, records: [Shelf.self, Book.self], configuration: configuration)
+            }
+            #expect(error?.code == .schema)
+            #expect(error?.recordType == "Book")
+            #expect(error?.fieldName == "loans")
         }
     }
 

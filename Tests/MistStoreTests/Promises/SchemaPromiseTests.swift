@@ -34,12 +34,12 @@ enum WrongVersion {
 enum AlikeNames {
     @CloudKitRecord("A_B")
     struct First: Hashable {
-        @CloudKitParent @CloudKitField("C") var above: RecordReference<First>?
+        @CloudKitParent @CloudKitField("C") var above: RecordReference<Shelf>?
     }
 
     @CloudKitRecord("A")
     struct Second: Hashable {
-        @CloudKitParent @CloudKitField("B_C") var above: RecordReference<First>?
+        @CloudKitParent @CloudKitField("B_C") var above: RecordReference<Shelf>?
     }
 }
 
@@ -123,6 +123,26 @@ struct SchemaPromiseTests {
         #expect(try phone.pending() == ["phone: edit Book 1", "phone: parked Book best"])
         try phone.run("UPDATE Shelf SET name = 'SS'")
         #expect(try phone.sync().writes == ["modify update s"])
+        // The next start tries again: the schema may have the field by now.
+        try phone.restart()
+        #expect(try phone.sync().writes == ["modify create b"])
+    }
+
+    @Test("35. Where production has no `mist_edits`, the status names the field and the way out")
+    func missingEditTimesAreExplained() async throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        try phone.run("INSERT INTO Shelf (_recordName, name) VALUES ('s', 'S')")
+        try phone.sync { request in
+            guard request.operations != nil else { return .answered }
+            let reason = "Cannot create or modify field 'mist_edits' in record 'Shelf' in production schema"
+            return .reply(.success(.records([.failure(.service(.badRequest, reason: reason, record: "s"))])))
+        }
+        let parked = try await phone.local.status().parkedTypes
+        #expect(parked.map(\.recordType) == ["Shelf"])
+        #expect(parked.first?.fieldName == "mist_edits")
+        #expect(parked.first?.message.contains("setEditTimes(.ofRecord, of: Shelf.self)") == true)
+        #expect(try await !phone.local.status().isSynchronised)
     }
 
     @Test("31, M3. The summary of a synchronisation says what changed here and at the service")
