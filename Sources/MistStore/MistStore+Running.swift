@@ -46,7 +46,7 @@ extension MistStore {
         var interval = configuration.syncInterval
         var signals = wakes.makeAsyncIterator()
         while true {
-            let isIdle = try await sync() == SyncSummary()
+            let isIdle = try await sync(isAutomatic: true) == SyncSummary()
             interval = isIdle ? min(interval * 2, configuration.longestSyncInterval) : configuration.syncInterval
             let pause = interval
             let timer = Task {

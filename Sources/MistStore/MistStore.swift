@@ -118,13 +118,17 @@ public final class MistStore: Sendable {
     ///   error: the changes stay, and the next call sends them.
     @discardableResult
     public func sync() async throws -> SyncSummary {
+        try await sync(isAutomatic: false)
+    }
+
+    func sync(isAutomatic: Bool) async throws -> SyncSummary {
         guard let loop else {
             throw StoreError(
                 .closed,
                 "The store was opened without a service. Give it one: MistStore(at:records:service:)."
             )
         }
-        return try await loop.sync()
+        return try await loop.sync(isAutomatic: isAutomatic)
     }
 
     /// Closes the files. Calls that come later fail.

@@ -25,6 +25,8 @@ struct FollowedQuery {
     let phase: Phase
     let continuation: String?
     let sweptAt: Int64
+    let idlePasses: Int64
+    let idleSweeps: Int64
 
     private init(_ row: Row) throws {
         id = row["id"]
@@ -34,6 +36,8 @@ struct FollowedQuery {
         phase = Phase(rawValue: row["phase"]) ?? .idle
         continuation = row["continuation"]
         sweptAt = row["swept_at"]
+        idlePasses = row["idle_passes"]
+        idleSweeps = row["idle_sweeps"]
     }
 
     /// The query whose turn it is.
@@ -61,9 +65,15 @@ struct FollowedQuery {
 }
 
 extension SyncEngine.Transaction {
-    /// Begins a pass over all followed queries.
-    func beginFollowing() throws {
-        try db.run("UPDATE mist_follow SET phase = 1, continuation = NULL, newest_of_pass = newest WHERE phase = 0")
+    /// Begins a pass over all followed queries, or over those that are due.
+    func beginFollowing(dueAt now: Int64? = nil) throws {
+        try db.run(
+            """
+            UPDATE mist_follow SET phase = 1, continuation = NULL, newest_of_pass = newest
+            WHERE phase = 0 AND (?1 IS NULL OR due_at <= ?1)
+            """,
+            [now]
+        )
     }
 
     /// Applies a page of the query whose turn it was.
@@ -101,24 +111,36 @@ extension SyncEngine.Transaction {
         }
         switch followed.phase {
         case .idle, .pull:
-            let sweeps = now - followed.sweptAt >= settings.sweepInterval
+            let sweepInterval = PollInterval.next(afterIdle: followed.idleSweeps, from: settings.sweepInterval, doublings: 4)
+            let sweeps = now - followed.sweptAt >= sweepInterval
+            let idle = newest > followed.newest ? 0 : followed.idlePasses + 1
+            let interval = idle == 0 ? 0 : PollInterval.next(afterIdle: idle - 1, from: settings.pollInterval, doublings: 5)
             if sweeps { try db.run("UPDATE mist_zone SET epoch = epoch + 1 WHERE id = ?", [zone.id]) }
             try db.run(
-                "UPDATE mist_follow SET phase = ?, continuation = NULL, newest = ?, newest_of_pass = ? WHERE id = ?",
-                [sweeps ? 2 : 0, newest, newest, followed.id]
+                """
+                UPDATE mist_follow SET phase = ?, continuation = NULL, newest = ?, newest_of_pass = ?, idle_passes = ?,
+                    due_at = ?
+                WHERE id = ?
+                """,
+                [sweeps ? 2 : 0, newest, newest, idle, now + interval, followed.id]
             )
         case .sweep:
-            try lookUpMissing(of: followed, in: zone)
+            let isMissing = try lookUpMissing(of: followed, in: zone)
             try db.run(
-                "UPDATE mist_follow SET phase = 0, continuation = NULL, swept_at = ? WHERE id = ?",
-                [now, followed.id]
+                """
+                UPDATE mist_follow SET phase = 0, continuation = NULL, swept_at = ?, idle_sweeps = ? WHERE id = ?
+                """,
+                [now, isMissing ? 0 : followed.idleSweeps + 1, followed.id]
             )
         }
     }
 
     /// Records here that the query should have found, and did not: they were deleted, or left it.
-    private func lookUpMissing(of followed: FollowedQuery, in zone: ZoneRow) throws {
-        guard let table = file.tables[followed.query.recordType] else { return }
+    ///
+    /// - Returns: Whether there are any.
+    private func lookUpMissing(of followed: FollowedQuery, in zone: ZoneRow) throws -> Bool {
+        guard let table = file.tables[followed.query.recordType] else { return false }
+        var isMissing = false
         var unsorted = followed.query
         unsorted.sorts = []
         let local = try LocalQuery(unsorted, in: table, zones: .zone(zone.id))
@@ -130,7 +152,9 @@ extension SyncEngine.Transaction {
                 """,
                 [zone.id, row.name, zone.epoch]
             )
+            isMissing = isMissing || db.changesCount > 0
         }
+        return isMissing
     }
 
     /// After a lookup: what was sent with an unknown outcome, and whose fate is known now.
@@ -145,6 +169,19 @@ extension SyncEngine.Transaction {
     }
 }
 
+/// How long something waits that is asked again and again: longer while nothing is new.
+enum PollInterval {
+    /// The wait after some unchanged replies in a row: a pure decision.
+    ///
+    /// - Parameters:
+    ///   - count: The unchanged replies.
+    ///   - first: The shortest wait, in milliseconds.
+    ///   - doublings: How often it is doubled at most.
+    static func next(afterIdle count: Int64, from first: Int64, doublings: Int64) -> Int64 {
+        first << min(max(count, 0), doublings)
+    }
+}
+
 extension LocalDatabase {
     /// Keeps the records of a query of the public database on this machine.
     ///
@@ -154,6 +191,11 @@ extension LocalDatabase {
     /// // POST …/public/records/query {"query":{"recordType":"Article","filterBy":[…],
     /// //   "sortBy":[{"systemFieldName":"modifiedTimestamp","ascending":true}]}}
     /// ```
+    ///
+    /// Where nothing has changed, a synchronisation costs one request for a query, while it has fewer than a page of records of its last minute.
+    /// ``MistStore/run()`` asks for a query less and less often while nothing changes, from every half minute to every 16 minutes. Deletes are
+    /// found by the names of all records, a request for each page of them: every quarter of an hour, and down to every four hours while
+    /// none is missing.
     ///
     /// The service must have the indexes of the query, and `modifiedTimestamp` QUERYABLE and SORTABLE. Reading needs no user.
     ///

@@ -87,12 +87,14 @@ package struct SyncEngine: Sendable {
 
     /// Asks for changes of the service: the next cycle begins with a request for them.
     ///
-    /// - Parameter now: The machine's time in milliseconds since 1970.
+    /// - Parameters:
+    ///   - now: The machine's time in milliseconds since 1970.
+    ///   - isAutomatic: Whether no one has asked for it. Followed queries in which nothing changed for a while are left out then.
     /// - Throws: A ``StoreError`` when the file fails.
-    package func requestPull(at now: Int64) throws {
+    package func requestPull(at now: Int64, isAutomatic: Bool = false) throws {
         try write { transaction in
             try transaction.markStale()
-            if scope == .public { try transaction.beginFollowing() }
+            if scope == .public { try transaction.beginFollowing(dueAt: isAutomatic ? now : nil) }
             try transaction.trimRecoveryLog(at: now)
         }
     }
@@ -147,6 +149,8 @@ package struct SyncSettings: Sendable {
     package var recoveryBytes: Int64 = 100_000_000
     /// How often deletes of the public database are looked for, in milliseconds: a quarter of an hour.
     package var sweepInterval: Int64 = 15 * 60 * 1000
+    /// How often a followed query is asked for of its own accord, in milliseconds: half a minute, and less while nothing changes.
+    package var pollInterval: Int64 = 30 * 1000
     /// A number from 0 to 1, for waiting times.
     package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
     /// Gets how long each transaction of the engine held the file's write lock.

@@ -31,12 +31,14 @@ final class SyncLoop: Sendable {
     }
 
     /// One cycle over all scopes, in their order.
-    func sync() async throws -> SyncSummary {
+    ///
+    /// - Parameter isAutomatic: Whether no one has asked for it.
+    func sync(isAutomatic: Bool = false) async throws -> SyncSummary {
         let task = running.withLock { running in
             if let running { return running }
             let task = Task { [self] in
                 defer { self.running.withLock { $0 = nil } }
-                return try await cycle()
+                return try await cycle(isAutomatic: isAutomatic)
             }
             running = task
             return task
@@ -48,15 +50,15 @@ final class SyncLoop: Sendable {
         }
     }
 
-    private func cycle() async throws -> SyncSummary {
+    private func cycle(isAutomatic: Bool) async throws -> SyncSummary {
         var summary = SyncSummary()
-        for engine in engines { summary += try await run(engine) }
+        for engine in engines { summary += try await run(engine, isAutomatic: isAutomatic) }
         return summary
     }
 
     /// Sends until there is nothing left to do now.
-    private func run(_ engine: SyncEngine) async throws -> SyncSummary {
-        try engine.requestPull(at: clock().milliseconds)
+    private func run(_ engine: SyncEngine, isAutomatic: Bool) async throws -> SyncSummary {
+        try engine.requestPull(at: clock().milliseconds, isAutomatic: isAutomatic)
         return try await withThrowingTaskGroup(of: Result<SyncReply, CloudKitError>.self) { group in
             defer { group.cancelAll() }
             var summary = SyncSummary()

@@ -203,7 +203,11 @@ enum SystemTables {
                     -- 0 nothing to do, 1 fetching records, 2 fetching names.
                     phase INTEGER NOT NULL DEFAULT 0,
                     continuation TEXT,
-                    swept_at INTEGER NOT NULL DEFAULT 0
+                    swept_at INTEGER NOT NULL DEFAULT 0,
+                    -- Passes and sweeps in a row that found nothing new, and when the next pass of its own accord is due.
+                    idle_passes INTEGER NOT NULL DEFAULT 0,
+                    idle_sweeps INTEGER NOT NULL DEFAULT 0,
+                    due_at INTEGER NOT NULL DEFAULT 0
                 );
                 -- Values that lost, with the reason.
                 CREATE TABLE mist_recovery (

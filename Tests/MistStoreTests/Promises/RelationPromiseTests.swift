@@ -126,6 +126,37 @@ struct RelationPromiseTests {
         try scenario.expect(["Book a sequel=→b", "Book b sequel=→a", "Book self sequel=→self"])
     }
 
+    @Test("12, E7. Of 800 records with deleteSelf to one target the service takes 750; the others are parked until there is space")
+    func theServiceLimitsDeleteSelf() async throws {
+        let scenario = try SyncScenario()
+        let (phone, _) = try scenario.twoDevices()
+        try phone.run(
+            "INSERT INTO Book (_recordName) VALUES ('target')",
+            """
+            WITH RECURSIVE numbers (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM numbers WHERE n < 800)
+            INSERT INTO Book (_recordName, sequel, _sequel_action) SELECT printf('b%03d', n), 'target', 1 FROM numbers
+            """
+        )
+        let trace = try phone.sync()
+        #expect(trace.end == .idle)
+        #expect(trace.summary.sent == 751)
+        #expect(trace.summary.parked == 50)
+        let parked = try await phone.local.status().parked
+        #expect(parked.map(\.recordName) == (751...800).map { "b\($0)" })
+        #expect(parked.first?.message.contains("750") == true)
+        // Where some of them go, the others can be sent.
+        try phone.run("DELETE FROM Book WHERE _recordName BETWEEN 'b001' AND 'b050'")
+        try phone.sync()
+        try await phone.local.retryParked()
+        #expect(try phone.sync().summary.sent == 50)
+        #expect(try scenario.serviceRecords().count == 751)
+        // The store itself deletes what goes with the target, children first, however many there are.
+        try phone.run("DELETE FROM Book WHERE _recordName = 'target'")
+        #expect(try phone.sync().writes.last?.hasSuffix("delete target") == true)
+        try scenario.synchronise()
+        try scenario.expect([])
+    }
+
     @Test("13. A chain of 5,000 new records is sent, targets first, whichever end was made first", arguments: [true, false])
     func longChainsAreSent(targetIsFirst: Bool) throws {
         let scenario = try SyncScenario()

@@ -163,4 +163,41 @@ struct StatusPromiseTests {
         #expect(try laptop.records() == ["Book a title=AA"])
         #expect(try laptop.pending() == [])
     }
+
+    @Test("23, L2. An unchanged poll of a followed query costs one request, and backs off while nothing changes")
+    func unchangedPollsBackOff() async throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone", scope: .public)
+        let laptop = try scenario.device("laptop", scope: .public)
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A'), ('b', 'B')")
+        try phone.sync()
+        try await laptop.local.follow(Query<Book>())
+        // The first pass has a sweep.
+        #expect(try laptop.sync().lines == ["query", "query"])
+        #expect(try laptop.sync().lines == ["query"])
+        // Of its own accord, the engine asks less and less often.
+        func waits(_ count: Int) throws -> [Int64] {
+            var waits: [Int64] = []
+            var last = laptop.now
+            while waits.count < count {
+                scenario.clock.advance(by: 10)
+                try laptop.engine.requestPull(at: laptop.now, isAutomatic: true)
+                guard try laptop.go().lines.contains("query") else { continue }
+                waits.append((laptop.now - last) / 10_000)
+                last = laptop.now
+            }
+            return waits
+        }
+        #expect(try waits(7) == [3, 6, 12, 24, 48, 96, 96])
+        // By hand it asks at once; a change begins anew.
+        try phone.run("UPDATE Book SET title = 'AA' WHERE _recordName = 'a'")
+        try phone.sync()
+        #expect(try laptop.sync().summary.fetched == 1)
+        #expect(try waits(3) == [1, 3, 6])
+    }
+
+    @Test("23. The wait of a poll doubles up to a limit", arguments: [(0, 30), (1, 60), (5, 960), (6, 960), (99, 960), (-1, 30)])
+    func pollIntervals(idle: Int64, seconds: Int64) {
+        #expect(PollInterval.next(afterIdle: idle, from: 30_000, doublings: 5) == seconds * 1000)
+    }
 }
