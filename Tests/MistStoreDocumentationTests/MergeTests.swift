@@ -121,4 +121,19 @@ struct MergeTests {
             #expect(try await laptop.privateDatabase.fetch(Recipe.self, "soup").model == soup.model)
         }
     }
+
+    @Test func editTimesOfTheRecord() throws {
+        var configuration = StoreConfiguration()
+        configuration.setEditTimes(.ofRecord, of: Todo.self)
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("mist-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try MistStore(at: folder, records: [Todo.self], configuration: configuration).close()
+
+        configuration.setEditTimes(.ofRecord, of: Recipe.self)
+        let refused = configuration
+        let error = #expect(throws: StoreError.self) {
+            try MistStore(at: folder, records: [Recipe.self], configuration: refused)
+        }
+        #expect(error?.code == .schema)
+    }
 }

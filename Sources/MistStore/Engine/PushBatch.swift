@@ -259,6 +259,8 @@ private struct BatchBuilder {
     /// - Parameters:
     ///   - name: The record's name.
     ///   - table: The table to look at first: long chains are of one type.
+    /// - Returns: What it is.
+    /// - Throws: A ``StoreError`` when the file fails.
     private mutating func target(named name: String, first table: RecordTable) throws -> Target {
         for table in [table] + transaction.file.orderedTables.filter({ $0.id != table.id }) {
             let sendable = try table.rows(

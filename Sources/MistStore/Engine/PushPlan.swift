@@ -107,6 +107,7 @@ enum AtomicRetry: Hashable {
     /// - Parameters:
     ///   - outcomes: The outcomes of the items.
     ///   - isAtomic: Whether the request was atomic.
+    /// - Returns: What to do.
     static func of(_ outcomes: some Sequence<ItemOutcome>, isAtomic: Bool) -> AtomicRetry? {
         let outcomes = Set(outcomes)
         guard outcomes.contains(.again) else { return nil }

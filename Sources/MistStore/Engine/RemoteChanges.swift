@@ -204,7 +204,9 @@ extension SyncEngine.Transaction {
         if operation == "create" {
             // Of a field that was edited since then, the edit has the value before it.
             values = Dictionary(uniqueKeysWithValues: table.fields.map { ($0.name, row.fields[$0.name]) })
-            for edit in try edits(of: row, table) { if let field = edit.field { values[field.name] = .some(edit.base) } }
+            for edit in try edits(of: row, table) {
+                if let field = edit.field { values[field.name] = .some(edit.base) }
+            }
         }
         let statement = try db.cachedStatement(sql: "SELECT field, value FROM mist_sent_field WHERE record = ?")
         try statement.bind([.integer(sent["record"])])
@@ -599,6 +601,7 @@ extension SyncEngine.Transaction {
     ///   - until: When it is tried again by itself; `nil` for not by itself.
     ///   - since: When what was refused was read from the tables: a later edit is a new attempt. An edit that was made while the
     ///     request was on the way is later than that, and earlier than the reply.
+    /// - Throws: A `DatabaseError` when the file fails.
     func park(_ name: String, in zone: Int64, reason: String, message: String, until: Int64?, since: Int64) throws {
         try db.run(
             """

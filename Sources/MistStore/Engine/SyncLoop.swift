@@ -33,6 +33,8 @@ final class SyncLoop: Sendable {
     /// One cycle over all scopes, in their order.
     ///
     /// - Parameter isAutomatic: Whether no one has asked for it.
+    /// - Returns: What was done.
+    /// - Throws: A ``StoreError`` when the file fails.
     func sync(isAutomatic: Bool = false) async throws -> SyncSummary {
         let task = running.withLock { running in
             if let running { return running }

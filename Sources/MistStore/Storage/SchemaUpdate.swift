@@ -149,7 +149,9 @@ struct SchemaUpdate {
     /// Replaces the triggers that are not as this library writes them, unless a newer one wrote them.
     private func replaceTriggers(of tables: [RecordTable], _ db: Database) throws {
         let rows = try db.rows("SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger'")
-        let existing = Dictionary(uniqueKeysWithValues: rows.map { row -> (String, String) in (row["name"], row["sql"]) })
+        let existing = Dictionary(
+            uniqueKeysWithValues: rows.map { row -> (String, String) in (row["name"], row["sql"]) }
+        )
         let namesByTable = Dictionary(grouping: rows) { row -> String in row["tbl_name"] }
         for table in tables {
             let generation =

@@ -17,7 +17,7 @@ struct PushPlanTests {
     }
 
     @Test(
-        "Families go first and whole, in one atomic request with their targets; then all else",
+        "Families go first and whole, in one atomic request with their targets; then everything else",
         arguments: [
             ("", 9, 900, "", false),
             ("u +a +b v", 9, 900, "u a b v", false),

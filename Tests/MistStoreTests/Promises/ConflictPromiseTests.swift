@@ -175,7 +175,9 @@ struct ConflictPromiseTests {
         for record in try scenario.serviceRecords() { #expect(record.fields["mist_edits"] == nil) }
     }
 
-    @Test("7. With the record's modification time, a field that arrived after an edit here wins, and an earlier one loses")
+    @Test(
+        "7. With the record's modification time, a field that arrived after an edit here wins, and an earlier one loses"
+    )
     func arrivalDecides() throws {
         try withOnePage { scenario, phone, laptop in
             try phone.run("UPDATE Page SET title = 'before it arrived'")

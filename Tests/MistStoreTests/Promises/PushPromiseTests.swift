@@ -124,7 +124,9 @@ struct PushPromiseTests {
         #expect(try phone.recovery() == ["phone: Book missing deleted note=phone"])
     }
 
-    @Test("4, 25. An edit made while a push that is refused was in flight is a new attempt: the record does not stay parked")
+    @Test(
+        "4, 25. An edit made while a push that is refused was in flight is a new attempt: the record does not stay parked"
+    )
     func editsInFlightAreNewAttempts() throws {
         let scenario = try SyncScenario()
         let phone = try scenario.device("phone")
@@ -179,7 +181,9 @@ struct PushPromiseTests {
         #expect(try phone.sync().requests.filter { $0.operations != nil }.map(\.isAtomic) == [false])
     }
 
-    @Test("25, B5. After an atomic failure nothing is stored; the conflict is resolved, and the innocent are sent again")
+    @Test(
+        "25, B5. After an atomic failure nothing is stored; the conflict is resolved, and the innocent are sent again"
+    )
     func innocentItemsAreSentAgain() throws {
         let scenario = try SyncScenario()
         let (phone, laptop) = try scenario.twoDevices()
@@ -255,7 +259,9 @@ struct PushPromiseTests {
         try scenario.expect(["Book b"])
     }
 
-    @Test("25. What is below a refused record is not sent, and its status says that it waits for that; all else is sent")
+    @Test(
+        "25. What is below a refused record is not sent, and its status says that it waits for that; everything else is sent"
+    )
     func childrenWaitForRefusedParents() async throws {
         let scenario = try SyncScenario()
         let (phone, _) = try scenario.twoDevices()

@@ -126,7 +126,9 @@ struct RelationPromiseTests {
         try scenario.expect(["Book a sequel=→b", "Book b sequel=→a", "Book self sequel=→self"])
     }
 
-    @Test("12, E7. Of 800 records with deleteSelf to one target the service takes 750; the others are parked until there is space")
+    @Test(
+        "12, E7. Of 800 records with deleteSelf to one target the service takes 750; the others are parked until there is space"
+    )
     func theServiceLimitsDeleteSelf() async throws {
         let scenario = try SyncScenario()
         let (phone, _) = try scenario.twoDevices()
@@ -157,7 +159,10 @@ struct RelationPromiseTests {
         try scenario.expect([])
     }
 
-    @Test("13. A chain of 5,000 new records is sent, targets first, whichever end was made first", arguments: [true, false])
+    @Test(
+        "13. A chain of 5,000 new records is sent, targets first, whichever end was made first",
+        arguments: [true, false]
+    )
     func longChainsAreSent(targetIsFirst: Bool) throws {
         let scenario = try SyncScenario()
         let phone = try scenario.device("phone")

@@ -189,14 +189,17 @@ struct StatusPromiseTests {
             return waits
         }
         #expect(try waits(7) == [3, 6, 12, 24, 48, 96, 96])
-        // By hand it asks at once; a change begins anew.
+        // By hand it asks at once; a change starts again with the shortest wait.
         try phone.run("UPDATE Book SET title = 'AA' WHERE _recordName = 'a'")
         try phone.sync()
         #expect(try laptop.sync().summary.fetched == 1)
         #expect(try waits(3) == [1, 3, 6])
     }
 
-    @Test("23. The wait of a poll doubles up to a limit", arguments: [(0, 30), (1, 60), (5, 960), (6, 960), (99, 960), (-1, 30)])
+    @Test(
+        "23. The wait of a poll doubles up to a limit",
+        arguments: [(0, 30), (1, 60), (5, 960), (6, 960), (99, 960), (-1, 30)]
+    )
     func pollIntervals(idle: Int64, seconds: Int64) {
         #expect(PollInterval.next(afterIdle: idle, from: 30_000, doublings: 5) == seconds * 1000)
     }
