@@ -135,7 +135,7 @@ extension LocalDatabase {
             zoneID: try ZoneRow.fetch(row.zone, db)?.zoneID
         )
         for field in table.fields { if let value = row.fields[field.name] { record.fields[field.name] = value } }
-        for (name, value) in known?.other ?? [:] { record.fields[name] = value }
+        for (name, value) in known?.other ?? [:] where table[name] == nil { record.fields[name] = value }
         return try StoredRecord(record)
     }
 }

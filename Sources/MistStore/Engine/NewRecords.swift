@@ -22,7 +22,8 @@ extension SyncEngine.Transaction {
     /// - Returns: Whether it was added. If not, nothing was done, and a merge decides.
     /// - Throws: A `DatabaseError` when the file fails.
     func addIfUnknown(_ record: Record, named name: String, into table: RecordTable, in zone: ZoneRow) throws -> Bool {
-        guard try !isKnown(name, table, in: zone) else { return false }
+        // Which name of a renamed field counts is for the merge to say.
+        guard !table.hasFormers, try !isKnown(name, table, in: zone) else { return false }
         var values = [ColumnValue](repeating: .null, count: table.fieldColumns.count)
         var other: [String: FieldValue] = [:]
         var bytes: Data?

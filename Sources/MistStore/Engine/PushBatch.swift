@@ -512,7 +512,10 @@ private struct RecordWriter {
         var remote: RemoteVersion?
         if let known, !isCreate {
             var fields = known.other
-            for field in table.fields where own[field.name] == nil { fields[field.name] = row.fields[field.name] }
+            // What the service has under the present name of a renamed field is among the others.
+            for field in table.fields where own[field.name] == nil && fields[field.name] == nil {
+                fields[field.name] = row.fields[field.name]
+            }
             remote = RemoteVersion(fields: fields, times: known.times, modified: known.modified ?? 0)
         }
         let insert = own[""]
@@ -549,6 +552,9 @@ private struct RecordWriter {
                     )
                 }
             } else if let remote {
+                let value = remote.fields[field.name]
+                // An absent value whose time was not noted has none.
+                if let value, value.isNull, remote.times.time(of: field.name, value) == nil { continue }
                 times.set(remote.time(of: field.name), of: field.name, value)
             }
         }

@@ -99,13 +99,14 @@ extension SyncEngine.Transaction {
         _ summary: inout SyncSummary
     ) throws {
         let row = try table.row(named: name, in: zone.id, db)
-        let (remote, parts) = try remoteVersion(record, table, zone)
+        var (remote, parts) = try remoteVersion(record, table, zone)
         hear(remote.times, ofVersion: remote.modified)
         var pending: [String: PendingEdit] = [:]
         var raws: [String: Int64] = [:]
         if let row {
             (pending, raws) = try pendingEdits(of: row, table)
         }
+        readFormerFields(of: table, in: &remote, &parts, row, pending, known)
         let modified = record.modified?.milliseconds ?? 0
         let rules = rules(of: table)
         var isOwnWrite = false
@@ -218,6 +219,38 @@ extension SyncEngine.Transaction {
             values[field.name] = .some(try field.value(value, in: table))
         }
         return UncertainWrite(times: times.flatMap { EditTimes($0) }, values: values)
+    }
+
+    /// Reads a renamed field under its former name, where the value there counts.
+    ///
+    /// The service's value under the present name is then kept among those without a column: the times of the record are still about that.
+    private func readFormerFields(
+        of table: RecordTable,
+        in remote: inout RemoteVersion,
+        _ other: inout [String: FieldValue],
+        _ row: LocalRow?,
+        _ pending: [String: PendingEdit],
+        _ known: KnownVersion?
+    ) {
+        for former in table.fields {
+            guard let field = table.fields.first(where: { $0.id == former.successor }) else { continue }
+            func version(_ field: StoredField) -> FormerField {
+                let value = remote.fields[field.name]
+                let own = pending[field.name].map(\.base) ?? row?.fields[field.name]
+                let before = known?.other[field.name] ?? own
+                return FormerField(
+                    value: value,
+                    noted: remote.times.time(of: field.name, value)?.clamped(toVersionOf: remote.modified),
+                    isChanged: row != nil && !before.isSame(as: value)
+                )
+            }
+            let (old, current) = (version(former), version(field))
+            guard FormerField.counts(old, over: current, modified: remote.modified) else { continue }
+            other[field.name] = current.value ?? .null
+            remote.fields[field.name] = old.value
+            let time = old.noted ?? EditTime(milliseconds: remote.modified, device: 0)
+            remote.times.set(time, of: field.name, old.value)
+        }
     }
 
     func rules(of table: RecordTable) -> MergeRules {

@@ -314,6 +314,7 @@ extension SyncEngine.Transaction {
             ]
         )
         try set(stamps, ofRow: row, table)
+        try forgetFormerValues(of: name, in: zone, table)
         // The same time: nothing came after. Another: what was sent is what the service has now.
         try db.run(
             """
@@ -334,6 +335,22 @@ extension SyncEngine.Transaction {
             [table.id, row, record]
         )
         try db.run("DELETE FROM mist_parked WHERE zone = ? AND name = ?", [zone.id, name])
+    }
+
+    /// What was sent under the present name of a renamed field is what the service has there now.
+    private func forgetFormerValues(of name: String, in zone: ZoneRow, _ table: RecordTable) throws {
+        guard table.hasFormers, let known = try KnownVersion.fetch(named: name, in: zone.id, db) else { return }
+        var other = known.other
+        for field in known.other.keys.compactMap({ table[$0] }) {
+            let isSent = try db.value(
+                "SELECT EXISTS (SELECT 1 FROM mist_sent_field WHERE record = ? AND field = ?)",
+                [known.id, field.id],
+                as: Bool.self
+            )
+            if isSent == true { other[field.name] = nil }
+        }
+        guard other.count < known.other.count else { return }
+        try db.run("UPDATE mist_record SET other = ? WHERE id = ?", [try OtherFields.text(other), known.id])
     }
 
     /// Learns the service's clock from the time at which it carried out a request.

@@ -123,7 +123,7 @@ struct RowReader<Model: CloudKitRecord> {
             }
         }
         if let other = text(5) {
-            for (name, value) in try OtherFields.read(other) { record.fields[name] = value }
+            for (name, value) in try OtherFields.read(other) where table[name] == nil { record.fields[name] = value }
         }
         return try StoredRecord(record)
     }

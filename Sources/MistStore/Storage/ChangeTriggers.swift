@@ -17,11 +17,12 @@ struct ChangeTriggers {
     /// The names of the triggers, for replacing them.
     var names: [String] {
         ["insert", "replace", "delete", "rename"].map { "mist_\($0)_\(table.recordType)" }
+            + (mirror == nil ? [] : ["mist_mirror_\(table.recordType)"])
             + table.fields.map { "mist_update_\(table.recordType).\($0.name)" }
     }
 
     /// The statements that create them.
-    var definitions: [String] { [insert, replace, delete, rename] + table.fields.map(update) }
+    var definitions: [String] { [insert, replace, delete, rename] + (mirror.map { [$0] } ?? []) + table.fields.map(update) }
 
     private static let isKnown =
         "EXISTS (SELECT 1 FROM mist_record WHERE zone = NEW._zone AND name = NEW._recordName)"
@@ -72,13 +73,52 @@ struct ChangeTriggers {
         """
     }
 
+    /// Writes a value to a field that has the same one under another name.
+    private func mirror(_ field: StoredField, to other: StoredField, if condition: String) -> String {
+        let columns = zip(other.columns, field.columns)
+        return """
+            UPDATE \(table.name) SET \(columns.map { "\($0) = NEW.\($1)" }.joined(separator: ", "))
+                WHERE _id = NEW._id AND (\(columns.map { "\($0) IS NOT NEW.\($1)" }.joined(separator: " OR "))) AND \(condition)
+                AND \(Self.isOn);
+            """
+    }
+
+    /// A new row has its values under the former names as well. Where both have one, the newer name's counts.
+    private var mirror: String? {
+        let statements = table.fields.flatMap { field in
+            table.formers(of: field).flatMap { former in
+                [
+                    mirror(former, to: field, if: "NEW.\(field.column) IS NULL"),
+                    mirror(field, to: former, if: "NEW.\(field.column) IS NOT NULL"),
+                ]
+            }
+        }
+        guard !statements.isEmpty else { return nil }
+        return """
+            CREATE TRIGGER \(quoted("mist_mirror_\(table.recordType)")) AFTER INSERT ON \(table.name) WHEN \(Self.isOn)
+            BEGIN
+                \(statements.joined(separator: "\n    "))
+            END
+            """
+    }
+
+    /// What was written to a field is written to those with its former names, and the other way round, where the field itself was not written.
+    private func mirrorOfUpdate(_ field: StoredField) -> String {
+        var statements = table.formers(of: field).map { mirror(field, to: $0, if: "true") }
+        if let successor = table.fields.first(where: { $0.id == field.successor }) {
+            let isUnchanged = successor.columns.map { "NEW.\($0) IS OLD.\($0)" }.joined(separator: " AND ")
+            statements.append(mirror(field, to: successor, if: isUnchanged))
+        }
+        return statements.map { "\n    " + $0 }.joined()
+    }
+
     private func update(_ field: StoredField) -> String {
         let changed = field.columns.map { "NEW.\($0) IS NOT OLD.\($0)" }.joined(separator: " OR ")
         return """
             CREATE TRIGGER \(quoted("mist_update_\(table.recordType).\(field.name)"))
             AFTER UPDATE OF \(field.columns.joined(separator: ", ")) ON \(table.name) WHEN \(changed)
             BEGIN
-                \(upsertedEdit("\(field.id)", base: "OLD.\(field.column)"))
+                \(upsertedEdit("\(field.id)", base: "OLD.\(field.column)"))\(mirrorOfUpdate(field))
             END
             """
     }

@@ -13,10 +13,13 @@ package struct StoredField: Sendable {
     let column: String
     /// The column with the action of a reference, quoted; `nil` for other types.
     let actionColumn: String?
+    /// Of a field that was renamed: the number of the one that has its place now.
+    let successor: Int64?
 
-    init(id: Int64, schema: RecordSchema.Field) {
+    init(id: Int64, schema: RecordSchema.Field, successor: Int64? = nil) {
         self.id = id
         self.schema = schema
+        self.successor = successor
         knownType = schema.type.known
         column = quoted(schema.name)
         actionColumn = schema.type == .reference ? quoted("_\(schema.name)_action") : nil
@@ -90,6 +93,7 @@ package struct RecordTable: Sendable {
         self.id = id
         self.recordType = recordType
         self.fields = fields
+        hasFormers = fields.contains { $0.successor != nil }
         positions = Dictionary(uniqueKeysWithValues: fields.enumerated().map { ($1.name, $0) })
         name = quoted(recordType)
         fieldColumns = fields.flatMap(\.columns)
@@ -119,6 +123,12 @@ package struct RecordTable: Sendable {
     }
 
     subscript(name: String) -> StoredField? { positions[name].map { fields[$0] } }
+
+    /// Whether fields were renamed.
+    let hasFormers: Bool
+
+    /// The fields that a field has the place of, by its former names.
+    func formers(of field: StoredField) -> [StoredField] { fields.filter { $0.successor == field.id } }
 
     /// The field with the reference to the record above.
     package var parentField: StoredField? { fields.first { $0.schema.isParent } }

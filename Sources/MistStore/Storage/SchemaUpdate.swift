@@ -75,7 +75,8 @@ struct SchemaUpdate {
         guard let table else {
             try db.run("INSERT INTO mist_type (name) VALUES (?)", [schema.recordType])
             let id = db.lastInsertedRowID
-            let fields = try schema.fields.map { try note($0, of: id, db) }
+            var fields = try schema.fields.map { try note($0, of: id, db) }
+            for field in fields { fields += try noteFormers(of: field, among: fields, type: id, db) }
             let table = RecordTable(id: id, recordType: schema.recordType, fields: fields)
             try db.execute(sql: table.definition(defaultZone: homeZone))
             return
@@ -83,10 +84,10 @@ struct SchemaUpdate {
         for field in schema.fields {
             guard let stored = table[field.name] else {
                 let added = try note(field, of: table.id, db)
-                for column in added.definitions {
-                    try db.execute(sql: "ALTER TABLE \(table.name) ADD COLUMN \(column)")
-                }
+                try add(added, to: table, db)
                 try rename(field, of: table, to: added, db)
+                try takeKeptValues(of: added, in: table, db)
+                try addFormers(of: added, to: table, db)
                 continue
             }
             guard stored.type == field.type else {
@@ -103,6 +104,7 @@ struct SchemaUpdate {
             if stored.schema.isParent != field.isParent {
                 try db.run("UPDATE mist_field SET is_parent = ? WHERE id = ?", [field.isParent, stored.id])
             }
+            try addFormers(of: StoredField(id: stored.id, schema: field), to: table, db)
         }
     }
 
@@ -112,6 +114,65 @@ struct SchemaUpdate {
             [type, field.name, field.type.rawValue, field.isParent]
         )
         return StoredField(id: db.lastInsertedRowID, schema: field)
+    }
+
+    private func add(_ field: StoredField, to table: RecordTable, _ db: Database) throws {
+        for column in field.definitions { try db.execute(sql: "ALTER TABLE \(table.name) ADD COLUMN \(column)") }
+    }
+
+    /// Values that were kept while the type had no such field get into its column.
+    private func takeKeptValues(of field: StoredField, in table: RecordTable, _ db: Database) throws {
+        let extended = RecordTable(id: table.id, recordType: table.recordType, fields: table.fields + [field])
+        let kept = try db.rows("SELECT name, zone FROM mist_record WHERE type = ? AND other IS NOT NULL", [table.id])
+        for record in kept {
+            guard let zone = try ZoneRow.fetch(record["zone"], db),
+                let known = try KnownVersion.fetch(named: record["name"], in: zone.id, db),
+                let row = try extended.row(id: known.row, db),
+                let value = known.other[field.name], let pair = try? ColumnPair(value, of: field, in: zone.zoneID)
+            else { continue }
+            // The value under a former name may be the newer one. Then it is in the column already.
+            let isOlder = field.schema.formerNames.contains { name in
+                func version(_ name: String, _ value: FieldValue?) -> FormerField {
+                    FormerField(value: value, noted: known.times.time(of: name, value))
+                }
+                let former = version(name, row.fields[name])
+                return FormerField.counts(former, over: version(field.name, value), modified: known.modified ?? 0)
+            }
+            guard !isOlder else { continue }
+            var other = known.other
+            other[field.name] = nil
+            try db.applying { try extended.update(row.id, [field.name: pair], at: nil, db) }
+            try db.run("UPDATE mist_record SET other = ? WHERE id = ?", [try OtherFields.text(other), known.id])
+        }
+    }
+
+    /// Notes the former fields of a field that the file does not have.
+    private func noteFormers(
+        of field: StoredField,
+        among fields: [StoredField],
+        type: Int64,
+        _ db: Database
+    ) throws -> [StoredField] {
+        try field.schema.formerNames.filter { name in !fields.contains { $0.name == name } }.map { name in
+            var former = field.schema
+            (former.name, former.formerNames, former.isParent) = (name, [], false)
+            let noted = try note(former, of: type, db)
+            try db.run("UPDATE mist_field SET successor = ? WHERE id = ?", [field.id, noted.id])
+            return StoredField(id: noted.id, schema: former, successor: field.id)
+        }
+    }
+
+    /// Keeps the former fields of a field beside it: what is written to one is written to the other.
+    private func addFormers(of field: StoredField, to table: RecordTable, _ db: Database) throws {
+        for name in field.schema.formerNames {
+            // A field of another type is not the same under another name.
+            guard let former = table[name], former.type == field.type else { continue }
+            try db.run("UPDATE mist_field SET successor = ? WHERE id = ?", [field.id, former.id])
+        }
+        for former in try noteFormers(of: field, among: table.fields, type: table.id, db) {
+            try add(former, to: table, db)
+            try takeKeptValues(of: former, in: table, db)
+        }
     }
 
     /// A field that had another name begins with the values of that. The old column stays, for older programs.
@@ -124,7 +185,7 @@ struct SchemaUpdate {
 
     /// All tables of the file, those that the program does not know included.
     static func tables(in db: Database) throws -> [RecordTable] {
-        let fields = try db.rows("SELECT id, type, name, kind, is_parent FROM mist_field ORDER BY id")
+        let fields = try db.rows("SELECT id, type, name, kind, is_parent, successor FROM mist_field ORDER BY id")
         let byType = Dictionary(grouping: fields) { row -> Int64 in row["type"] }
         return try db.rows("SELECT id, name FROM mist_type ORDER BY id").map { row in
             let id: Int64 = row["id"]
@@ -139,7 +200,8 @@ struct SchemaUpdate {
                             name: field["name"],
                             type: FieldType(rawValue: kind),
                             isParent: field["is_parent"]
-                        )
+                        ),
+                        successor: field["successor"]
                     )
                 }
             )
@@ -180,8 +242,16 @@ struct SchemaUpdate {
 extension RecordTable {
     /// The table with what the program says of its fields; fields that only the file knows keep their places behind.
     fileprivate func described(by schema: RecordSchema) -> RecordTable {
-        let own = schema.fields.compactMap { field in self[field.name].map { StoredField(id: $0.id, schema: field) } }
-        let others = fields.filter { field in !own.contains { $0.id == field.id } }
+        let own = schema.fields.compactMap { field in
+            self[field.name].map { StoredField(id: $0.id, schema: field, successor: $0.successor) }
+        }
+        let others = fields.filter { field in !own.contains { $0.id == field.id } }.map { field in
+            // A former field is merged and kept as its successor is.
+            guard let successor = own.first(where: { $0.id == field.successor }) else { return field }
+            var schema = field.schema
+            (schema.merge, schema.isEncrypted) = (successor.schema.merge, successor.schema.isEncrypted)
+            return StoredField(id: field.id, schema: schema, successor: field.successor)
+        }
         return RecordTable(id: id, recordType: recordType, fields: own + others)
     }
 }

@@ -82,6 +82,8 @@ enum SystemTables {
                     kind TEXT NOT NULL,
                     -- 1: a reference to the record above.
                     is_parent INTEGER NOT NULL DEFAULT 0,
+                    -- Of a field that was renamed: the one that has its place now.
+                    successor INTEGER,
                     UNIQUE (type, name)
                 );
                 CREATE TABLE mist_user (

@@ -173,6 +173,127 @@ struct SchemaPromiseTests {
 // MARK: -
 
 extension SchemaPromiseTests {
+    @Test("34. A renamed field is written under both names, by SQL and by models, whichever name was written")
+    func renamedFieldsAreWrittenUnderBothNames() async throws {
+        let scenario = try SyncScenario()
+        // The file of a program that was never older has the former name as well.
+        let phone = try scenario.device("phone", records: [SecondVersion.Card.self])
+        try phone.run(
+            "INSERT INTO Card (_recordName, name) VALUES ('a', 'A')",
+            "INSERT INTO Card (_recordName, title) VALUES ('b', 'B')"
+        )
+        try await phone.local.add(SecondVersion.Card(name: "C"), named: "c")
+        try phone.sync()
+        try scenario.expect(["Card a name=A title=A", "Card b name=B title=B", "Card c name=C title=C"])
+        try phone.run(
+            "UPDATE Card SET name = 'AA' WHERE _recordName = 'a'",
+            "UPDATE Card SET title = 'BB' WHERE _recordName = 'b'",
+            "UPDATE Card SET title = 'old', name = 'new' WHERE _recordName = 'c'"
+        )
+        try phone.sync()
+        try scenario.expect(["Card a name=AA title=AA", "Card b name=BB title=BB", "Card c name=new title=new"])
+        try phone.run("UPDATE Card SET name = NULL")
+        try phone.sync()
+        try scenario.expect(["Card a", "Card b", "Card c"])
+        #expect(try await phone.local.fetch(SecondVersion.Card.self, "a").name == nil)
+    }
+
+    @Test("34. The old field is read where the new one is absent or older; an older program and a newer one agree")
+    func olderAndNewerProgramsShareARenamedField() async throws {
+        let scenario = try SyncScenario()
+        let old = try scenario.device("old", records: [FirstVersion.Card.self])
+        let new = try scenario.device("new", records: [SecondVersion.Card.self])
+        func names() async throws -> [String?] {
+            [
+                try await old.local.fetch(FirstVersion.Card.self, "c").title,
+                try await new.local.fetch(SecondVersion.Card.self, "c").name,
+            ]
+        }
+        try old.run("INSERT INTO Card (_recordName, title) VALUES ('c', 'first')")
+        try scenario.synchronise()
+        #expect(try await names() == ["first", "first"])
+        // Another field of the record does not make the absent one newer.
+        try new.run("UPDATE Card SET rank = 1")
+        try scenario.synchronise()
+        #expect(try await names() == ["first", "first"])
+        for (device, value) in [(new, "second"), (old, "third"), (new, "fourth"), (old, "fifth"), (old, "sixth")] {
+            try device.run("UPDATE Card SET \(device.name == "old" ? "title" : "name") = '\(value)'")
+            try scenario.synchronise()
+            #expect(try await names() == [value, value])
+            try new.run("UPDATE Card SET rank = rank + 1")
+            try scenario.synchronise()
+            #expect(try await names() == [value, value])
+        }
+        // Both at once: the later edit wins under both names.
+        try old.run("UPDATE Card SET title = 'earlier'")
+        try new.run("UPDATE Card SET name = 'later'")
+        try scenario.synchronise()
+        #expect(try await names() == ["later", "later"])
+        try new.run("UPDATE Card SET name = 'earlier'")
+        try old.run("UPDATE Card SET title = 'latest'")
+        try scenario.synchronise()
+        #expect(try await names() == ["latest", "latest"])
+        // Another program that knows the old name alone.
+        var record = ServiceRecord(recordType: "Card", recordName: "c")
+        record.fields["title"] = .string("console")
+        record.recordChangeTag = try scenario.serviceRecord("c")?.recordChangeTag
+        try scenario.change(.update, record)
+        try scenario.synchronise()
+        #expect(try await names() == ["console", "console"])
+        #expect(try old.pending() + new.pending() == [])
+    }
+
+    @Test(
+        "34. Which name of a renamed field counts",
+        arguments: [
+            // former value and time, current value and time, which of them changed, whether the former counts
+            ("a", 5, "a", 4, "", false), ("a", 5, "b", 4, "", true), ("a", 4, "b", 5, "", false),
+            ("a", nil, nil, nil, "", true), ("a", 1, nil, nil, "", true), ("a", 4, nil, 5, "", false),
+            ("a", 5, nil, 4, "", true), (nil, nil, "b", nil, "", false), (nil, 5, "b", 4, "", true),
+            (nil, nil, nil, nil, "", false), ("a", nil, "b", 9, "", true), ("a", nil, "b", nil, "", false),
+            ("a", nil, "b", nil, "former", true), ("a", nil, "b", nil, "current", false),
+            ("a", nil, "b", nil, "former current", false),
+        ] as [(String?, Int64?, String?, Int64?, String, Bool)]
+    )
+    func formerNamesCount(
+        former: String?,
+        formerTime: Int64?,
+        current: String?,
+        currentTime: Int64?,
+        changed: String,
+        counts: Bool
+    ) {
+        func field(_ value: String?, _ time: Int64?, _ name: String) -> FormerField {
+            FormerField(
+                value: value.map(FieldValue.string),
+                noted: time.map { EditTime(milliseconds: $0, device: 1) },
+                isChanged: changed.contains(name)
+            )
+        }
+        #expect(
+            FormerField.counts(
+                field(former, formerTime, "former"),
+                over: field(current, currentTime, "current"),
+                modified: 10
+            ) == counts
+        )
+    }
+
+    @Test("34, I1. A field that is added later gets the values that the service had for it all the time")
+    func addedFieldsGetKeptValues() async throws {
+        let scenario = try SyncScenario()
+        let new = try scenario.device("new", records: [SecondVersion.Card.self])
+        let phone = try scenario.device("phone", records: [FirstVersion.Card.self])
+        try new.run("INSERT INTO Card (_recordName, name, rank) VALUES ('c', 'C', 7)")
+        try scenario.synchronise()
+        try phone.restart(records: [SecondVersion.Card.self])
+        #expect(try phone.records() == ["Card c name=C rank=7 title=C"])
+        try phone.run("UPDATE Card SET rank = 8")
+        #expect(try await phone.local.fetch(SecondVersion.Card.self, "c").rank == 8)
+        try scenario.synchronise()
+        try scenario.expect(["Card c name=C rank=8 title=C"])
+    }
+
     @Test("34. Types and fields whose names are alike when joined have triggers and indexes of their own")
     func alikeNamesDoNotMeet() throws {
         let scenario = try SyncScenario()
