@@ -134,7 +134,9 @@ extension LocalDatabase {
             modified: row.modified.map { CloudKitModel.Record.Stamp(timestamp: ColumnValue.date($0)) },
             zoneID: try ZoneRow.fetch(row.zone, db)?.zoneID
         )
-        for field in table.fields { if let value = row.fields[field.name] { record.fields[field.name] = value } }
+        for field in table.fields {
+            if let value = row.fields[field.name] { record.fields[field.name] = value.linked(in: record.zoneID) }
+        }
         for (name, value) in known?.other ?? [:] where table[name] == nil { record.fields[name] = value }
         return try StoredRecord(record)
     }

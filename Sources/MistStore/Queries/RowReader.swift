@@ -86,6 +86,7 @@ struct RowReader<Model: CloudKitRecord> {
             modified: stamp(2),
             zoneID: try zone(sqlite3_column_int64(sqlite, 4))
         )
+        fields.zone = record.zoneID
         guard sqlite3_column_type(sqlite, 5) == SQLITE_NULL else { return try untyped(record) }
         for column in otherFields {
             guard let value = try? fields.value(of: column) else { return try untyped(record) }
@@ -145,6 +146,8 @@ private final class RowFields: FieldSource {
     let columns: [Column]
     private let statement: SQLiteStatement
     private var current = -1
+    /// The zone of the row.
+    var zone: ZoneID?
 
     init(_ statement: SQLiteStatement, _ columns: [Column]) {
         self.statement = statement
@@ -199,6 +202,20 @@ private final class RowFields: FieldSource {
     func value(of column: Column) throws(ColumnError) -> FieldValue? {
         let action = column.action.map { ColumnValue(sqliteStatement: statement, index: $0) } ?? .null
         return try ColumnValue(sqliteStatement: statement, index: column.index)
-            .fieldValue(as: column.type, action: action)
+            .fieldValue(as: column.type, action: action)?.linked(in: zone)
+    }
+}
+
+extension FieldValue {
+    /// The value with the zone of its record in references, as the service gives them: a column has the name alone.
+    func linked(in zone: ZoneID?) -> FieldValue {
+        func linked(_ reference: Reference) -> Reference {
+            Reference(recordName: reference.recordName, action: reference.action, zoneID: reference.zoneID ?? zone)
+        }
+        return switch self {
+        case .reference(let reference): .reference(linked(reference))
+        case .referenceList(let references): .referenceList(references.map(linked))
+        default: self
+        }
     }
 }

@@ -22,7 +22,9 @@ struct ChangeTriggers {
     }
 
     /// The statements that create them.
-    var definitions: [String] { [insert, replace, delete, rename] + (mirror.map { [$0] } ?? []) + table.fields.map(update) }
+    var definitions: [String] {
+        [insert, replace, delete, rename] + (mirror.map { [$0] } ?? []) + table.fields.map(update)
+    }
 
     private static let isKnown =
         "EXISTS (SELECT 1 FROM mist_record WHERE zone = NEW._zone AND name = NEW._recordName)"

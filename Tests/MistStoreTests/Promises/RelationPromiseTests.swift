@@ -241,6 +241,22 @@ struct RelationPromiseTests {
         }
     }
 
+    @Test("15. A reference is read with the zone of its record: a model equals itself after a round trip")
+    func modelsEqualThemselvesAfterARoundTrip() async throws {
+        try await inTemporaryFolder { folder in
+            let store = try MistStore(at: folder, records: [Shelf.self, Book.self])
+            let shelf = try await store.privateDatabase.add(Shelf(name: "Home"), named: "home")
+            let first = try await store.privateDatabase.add(Book(title: "Emma"), named: "emma")
+            let book = Book(shelf: shelf.reference(), sequel: first.reference(.deleteSelf), title: "Emma II")
+            let added = try await store.privateDatabase.add(book, named: "emma 2")
+            #expect(added.model == book)
+            #expect(try await store.privateDatabase.fetch(Book.self, "emma 2").model == book)
+            let found = try await store.privateDatabase.find(Query<Book>())
+            #expect(found.map(\.model) == [Book(title: "Emma"), book])
+            try store.close()
+        }
+    }
+
     @Test("A14. A record whose name is changed is deleted and created, and the links follow")
     func linksFollowANewName() throws {
         let scenario = try SyncScenario()
