@@ -14,6 +14,7 @@ struct FormerField: Hashable {
     ///   - former: The value under the former name.
     ///   - current: The value under the present name.
     ///   - modified: When the version was made, in milliseconds since 1970: the time of a value whose time was not noted.
+    /// - Returns: Whether it counts.
     static func counts(_ former: FormerField, over current: FormerField, modified: Int64) -> Bool {
         guard !former.value.isSame(as: current.value) else { return false }
         if former.value?.present == nil, former.noted == nil { return false }
