@@ -126,18 +126,7 @@ extension LocalDatabase {
         _ db: Database
     ) throws -> StoredRecord<Model> {
         let known = try KnownVersion.fetch(named: row.name, in: row.zone, db)
-        var record = CloudKitModel.Record(
-            recordName: row.name,
-            recordType: table.recordType,
-            recordChangeTag: known?.tag,
-            created: row.created.map { CloudKitModel.Record.Stamp(timestamp: ColumnValue.date($0)) },
-            modified: row.modified.map { CloudKitModel.Record.Stamp(timestamp: ColumnValue.date($0)) },
-            zoneID: try ZoneRow.fetch(row.zone, db)?.zoneID
-        )
-        for field in table.fields {
-            if let value = row.fields[field.name] { record.fields[field.name] = value.linked(in: record.zoneID) }
-        }
-        for (name, value) in known?.other ?? [:] where table[name] == nil { record.fields[name] = value }
-        return try StoredRecord(record)
+        let zone = try ZoneRow.fetch(row.zone, db)?.zoneID
+        return try StoredRecord(CloudKitModel.Record(row, of: table, known, in: zone))
     }
 }

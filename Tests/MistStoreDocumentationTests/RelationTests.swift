@@ -24,6 +24,25 @@ struct RelationTests {
         }
     }
 
+    @Test func aFetchIncludesRelatedRecords() async throws {
+        try await withTwoDevices { phone, _ in
+            let home = try await phone.privateDatabase.add(TodoList(name: "Home"), named: "home")
+            try await phone.privateDatabase.add(Todo(list: home.reference(), title: "Milk"), named: "milk")
+            try await phone.privateDatabase.add(Todo(list: home.reference(), title: "Bread"), named: "bread")
+
+            let lists = phone.privateDatabase
+            let list = try await lists.fetch(TodoList.self, "home", including: .all)
+            print(try list.children(Todo.self).map(\.title))  // ["Bread", "Milk"]
+            #expect(try list.children(Todo.self).map(\.title) == ["Bread", "Milk"])
+
+            let todo = try await lists.fetch(Todo.self, "milk", including: .depth(1))
+            print(try todo[todo.record.list]?.name ?? "")  // Home
+            #expect(try todo[todo.record.list]?.name == "Home")
+            print(try todo.records(of: Todo.self).count)  // 0
+            #expect(try todo.records(of: Todo.self).isEmpty)
+        }
+    }
+
     @Test func aLinkIntoAnotherZoneIsRefused() async throws {
         try await withTwoDevices { phone, _ in
             let todos = phone.privateDatabase

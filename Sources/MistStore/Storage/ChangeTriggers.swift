@@ -203,8 +203,7 @@ extension RecordTable {
     /// names in `mist_cascade` the store goes on.
     func cascade(from name: String, in zone: String) -> [String] {
         fields.filter { $0.type == .reference }.flatMap { field -> [String] in
-            let isBound = field.schema.isParent ? "" : " AND \(field.actionColumn ?? "NULL") = 1"
-            let condition = "\(field.column) = \(name) AND _zone = \(zone)\(isBound)"
+            let condition = "\(field.column) = \(name) AND _zone = \(zone)\(field.bindingCondition)"
             let names = "SELECT _recordName FROM \(self.name) WHERE \(condition)"
             let depth = "1 + coalesce((SELECT depth FROM mist_tombstone WHERE zone = \(zone) AND name = \(name)), 0)"
             return [

@@ -249,6 +249,39 @@ struct KnownVersion: Sendable {
         let cursor = try Row.fetchCursor(statement)
         return try withExtendedLifetime(cursor) { try cursor.next() == nil ? nil : KnownVersion(statement) }
     }
+
+    /// Those of the names in a JSON array, by name.
+    static func fetch(named names: ColumnValue, in zone: Int64, _ db: Database) throws -> [String: KnownVersion] {
+        let statement = try db.cachedStatement(
+            sql: "SELECT \(Self.columns) FROM mist_record WHERE zone = ? AND name IN (SELECT value FROM json_each(?))"
+        )
+        try statement.bind([.integer(zone), names])
+        var versions: [String: KnownVersion] = [:]
+        let cursor = try Row.fetchCursor(statement)
+        while try cursor.next() != nil {
+            let version = try KnownVersion(statement)
+            versions[version.name] = version
+        }
+        return versions
+    }
+}
+
+extension CloudKitModel.Record {
+    /// A row as a record, with what is known of the service's version.
+    init(_ row: LocalRow, of table: RecordTable, _ known: KnownVersion?, in zone: ZoneID?) {
+        self.init(
+            recordName: row.name,
+            recordType: table.recordType,
+            recordChangeTag: known?.tag,
+            created: row.created.map { Stamp(timestamp: ColumnValue.date($0)) },
+            modified: row.modified.map { Stamp(timestamp: ColumnValue.date($0)) },
+            zoneID: zone
+        )
+        for field in table.fields {
+            if let value = row.fields[field.name] { fields[field.name] = value.linked(in: zone) }
+        }
+        for (name, value) in known?.other ?? [:] where table[name] == nil { fields[name] = value }
+    }
 }
 
 /// The fields of a record that have no column, as JSON.

@@ -1,12 +1,13 @@
 import CloudKitModel
 import Foundation
+import GRDB
 import MistKit
 import TestSupport
 import Testing
 
 @testable import MistStore
 
-/// Promises 12 to 15: links between records. A book's shelf is its parent; its sequel is another book.
+/// Promises 12 to 16: links between records. A book's shelf is its parent; its sequel is another book.
 struct RelationPromiseTests {
     @Test("12, E4. Removing cascades: to children, and to what refers with deleteSelf; other links stay")
     func removingCascades() throws {
@@ -257,6 +258,94 @@ struct RelationPromiseTests {
         }
     }
 
+    @Test("16. A fetch includes targets and children to a depth; siblings of a record reached as a target stay out")
+    func fetchesIncludeRelatedRecords() async throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        try phone.run(
+            "INSERT INTO Shelf (_recordName, name) VALUES ('s', 'S'), ('other', 'O')",
+            "INSERT INTO Book (_recordName, title, shelf, sequel) VALUES ('b1', 'B1', 's', 'b2'), ('b2', 'B2', 'other', 'b3')",
+            "INSERT INTO Book (_recordName, title, shelf) VALUES ('b3', 'B3', NULL), ('sibling', 'X', 'other')",
+            "INSERT INTO Book (_recordName, title, sequel, _sequel_action) VALUES ('bound', 'Y', 'b1', 1)",
+            "INSERT INTO Book (_recordName, title, sequel) VALUES ('loose', 'Z', 'b1')"
+        )
+        func names(_ depth: RelationDepth) async throws -> [String] {
+            let result = try await phone.local.fetch(Shelf.self, "s", including: depth)
+            #expect(result.record.name == "S")
+            let names = try result.records(of: Shelf.self).map(\.recordName) + result.records(of: Book.self).map(\.recordName)
+            #expect(result.count == names.count)
+            return names
+        }
+        #expect(try await names(.depth(0)) == [])
+        #expect(try await names(.depth(1)) == ["b1"])
+        #expect(try await names(.depth(2)) == ["b1", "b2", "bound"])
+        #expect(try await names(.depth(3)) == ["other", "b1", "b2", "b3", "bound"])
+        #expect(try await names(.all) == ["other", "b1", "b2", "b3", "bound"])
+        // From below: the targets, and what goes with the book; not the books beside it.
+        let book = try await phone.local.fetch(RecordReference<Book>(recordName: "b1"), including: .all)
+        #expect(try book.records(of: Book.self).map(\.recordName) == ["b2", "b3", "bound"])
+        let second = try book[book.record.sequel]
+        #expect(second?.title == "B2")
+        #expect(try book[second?.sequel]?.title == "B3")
+        #expect(try book[second?.shelf]?.name == "O")
+        #expect(try book[RecordReference<Book>(recordName: "sibling")] == nil)
+        #expect(try book[book.record.sequel?.in(ZoneID(zoneName: "Elsewhere"))] == nil)
+        #expect(try book.children(Book.self).map(\.recordName) == ["bound"])
+        let other = try #require(try book[second?.shelf])
+        #expect(try book.children(Book.self, of: other).isEmpty)
+        await #expect(throws: StoreError.self) {
+            try await phone.local.fetch(Book.self, "missing", including: .all)
+        }
+    }
+
+    @Test("16. Circles of references end, missing targets are left out, and a target that is also a child brings its children")
+    func circlesOfReferencesEnd() async throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        try phone.run(
+            "INSERT INTO Book (_recordName, sequel) VALUES ('a', 'b'), ('self', 'self'), ('alone', 'missing')",
+            "INSERT INTO Book (_recordName, sequel, _sequel_action) VALUES ('b', 'a', 1), ('c', 'b', 1)"
+        )
+        let circle = try await phone.local.fetch(Book.self, "a", including: .all)
+        #expect(try circle.records(of: Book.self).map(\.recordName) == ["b", "c"])
+        // The reference leads back to the record itself.
+        #expect(try circle[circle[circle.record.sequel]?.sequel]?.recordName == "a")
+        #expect(try circle.children(Book.self).map(\.recordName) == ["b"])
+        #expect(try await phone.local.fetch(Book.self, "self", including: .all).count == 0)
+        let alone = try await phone.local.fetch(Book.self, "alone", including: .all)
+        #expect(alone.count == 0)
+        #expect(try alone[alone.record.sequel] == nil)
+    }
+
+    @Test("16. The number of statements depends on the depth, not on the number of records")
+    func relatedRecordsAreReadByLevels() async throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        func statements(of shelf: String) async throws -> Int {
+            try await phone.local.read { reader in
+                let counter = StatementCounter()
+                reader.db.trace { _ in counter.count += 1 }
+                defer { reader.db.trace() }
+                let result = try reader.fetch(Shelf.self, shelf, including: .all)
+                #expect(result.count == (shelf == "few" ? 2 : 400))
+                return counter.count
+            }
+        }
+        try phone.run("INSERT INTO Shelf (_recordName) VALUES ('few'), ('many')")
+        for (shelf, count) in [("few", 2), ("many", 400)] {
+            try phone.run(
+                """
+                WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < \(count))
+                INSERT INTO Book (_recordName, shelf) SELECT '\(shelf)' || n, '\(shelf)' FROM number
+                """
+            )
+        }
+        try scenario.synchronise()
+        let (few, many) = (try await statements(of: "few"), try await statements(of: "many"))
+        #expect(few == many)
+        #expect(many < 30)
+    }
+
     @Test("A14. A record whose name is changed is deleted and created, and the links follow")
     func linksFollowANewName() throws {
         let scenario = try SyncScenario()
@@ -269,5 +358,16 @@ struct RelationPromiseTests {
         try phone.run("UPDATE Shelf SET _recordName = 'new'")
         try scenario.synchronise()
         try scenario.expect(["Book b shelf=→new", "Shelf new name=S"])
+    }
+}
+
+/// Counts within one read.
+private final class StatementCounter {
+    var count = 0
+}
+
+extension RecordReference {
+    fileprivate func `in`(_ zone: ZoneID) -> RecordReference {
+        RecordReference(recordName: recordName, action: action, zoneID: zone)
     }
 }
