@@ -67,6 +67,7 @@ public final class MistStore: Sendable {
     ) throws {
         let schemas = records.map { $0.schema }
         try configuration.check(schemas)
+        try configuration.zones.check()
         do {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         } catch {
@@ -75,13 +76,14 @@ public final class MistStore: Sendable {
                 "The folder \(folder.path) cannot be created: \(error). Check the path and its permissions."
             )
         }
-        func open(_ name: String, _ zones: [DatabaseScope: ZoneID]) throws -> StoreFile {
+        func open(_ name: String, _ zones: [DatabaseScope: ZoneID], perRoot: Bool) throws -> StoreFile {
             let path = folder.appendingPathComponent(name).path
             let pool = try StoreError.wrapping { try StoreFile.open(atPath: path) }
-            return try StoreFile(pool, schemas: schemas, scopes: zones)
+            return try StoreFile(pool, schemas: schemas, scopes: zones, hasZonePerRoot: perRoot)
         }
-        let user = try open("user.sqlite", [.private: ZoneID(zoneName: configuration.zoneName)])
-        let common = try open("public.sqlite", [.public: .default])
+        let layout = configuration.zones
+        let user = try open("user.sqlite", [.private: layout.homeZone], perRoot: layout.isPerRoot)
+        let common = try open("public.sqlite", [.public: .default], perRoot: false)
         userFile = user
         publicFile = common
         self.service = service
@@ -150,8 +152,8 @@ public enum EditTimeSource: Hashable, Sendable {
 
 /// Choices of a store.
 public struct StoreConfiguration: Sendable {
-    /// The zone of the private database that the records are kept in.
-    public var zoneName = "Records"
+    /// The zones of the private database that the records are kept in: one zone, or one for each record without a parent.
+    public var zones = ZoneLayout.single("Records")
 
     /// What time it is.
     public var clock: @Sendable () -> Date = { Date() }

@@ -65,9 +65,6 @@ public struct StoreWriter {
     @discardableResult
     public func add<Model: CloudKitRecord>(_ record: StoredRecord<Model>) throws -> StoredRecord<Model> {
         let table = try database.file.table(of: Model.recordType)
-        guard let zone = try ZoneRow.fetch(database.homeZone, db) else {
-            throw StoreError(.closed, "The store has no zone.")
-        }
         let saved: CloudKitModel.Record.Fields
         do {
             saved = try record.model.savedFields()
@@ -81,19 +78,23 @@ public struct StoreWriter {
             )
         }
         let fields = Dictionary(saved.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
-        let pairs = try table.columnPairs(of: fields, named: record.recordName, in: zone.zoneID)
-        let now = database.configuration.clock().milliseconds
-        if let row = try table.row(named: record.recordName, in: zone.id, db) {
-            try table.update(row.id, pairs, at: now, db)
-        } else {
-            try table.insert(pairs, named: record.recordName, in: zone.id, at: now, db)
+        let zone = try database.save(fields, named: record.recordName, in: record.zoneID, table, db)
+        guard let row = try table.row(named: record.recordName, in: zone, db) else {
+            throw StoreError(
+                .notFound,
+                "A trigger of another program removed the record.",
+                recordType: Model.recordType,
+                recordName: record.recordName
+            )
         }
-        return try fetch(Model.self, record.recordName)
+        return try database.record(row, as: Model.self, table, db)
     }
 
     /// Removes a record, and what goes with it.
     public func remove<Model: CloudKitRecord>(_ record: StoredRecord<Model>) throws {
-        try remove(Model.self, record.recordName)
+        let table = try database.file.table(of: Model.recordType)
+        guard let row = try database.row(named: record.recordName, in: record.zoneID, table, db) else { return }
+        try table.delete(row.id, db)
     }
 
     /// Removes the record of a name, and what goes with it. A record that is not on this machine is no error.
@@ -108,14 +109,49 @@ extension LocalDatabase {
     /// The zone of records that name none.
     var homeZone: Int64 { file.homeZones[scope] ?? 0 }
 
-    /// The row of a name: in the zone of records that name none, else in another of the scope.
-    func row(named name: String, _ table: RecordTable, _ db: Database) throws -> LocalRow? {
+    /// The row of a name: in the zone that is named, else in the zone of records that name none, else in another of the scope.
+    func row(
+        named name: String,
+        in zoneID: ZoneID? = nil,
+        _ table: RecordTable,
+        _ db: Database
+    ) throws -> LocalRow? {
+        if let zoneID, let zone = try ZoneAssignment(file: file, scope: scope, db: db).number(of: zoneID),
+            let row = try table.row(named: name, in: zone, db)
+        {
+            return row
+        }
         if let row = try table.row(named: name, in: homeZone, db) { return row }
         return try table.rows(
             "_recordName = ? AND _zone IN (SELECT id FROM mist_zone WHERE scope = ? AND state <> 2) ORDER BY _zone LIMIT 1",
             [.text(name), .integer(scope.number)],
             db
         ).first
+    }
+
+    /// Adds a record, or changes the fields of the one of its name.
+    ///
+    /// - Returns: The record's zone.
+    func save(
+        _ fields: [String: FieldValue],
+        named name: String,
+        in zoneID: ZoneID?,
+        _ table: RecordTable,
+        _ db: Database
+    ) throws -> Int64 {
+        let assignment = ZoneAssignment(file: file, scope: scope, db: db)
+        let row = try row(named: name, in: zoneID, table, db)
+        let number = try row?.zone ?? assignment.zone(for: fields, named: name, in: table)
+        guard let zone = try ZoneRow.fetch(number, db) else { throw StoreError(.closed, "The store has no zone.") }
+        let pairs = try table.columnPairs(of: fields, named: name, in: zone.zoneID)
+        try assignment.checkLinks(of: fields, named: name, in: table, zone: zone)
+        let now = configuration.clock().milliseconds
+        if let row {
+            try table.update(row.id, pairs, at: now, db)
+        } else {
+            try table.insert(pairs, named: name, in: zone.id, at: now, db)
+        }
+        return zone.id
     }
 
     /// A row as a typed record.

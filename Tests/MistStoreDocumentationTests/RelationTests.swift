@@ -73,7 +73,7 @@ struct RelationTests {
             #expect(try await store.sync().sent == 0)  // The service has it, and the store does not know.
             try await store.sync()
 
-            let zone = ZoneID(zoneName: StoreConfiguration().zoneName)
+            let zone = ZoneID(zoneName: "Records")
             let there = try await service.privateDatabase.fetch("home", inZone: zone)
             #expect(there["name"]?.stringValue == "Home")
             #expect(there.created == there.modified)  // It was written once.

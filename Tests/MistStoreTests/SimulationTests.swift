@@ -100,6 +100,18 @@ struct SimulationTests {
         #expect(counts.contains { $0.atomicFailures > 0 })
     }
 
+    @Test func devicesAgreeWithAZoneForEachRoot() throws {
+        try run(100) {
+            $0.zones = .perRoot
+            $0.faults = .network
+        }
+        try run(60) {
+            $0.zones = .perRoot
+            $0.faults = .all
+            $0.faults.purge = 0.01
+        }
+    }
+
     @Test func devicesAgreeWithWrongClocksAndPurgedZones() throws {
         try run(150) { $0.faults = .all }
     }

@@ -235,7 +235,7 @@ struct SyncDemo {
 
     private func contentsOfService() async throws -> DemoContents {
         var contents = DemoContents()
-        let zone = ZoneID(zoneName: StoreConfiguration().zoneName)
+        let zone = ZoneID(zoneName: "Records")
         for try await page in service.privateDatabase.changes(inZone: zone) {
             for record in page.changedRecords { contents.add(record.fields, named: record.recordName ?? "") }
         }

@@ -49,7 +49,13 @@ extension SyncEngine.Transaction {
         if scope == .public, let followed = try FollowedQuery.next(db) {
             return try begin(followed.request, .query, zone: nil, at: now)
         }
-        for zone in try ZoneRow.all(in: scope, where: "state = 1", db) {
+        let conflicting = """
+            state = 1 AND (
+                is_uncertain = 1 OR id IN (SELECT zone FROM mist_record WHERE is_conflicting = 1)
+                OR id IN (SELECT zone FROM mist_tombstone WHERE is_conflicting = 1)
+            )
+            """
+        for zone in try ZoneRow.all(in: scope, where: conflicting, db) {
             let names = try namesToLookUp(in: zone)
             guard !names.isEmpty else { continue }
             return try begin(.lookup(names, zone: zone.zoneID), .lookup, zone: zone.id, at: now)
@@ -91,7 +97,7 @@ extension SyncEngine.Transaction {
             try db.value(
                 """
                 SELECT EXISTS (
-                    SELECT 1 FROM mist_edit JOIN \(table.name) ON _id = row WHERE type = ? AND _zone = ?
+                    SELECT 1 FROM \(table.name) CROSS JOIN mist_edit ON type = ? AND row = _id WHERE _zone = ?
                 )
                 """,
                 [table.id, zone],

@@ -31,12 +31,29 @@ extension PushBatch {
         limit: Int64,
         at now: Int64
     ) throws -> PushBatch? {
-        for zone in try ZoneRow.all(in: transaction.scope, where: "state = 1 AND is_uncertain = 0", transaction.db) {
+        let (scope, db) = (transaction.scope, transaction.db)
+        var zones = try ZoneRow.all(in: scope, where: "state = 1 AND is_uncertain = 0", db)
+        if zones.count > 1 {
+            let pending = try transaction.zonesWithPendingWork()
+            zones.removeAll { !pending.contains($0.id) }
+        }
+        for zone in zones {
             var builder = try BatchBuilder(transaction: transaction, zone: zone, limit: Int(limit), now: now)
             let batch = try builder.batch()
             if !batch.operations.isEmpty { return batch }
         }
         return nil
+    }
+}
+
+extension SyncEngine.Transaction {
+    /// The zones with changes that were not acknowledged.
+    fileprivate func zonesWithPendingWork() throws -> Set<Int64> {
+        let edits = file.orderedTables.map { table in
+            "SELECT _zone FROM mist_edit JOIN \(table.name) ON _id = row WHERE type = \(table.id)"
+        }
+        let all = (["SELECT zone FROM mist_tombstone"] + edits).joined(separator: " UNION ")
+        return try Set(Int64.fetchAll(db.cachedStatement(sql: all)))
     }
 }
 

@@ -96,6 +96,7 @@ package struct SyncEngine: Sendable {
             try transaction.markStale()
             if scope == .public { try transaction.beginFollowing(dueAt: isAutomatic ? now : nil) }
             try transaction.trimRecoveryLog(at: now)
+            try ZoneAssignment(file: file, scope: scope, db: transaction.db).removeUnused()
         }
     }
 

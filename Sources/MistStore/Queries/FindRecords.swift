@@ -10,10 +10,9 @@ extension StoreReader {
     /// - Throws: A ``StoreError``: `query` names the field that cannot be compared or sorted by, and the reason.
     public func find<Model: CloudKitRecord>(_ query: Query<Model>) throws -> [StoredRecord<Model>] {
         let table = try database.file.table(of: Model.recordType)
-        guard let zone = try ZoneRow.fetch(database.homeZone, db) else {
-            throw StoreError(.closed, "The store has no zone.")
-        }
-        let local = try LocalQuery(query.recordQuery, limit: query.limit, in: table, zones: .zone(zone.id))
+        let hasManyZones = database.file.hasZonePerRoot && database.scope == .private
+        let zones = hasManyZones ? LocalQuery.Zones.scope(database.scope.number) : .zone(database.homeZone)
+        let local = try LocalQuery(query.recordQuery, limit: query.limit, in: table, zones: zones)
         return try table.records(local, as: Model.self, db)
     }
 }

@@ -50,15 +50,8 @@ extension LocalDatabase {
     public func restore(_ entry: RecoveredValues) async throws {
         try await write { writer in
             let table = try file.table(of: entry.recordType)
-            guard let zone = try ZoneRow.fetch(homeZone, writer.db) else { return }
             let fields = Dictionary(entry.fields.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
-            let pairs = try table.columnPairs(of: fields, named: entry.recordName, in: zone.zoneID)
-            let now = configuration.clock().milliseconds
-            if let row = try row(named: entry.recordName, table, writer.db) {
-                try table.update(row.id, pairs, at: now, writer.db)
-            } else {
-                try table.insert(pairs, named: entry.recordName, in: zone.id, at: now, writer.db)
-            }
+            _ = try save(fields, named: entry.recordName, in: entry.zoneID, table, writer.db)
         }
     }
 }

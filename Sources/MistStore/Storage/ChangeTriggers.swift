@@ -11,6 +11,8 @@ struct ChangeTriggers {
     let table: RecordTable
     /// All tables of the file: those whose rows may refer to this type's.
     let tables: [RecordTable]
+    /// The zones of roots, where each root has one.
+    var rootZones: RootZones?
 
     private static let isOn = "(SELECT applying FROM mist_state) = 0"
 
@@ -19,11 +21,13 @@ struct ChangeTriggers {
         ["insert", "replace", "delete", "rename"].map { "mist_\($0)_\(table.recordType)" }
             + (mirror == nil ? [] : ["mist_mirror_\(table.recordType)"])
             + table.fields.map { "mist_update_\(table.recordType).\($0.name)" }
+            + (rootZones == nil ? [] : RootZones.names(of: table))
     }
 
     /// The statements that create them.
     var definitions: [String] {
         [insert, replace, delete, rename] + (mirror.map { [$0] } ?? []) + table.fields.map(update)
+            + (rootZones?.triggers(of: table, when: Self.isOn) ?? [])
     }
 
     private static let isKnown =

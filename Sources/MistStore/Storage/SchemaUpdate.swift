@@ -9,10 +9,13 @@ struct SchemaUpdate {
     let schemas: [RecordSchema]
     /// The zone of rows that name none.
     let homeZone: Int64
+    /// Whether records without a parent have zones of their own.
+    let hasZonePerRoot: Bool
 
-    init(_ schemas: [RecordSchema], homeZone: Int64) {
+    init(_ schemas: [RecordSchema], homeZone: Int64, hasZonePerRoot: Bool = false) {
         self.schemas = schemas
         self.homeZone = homeZone
+        self.hasZonePerRoot = hasZonePerRoot
     }
 
     /// - Returns: The tables of the program's types.
@@ -28,7 +31,8 @@ struct SchemaUpdate {
         let known = Dictionary(uniqueKeysWithValues: schemas.map { ($0.recordType, $0) })
         let own = all.compactMap { table in known[table.recordType].map { table.described(by: $0) } }
         for table in own {
-            for statement in table.referenceIndexes + QueryIndexes.statements(for: table) {
+            let indexes = table.referenceIndexes + QueryIndexes.statements(for: table)
+            for statement in indexes + (hasZonePerRoot ? RootZones.indexes(of: table) : []) {
                 try db.execute(sql: statement)
             }
         }
@@ -223,7 +227,8 @@ struct SchemaUpdate {
                     as: Int64.self
                 ) ?? 0
             guard generation <= RecordTable.generation else { continue }
-            let triggers = ChangeTriggers(table: table, tables: tables)
+            let rootZones = hasZonePerRoot ? RootZones(tables: tables, home: homeZone) : nil
+            let triggers = ChangeTriggers(table: table, tables: tables, rootZones: rootZones)
             // Those of an earlier version that had other names.
             for row in namesByTable[table.recordType] ?? [] {
                 let name: String = row["name"]

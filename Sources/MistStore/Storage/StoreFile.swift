@@ -23,6 +23,8 @@ package final class StoreFile: Sendable {
     let tablesByID: [Int64: RecordTable]
     /// The zone of records that name none, by scope.
     package let homeZones: [DatabaseScope: Int64]
+    /// Whether records of the private database that have no parent have zones of their own.
+    package let hasZonePerRoot: Bool
     /// What makes this copy of the file different from others.
     package let device: Int64
 
@@ -32,26 +34,33 @@ package final class StoreFile: Sendable {
     ///   - database: The file.
     ///   - schemas: The program's record types.
     ///   - scopes: The scopes that the file holds, with the zone of records that name none.
+    ///   - hasZonePerRoot: Whether records of the private database that have no parent have zones of their own.
     ///   - newDevice: The identifier of a file that is created.
     /// - Throws: A ``StoreError``.
     package init(
         _ database: any DatabaseWriter,
         schemas: [RecordSchema],
         scopes: [DatabaseScope: ZoneID],
+        hasZonePerRoot: Bool = false,
         newDevice: () -> Int64 = { Int64.random(in: 1...Int64.max) }
     ) throws {
         self.database = database
+        self.hasZonePerRoot = hasZonePerRoot
         self.scopes = scopes.keys.sorted { $0.number < $1.number }
         let opened = try StoreError.wrapping {
             try database.write { db in
                 try Self.prepare(db, newDevice: newDevice)
                 var homes: [DatabaseScope: Int64] = [:]
                 for (scope, zone) in scopes {
+                    let identifier = { try ZoneRow.identifier(of: $0, in: scope, db) }
                     try db.run("INSERT OR IGNORE INTO mist_scope (id) VALUES (?)", [scope.number])
-                    homes[scope] = try ZoneRow.identifier(of: zone, in: scope, db)
+                    // The zone of the tables' default: the first one that the file ever had.
+                    let first = try db.value("SELECT min(id) FROM mist_zone WHERE scope = ?", [scope.number], as: Int64.self)
+                    let isPerRoot = hasZonePerRoot && scope == .private
+                    homes[scope] = try isPerRoot ? first ?? identifier(zone) : identifier(zone)
                 }
                 let home = homes[scopes.keys.contains(.private) ? .private : .public] ?? 1
-                let tables = try SchemaUpdate(schemas, homeZone: home).apply(to: db)
+                let tables = try SchemaUpdate(schemas, homeZone: home, hasZonePerRoot: hasZonePerRoot).apply(to: db)
                 return (tables, homes, try db.value("SELECT device FROM mist_state", as: Int64.self) ?? 0)
             }
         }
@@ -157,6 +166,18 @@ extension StoreError {
         case .SQLITE_FULL: self.init(.full, "The disk is full. Free some space and try again.")
         case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM:
             self.init(.readOnly, "The file cannot be opened for writing: \(said). Check the permissions of the folder.")
+        case .SQLITE_CONSTRAINT where said.contains("mist: the name is taken in another zone"):
+            self.init(
+                .nameTaken,
+                "A record of this type and name is in another zone. Change that one, or name the zone of the new one in _zone."
+            )
+        case .SQLITE_CONSTRAINT where said.contains("mist: too many zones"): self = .tooManyZones()
+        case .SQLITE_CONSTRAINT where said.contains("mist: the reference"),
+            .SQLITE_CONSTRAINT where said.contains("mist: the parent is in several zones"):
+            self.init(
+                .link,
+                "SQLite reported: \(said). References stay in a zone: keep the name of the record in a field of type String."
+            )
         case .SQLITE_CONSTRAINT where said.contains("mist: the name is taken"):
             self.init(.nameTaken, "A record of another type has this name. Record names are unique in a zone.")
         case .SQLITE_CONSTRAINT where said.contains("_recordName"):

@@ -34,6 +34,8 @@ public struct SyncSimulation: Sendable {
     public var operations = 60
     /// What goes wrong.
     public var faults = SimulationFaults.network
+    /// The zones that the devices keep the records in.
+    public var zones = ZoneLayout.single("Records")
     let schemas: [RecordSchema]
     let settings: SyncSettings
 
@@ -102,14 +104,25 @@ private final class SimulatedDevice {
         let isSlowRequest: Bool
     }
 
-    init(name: String, schemas: [RecordSchema], settings: SyncSettings, device: Int64, clockError: Int64) throws {
+    private let zones: ZoneLayout
+
+    init(
+        name: String,
+        schemas: [RecordSchema],
+        settings: SyncSettings,
+        zones: ZoneLayout,
+        device: Int64,
+        clockError: Int64
+    ) throws {
         self.name = name
+        self.zones = zones
         self.clockError = clockError
         database = try DatabaseQueue()
         file = try StoreFile(
             database,
             schemas: schemas,
-            scopes: [.private: ZoneID(zoneName: "Records")],
+            scopes: [.private: zones.homeZone],
+            hasZonePerRoot: zones.isPerRoot,
             newDevice: { device }
         )
         engine = SyncEngine(file: file, scope: .private, settings: settings)
@@ -118,7 +131,12 @@ private final class SimulatedDevice {
     /// The process dies and starts again. Everything but the file is forgotten.
     func restart(schemas: [RecordSchema], settings: SyncSettings, at now: Int64) throws {
         flight = nil
-        file = try StoreFile(database, schemas: schemas, scopes: [.private: ZoneID(zoneName: "Records")])
+        file = try StoreFile(
+            database,
+            schemas: schemas,
+            scopes: [.private: zones.homeZone],
+            hasZonePerRoot: zones.isPerRoot
+        )
         engine = SyncEngine(file: file, scope: .private, settings: settings)
         try engine.start(at: now)
     }
@@ -171,6 +189,7 @@ private struct SimulatedWorld {
                     name: "device \(index + 1)",
                     schemas: simulation.schemas,
                     settings: settings,
+                    zones: simulation.zones,
                     device: Int64.random(in: 1...Int64.max, using: &generator),
                     clockError: generator.chance(0.5) ? Int64(Double.random(in: -error...error, using: &generator)) : 0
                 )
@@ -214,14 +233,15 @@ private struct SimulatedWorld {
         }
     }
 
-    /// The person deletes the zone, with everything in it.
+    /// The person deletes a zone, with everything in it.
     private mutating func purge() throws {
         let context = try emulator.request(in: DatabaseAddress(Self.container, .development, .private), as: .user(user))
-        let zone = Zone(zoneID: ZoneID(zoneName: "Records"))
+        guard let zoneID = try serviceZones().randomElement(using: &generator) else { return }
+        let zone = Zone(zoneID: zoneID)
         guard case .success? = try context.modifyZones([ZoneOperation(.delete, zone: zone)]).first else { return }
         counts.purges += 1
         model.isRelaxed = true
-        tell("the zone is deleted at the service")
+        tell("the zone \(zoneID.zoneName) is deleted at the service")
     }
 
     /// One step of a device's engine: it sends a request, or gets a reply.
@@ -324,20 +344,26 @@ private struct SimulatedWorld {
         var model = self.model
         var names = self.names
         let file = device.file
+        let assignment = { (db: Database) in ZoneAssignment(file: file, scope: .private, db: db) }
         try device.database.write { db in
             try db.execute(sql: "UPDATE mist_state SET clock = ?", arguments: [now])
             let rows = try table.allRows(db)
             if kind < 0.3 || rows.isEmpty {
                 names += 1
                 // Some names are chosen by several devices: the key of something outside.
-                let isShared = Double.random(in: 0..<1, using: &generator) < 0.1
+                // With a zone for each root, each device has a record of its own for such a key.
+                let isShared = Double.random(in: 0..<1, using: &generator) < 0.1 && !file.hasZonePerRoot
                 let name = isShared ? "key\(table.id)-\(Int.random(in: 1...3, using: &generator))" : "r\(names)"
                 if try table.row(named: name, in: file.homeZones[.private] ?? 0, db) != nil { return }
-                let fields = try randomFields(of: table, file, &generator, db)
-                let pairs = try table.columnPairs(of: fields, named: name, in: ZoneID(zoneName: "Records"))
-                try table.insert(pairs, named: name, in: file.homeZones[.private] ?? 0, at: now, db)
+                var fields = try randomFields(of: table, file, &generator, db)
+                let zone = try assignment(db).zone(for: fields, named: name, in: table) {
+                    "Z\(UInt64.random(in: 0...UInt64.max, using: &generator))"
+                }
+                let zoneID = try assignment(db).removeOutside(&fields, of: table, zone: zone)
+                let pairs = try table.columnPairs(of: fields, named: name, in: zoneID)
+                try table.insert(pairs, named: name, in: zone, at: now, db)
                 lines.append("\(device.name) adds \(table.recordType) \(name) \(fields.summary)")
-                try model.note(table, named: name, isInsert: true, isShared: isShared, fields, file, db)
+                try model.note(table, named: name, in: zone, isShared: isShared, fields, file, db)
             } else if kind < 0.85 {
                 let row = rows[Int.random(in: 0..<rows.count, using: &generator)]
                 let all = try randomFields(of: table, file, &generator, db)
@@ -357,11 +383,12 @@ private struct SimulatedWorld {
                     }
                     fields[field.name] = value
                 }
+                let zoneID = try assignment(db).removeOutside(&fields, of: table, zone: row.zone)
                 guard !fields.isEmpty else { return }
-                let pairs = try table.columnPairs(of: fields, named: row.name, in: ZoneID(zoneName: "Records"))
+                let pairs = try table.columnPairs(of: fields, named: row.name, in: zoneID)
                 try table.update(row.id, pairs, at: now, db)
                 lines.append("\(device.name) changes \(table.recordType) \(row.name) \(fields.summary)")
-                try model.note(table, named: row.name, isInsert: false, isShared: false, fields, file, db)
+                try model.note(table, named: row.name, in: row.zone, isShared: false, fields, file, db)
             } else {
                 let row = rows[Int.random(in: 0..<rows.count, using: &generator)]
                 try table.delete(row.id, db)
@@ -413,25 +440,41 @@ private struct SimulatedWorld {
         }
     }
 
-    /// All records of a device: type, name and fields.
+    /// All records of a device: type, name, zone and fields.
     private func contents(of device: SimulatedDevice) throws -> [String] {
         try device.database.read { db in
-            try device.file.orderedTables.flatMap { table in
+            let zones = try Row.fetchAll(db, sql: "SELECT id, name FROM mist_zone")
+            let names = Dictionary(uniqueKeysWithValues: zones.map { ($0["id"] as Int64, $0["name"] as String) })
+            return try device.file.orderedTables.flatMap { table in
                 try table.allRows(db).map { row in
-                    "\(table.recordType) \(row.name) \(row.fields.summary)"
+                    "\(table.recordType) \(row.name) in \(names[row.zone] ?? "") \(row.fields.summary)"
                 }
             }
         }
     }
 
+    private func serviceZones() throws -> [ZoneID] {
+        guard case .success(.databaseChanges(let page)) = answer(.databaseChanges(since: nil)) else {
+            throw failure("The service does not list its zones.")
+        }
+        return page.changed.sorted { $0.zoneName < $1.zoneName }
+    }
+
     private func serviceRecords() throws -> [Record] {
+        try serviceZones().flatMap(serviceRecords)
+    }
+
+    private func serviceRecords(in zone: ZoneID) throws -> [Record] {
         let context = try emulator.request(in: DatabaseAddress(Self.container, .development, .private), as: .user(user))
         var records: [Record] = []
         var token: String?
         while true {
-            let request = ZoneChangesRequest(zoneID: ZoneID(zoneName: "Records"), syncToken: token)
+            let request = ZoneChangesRequest(zoneID: zone, syncToken: token)
             guard case .success(let page)? = try context.fetchZoneChanges([request]).first else { return [] }
-            for case .success(let record) in page.records where !record.isDeleted { records.append(record) }
+            for case .success(var record) in page.records where !record.isDeleted {
+                record.zoneID = zone
+                records.append(record)
+            }
             guard page.moreComing else { return records }
             token = page.syncToken
         }
@@ -447,7 +490,8 @@ private struct SimulatedWorld {
             .map { record in
                 var fields = Dictionary(record.fields.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
                 fields["mist_edits"] = nil
-                return "\(record.recordType ?? "") \(record.recordName ?? "") \(fields.summary)"
+                let name = "\(record.recordName ?? "") in \(record.zoneID?.zoneName ?? "")"
+                return "\(record.recordType ?? "") \(name) \(fields.summary)"
             }
     }
 
@@ -529,6 +573,25 @@ private func randomFields(
     return fields
 }
 
+extension ZoneAssignment {
+    /// Leaves out references that lead out of a zone; programs cannot write them.
+    ///
+    /// - Returns: The name of the zone.
+    fileprivate func removeOutside(
+        _ fields: inout [String: FieldValue],
+        of table: RecordTable,
+        zone: Int64
+    ) throws -> ZoneID {
+        for field in table.fields {
+            guard let name = fields[field.name]?.referenceValue?.recordName else { continue }
+            if try !file.orderedTables.contains(where: { try $0.row(named: name, in: zone, db) != nil }) {
+                fields[field.name] = nil
+            }
+        }
+        return ZoneID(zoneName: try String.fetchOne(db, sql: "SELECT name FROM mist_zone WHERE id = ?", arguments: [zone]) ?? "")
+    }
+}
+
 /// What the final state must be: the edits of all devices as dictionaries, and the merge by its definition.
 private struct ReferenceModel {
     struct Edit {
@@ -554,14 +617,14 @@ private struct ReferenceModel {
     mutating func note(
         _ table: RecordTable,
         named name: String,
-        isInsert: Bool,
+        in zone: Int64,
         isShared: Bool,
         _ fields: [String: FieldValue],
         _ file: StoreFile,
         _ db: Database
     ) throws {
         if isShared { self.isShared.insert(name) }
-        guard let row = try table.row(named: name, in: file.homeZones[.private] ?? 0, db) else { return }
+        guard let row = try table.row(named: name, in: zone, db) else { return }
         for field in table.fields where fields[field.name] != nil {
             let time = try Int64.fetchOne(
                 db,

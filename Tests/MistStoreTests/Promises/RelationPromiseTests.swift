@@ -346,6 +346,32 @@ struct RelationPromiseTests {
         #expect(many < 30)
     }
 
+    @Test("E7. Linked records of three levels are added in one transaction, or none of them")
+    func linkedRecordsAreAddedTogether() async throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone", zones: .perRoot)
+        struct Stop: Error {}
+        @Sendable func addLinked(_ records: StoreWriter) throws {
+            let shelf = try records.add(Shelf(name: "S"), named: "s")
+            let first = try records.add(Book(shelf: shelf.reference(), title: "1"), named: "b1")
+            try records.add(Book(shelf: shelf.reference(), sequel: first.reference(.deleteSelf)), named: "b2")
+        }
+        await #expect(throws: Stop.self) {
+            try await phone.local.write { records in
+                try addLinked(records)
+                throw Stop()
+            }
+        }
+        #expect(try phone.records().isEmpty)
+        #expect(try phone.value("SELECT count(*) FROM mist_zone WHERE name <> 'Records'") == 0)
+        try await phone.local.write { try addLinked($0) }
+        #expect(try phone.recordsByZone() == ["b1 b2 s"])
+        #expect(try phone.sync().requests.last?.operations?.count == 3)
+        try scenario.expect([
+            "Book b1 loans=0 shelf=→s tags=[] title=1", "Book b2 loans=0 sequel=→b1 shelf=→s tags=[]", "Shelf s name=S",
+        ])
+    }
+
     @Test("A14. A record whose name is changed is deleted and created, and the links follow")
     func linksFollowANewName() throws {
         let scenario = try SyncScenario()

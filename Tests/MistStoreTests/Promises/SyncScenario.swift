@@ -41,6 +41,7 @@ final class SyncScenario {
         records: [any CloudKitRecord.Type] = [Shelf.self, Book.self],
         clockError: Int = 0,
         scope: DatabaseScope = .private,
+        zones: ZoneLayout = .single("Records"),
         change: (inout SyncSettings) -> Void = { _ in }
     ) throws -> ScenarioDevice {
         var settings = SyncSettings()
@@ -52,6 +53,7 @@ final class SyncScenario {
             records,
             clockError: clockError,
             scope: scope,
+            zones: zones,
             settings,
             clock,
             service
@@ -83,21 +85,32 @@ final class SyncScenario {
         try serviceRecords().first { $0.recordName == name }
     }
 
-    /// Deletes the zone, as a person does it in the settings of the account.
-    func purge() throws {
+    /// Deletes a zone, as a person does it in the settings of the account.
+    func purge(_ zone: ZoneID = SyncScenario.zone) throws {
         clock.advance(by: 1)
         let context = try emulator.request(
             in: DatabaseAddress(Self.container, environment, .private),
             as: .user(user)
         )
-        _ = try context.modifyZones([ZoneOperation(.delete, zone: Zone(zoneID: Self.zone))])
+        _ = try context.modifyZones([ZoneOperation(.delete, zone: Zone(zoneID: zone))])
+    }
+
+    /// The zones of the service.
+    func serviceZones() throws -> [ZoneID] {
+        guard case .databaseChanges(let page) = try service.result(of: .databaseChanges(since: nil), in: .private).get()
+        else { return [] }
+        return page.changed
     }
 
     func serviceRecords() throws -> [ServiceRecord] {
+        try serviceZones().flatMap(serviceRecords)
+    }
+
+    func serviceRecords(in zone: ZoneID) throws -> [ServiceRecord] {
         var records: [ServiceRecord] = []
         var token: String?
         while true {
-            let request = SyncRequest.zoneChanges([SyncRequest.ZoneCursor(zoneID: Self.zone, token: token)])
+            let request = SyncRequest.zoneChanges([SyncRequest.ZoneCursor(zoneID: zone, token: token)])
             guard case .zoneChanges(let pages) = try service.result(of: request, in: .private).get(),
                 case .success(let page)? = pages.first
             else {
@@ -170,6 +183,7 @@ final class ScenarioDevice {
     private(set) var engine: SyncEngine
     var clockError: Int64
     private let scope: DatabaseScope
+    private let zones: ZoneLayout
     private let settings: SyncSettings
     private let clock: TestClock
     private let service: EmulatorSyncService
@@ -180,6 +194,7 @@ final class ScenarioDevice {
         _ records: [any CloudKitRecord.Type],
         clockError: Int,
         scope: DatabaseScope,
+        zones: ZoneLayout,
         _ settings: SyncSettings,
         _ clock: TestClock,
         _ service: EmulatorSyncService
@@ -187,6 +202,7 @@ final class ScenarioDevice {
         self.name = name
         self.clockError = Int64(clockError) * 1000
         self.scope = scope
+        self.zones = zones
         self.settings = settings
         self.clock = clock
         self.service = service
@@ -194,7 +210,8 @@ final class ScenarioDevice {
         file = try StoreFile(
             database,
             schemas: records.map { $0.schema },
-            scopes: [scope: scope == .public ? .default : SyncScenario.zone],
+            scopes: [scope: scope == .public ? .default : zones.homeZone],
+            hasZonePerRoot: zones.isPerRoot,
             newDevice: { number }
         )
         engine = SyncEngine(file: file, scope: scope, settings: settings)
@@ -205,7 +222,8 @@ final class ScenarioDevice {
         file = try StoreFile(
             database,
             schemas: records.map { $0.schema },
-            scopes: [scope: scope == .public ? .default : SyncScenario.zone]
+            scopes: [scope: scope == .public ? .default : zones.homeZone],
+            hasZonePerRoot: zones.isPerRoot
         )
         engine = SyncEngine(file: file, scope: scope, settings: settings)
         try engine.start(at: now)
@@ -275,6 +293,23 @@ final class ScenarioDevice {
     }
 
     // MARK: State
+
+    /// The records of each zone, by name: `s b1 b2`.
+    func recordsByZone() throws -> [String] {
+        try database.read { db in
+            let rows = try file.orderedTables.flatMap { try $0.allRows(db) }
+            return Dictionary(grouping: rows, by: \.zone).values
+                .map { $0.map(\.name).sorted().joined(separator: " ") }.sorted()
+        }
+    }
+
+    /// The zone of a record.
+    func zone(of name: String) throws -> ZoneID? {
+        try database.read { db in
+            let row = try file.orderedTables.flatMap { try $0.allRows(db) }.first { $0.name == name }
+            return try row.flatMap { try ZoneRow.fetch($0.zone, db)?.zoneID }
+        }
+    }
 
     /// A line for each record: type, name, and the fields in the order of their names.
     func records() throws -> [String] {

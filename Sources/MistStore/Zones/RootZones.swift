@@ -1,0 +1,320 @@
+package import CloudKitModel
+package import GRDB
+import MistKit
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Which zone a record belongs to, where each record without a parent has its own: the expressions in SQL.
+///
+/// The triggers use them for rows that any SQLite tool inserts, and ``ZoneAssignment`` for records that the program adds. So both decide
+/// alike: the zone of the parent; before the parent exists, that of another record with the same parent; for a record that others wait
+/// for as their parent, their zone.
+struct RootZones {
+    /// All tables of the file.
+    let tables: [RecordTable]
+    /// The zone of rows that are inserted without one.
+    let home: Int64
+
+    /// The zones of the private database.
+    private static let ownZones = "+_zone IN (SELECT id FROM mist_zone WHERE scope = 1)"
+
+    /// The index that finds a record by its name alone.
+    static func indexes(of table: RecordTable) -> [String] {
+        let name = quoted("mist_name_\(table.recordType)")
+        return ["CREATE INDEX IF NOT EXISTS \(name) ON \(table.name) (_recordName)"]
+            + [table.parentField].compactMap(\.self).map { field in
+                let index = quoted("mist_parent_\(table.recordType)")
+                return "CREATE INDEX IF NOT EXISTS \(index) ON \(table.name) (\(field.column))"
+            }
+    }
+
+    /// A row that is not to be found: the one that is being inserted.
+    struct Row {
+        let table: RecordTable
+        let id: String
+
+        fileprivate func condition(in other: RecordTable) -> String {
+            other.id == table.id ? " AND _id <> \(id)" : ""
+        }
+    }
+
+    private func zones(_ own: Row?, where condition: (RecordTable) -> String?) -> String? {
+        let parts = tables.compactMap { table in
+            condition(table).map {
+                "SELECT _zone FROM \(table.name) WHERE \($0) AND \(Self.ownZones)\(own?.condition(in: table) ?? "")"
+            }
+        }
+        return parts.isEmpty ? nil : parts.joined(separator: " UNION ALL ")
+    }
+
+    /// The zones of the records of a name.
+    func zones(named name: String, except own: Row? = nil) -> String {
+        zones(own) { _ in "_recordName = \(name)" } ?? "SELECT NULL WHERE false"
+    }
+
+    /// The zones of the records whose parent has a name.
+    private func zones(below name: String, except own: Row?) -> String {
+        zones(own) { table in table.parentField.map { "\($0.column) = \(name)" } } ?? "SELECT NULL WHERE false"
+    }
+
+    /// The zone that a new record belongs to; null for a root that needs a zone of its own.
+    ///
+    /// - Parameters:
+    ///   - name: The record's name, in SQL.
+    ///   - parent: The name of its parent, in SQL; `nil` where its type has none.
+    ///   - own: The row, where it is in the table already.
+    /// - Returns: An expression.
+    func zone(named name: String, parent: String?, except own: Row? = nil) -> String {
+        func first(_ select: String) -> String { "(SELECT min(_zone) FROM (\(select)))" }
+        var choices: [String] = []
+        if let parent {
+            choices = [zones(named: parent, except: own), zones(below: parent, except: own)].map(first)
+        }
+        choices.append(first(zones(below: name, except: own)))
+        return choices.count == 1 ? choices[0] : "coalesce(\(choices.joined(separator: ", ")))"
+    }
+
+    /// How many zones have the records of a name.
+    func zoneCount(named name: String) -> String {
+        "(SELECT count(DISTINCT _zone) FROM (\(zones(named: name))))"
+    }
+
+    /// Whether a record of a name is in another zone, and none in this one.
+    func leads(to name: String, outOf zone: String) -> String {
+        let inside = tables.map { "SELECT 1 FROM \($0.name) WHERE _zone = \(zone) AND _recordName = \(name)" }
+        return """
+            \(name) IS NOT NULL AND NOT EXISTS (\(inside.joined(separator: " UNION ALL "))) \
+            AND EXISTS (\(zones(named: name)))
+            """
+    }
+
+    /// How many zones the service has, or will have for the rows that are here.
+    var count: String {
+        let rows = tables.map { "EXISTS (SELECT 1 FROM \($0.name) WHERE _zone = mist_zone.id)" }
+        let isUsed = rows.isEmpty ? "" : " OR (state = 0 AND id <> \(home) AND (\(rows.joined(separator: " OR "))))"
+        return "(SELECT count(*) FROM mist_zone WHERE scope = 1 AND (state = 1\(isUsed)))"
+    }
+}
+
+// MARK: - Triggers
+
+extension RootZones {
+    /// Whether an inserted row has no zone yet. A row that replaces a record of the home zone stays there.
+    var isUnassigned: String {
+        """
+        NEW._zone = \(home) AND NOT EXISTS (
+            SELECT 1 FROM mist_record WHERE zone = \(home) AND name = NEW._recordName
+        )
+        """
+    }
+
+    /// A random UUID, the name of a new zone.
+    private static let randomName = """
+        (printf('%s-%s-4%s-A%s-%s', hex(randomblob(4)), hex(randomblob(2)), substr(hex(randomblob(2)), 2), \
+        substr(hex(randomblob(2)), 2), hex(randomblob(6))))
+        """
+
+    /// The names of all triggers that a table may have.
+    static func names(of table: RecordTable) -> [String] {
+        ["mist_zone_\(table.recordType)", "mist_inside_\(table.recordType)"]
+            + table.fields.filter { $0.type == .reference }.map { "mist_inside_\(table.recordType).\($0.name)" }
+    }
+
+    /// The triggers of a table: one gives a row its zone, the others refuse links that lead out of the zone.
+    ///
+    /// - Parameters:
+    ///   - table: The table.
+    ///   - condition: When triggers do not rest.
+    /// - Returns: The statements that create them, in the order of ``names(of:)``.
+    func triggers(of table: RecordTable, when condition: String) -> [String] {
+        let parent = table.parentField.map { "NEW.\($0.column)" }
+        let own = Row(table: table, id: "NEW._id")
+        let zone = zone(named: "NEW._recordName", parent: parent, except: own)
+        let references = table.fields.filter { $0.type == .reference }
+        func refusal(_ field: StoredField, _ zone: String) -> String {
+            """
+            SELECT RAISE(ABORT, 'mist: the reference \(field.name) leads to another zone')
+                WHERE \(leads(to: "NEW.\(field.column)", outOf: zone));
+            """
+        }
+        let assigned = "(SELECT _zone FROM \(table.name) WHERE _id = NEW._id)"
+        let names = Self.names(of: table).map(quoted)
+        let ambiguity = parent.map { parent in
+            """
+            SELECT RAISE(ABORT, 'mist: the parent is in several zones') WHERE \(zoneCount(named: parent)) > 1;
+            """
+        }
+        return [
+            """
+            CREATE TRIGGER \(names[0]) AFTER INSERT ON \(table.name) WHEN \(condition) AND \(isUnassigned)
+            BEGIN
+                SELECT RAISE(ABORT, 'mist: the name is taken in another zone') WHERE EXISTS (
+                    SELECT 1 FROM \(table.name) WHERE _recordName = NEW._recordName AND _id <> NEW._id
+                );
+                \(ambiguity ?? "")
+                SELECT RAISE(ABORT, 'mist: too many zones')
+                    WHERE \(zone) IS NULL AND \(count) >= \(ZoneLayout.mostZones);
+                INSERT INTO mist_zone (scope, name) SELECT 1, \(Self.randomName) WHERE \(zone) IS NULL;
+                UPDATE \(table.name) SET _zone = coalesce(\(zone), (SELECT max(id) FROM mist_zone)) WHERE _id = NEW._id;
+                SELECT RAISE(ABORT, 'mist: the name is taken by a record of another type')
+                    FROM mist_record WHERE zone = \(assigned) AND name = NEW._recordName AND type <> \(table.id);
+                \(references.map { refusal($0, assigned) }.joined(separator: "\n    "))
+            END
+            """,
+            """
+            CREATE TRIGGER \(names[1]) AFTER INSERT ON \(table.name) WHEN \(condition) AND NOT (\(isUnassigned))
+            BEGIN
+                SELECT 1;
+                \(references.map { refusal($0, "NEW._zone") }.joined(separator: "\n    "))
+            END
+            """,
+        ]
+            + zip(names.dropFirst(2), references).map { name, field in
+                """
+                CREATE TRIGGER \(name) AFTER UPDATE OF \(field.column) ON \(table.name)
+                WHEN NEW.\(field.column) IS NOT OLD.\(field.column) AND \(condition)
+                BEGIN
+                    \(refusal(field, "NEW._zone"))
+                END
+                """
+            }
+    }
+}
+
+// MARK: - Records that the program adds
+
+/// Chooses the zones of records that the program adds, and refuses links that lead out of them.
+package struct ZoneAssignment {
+    package let file: StoreFile
+    let scope: DatabaseScope
+    package let db: Database
+
+    package init(file: StoreFile, scope: DatabaseScope, db: Database) {
+        self.file = file
+        self.scope = scope
+        self.db = db
+    }
+
+    /// The zone of a record that is not here yet.
+    ///
+    /// - Parameters:
+    ///   - fields: The record's fields.
+    ///   - name: Its name.
+    ///   - table: The table of its type.
+    ///   - newName: Chooses the name of a zone.
+    /// - Returns: The zone, which is new for a root where roots have zones of their own.
+    /// - Throws: A ``StoreError``: `tooManyZones`, or `link` for a parent that is in several zones.
+    package func zone(
+        for fields: [String: FieldValue],
+        named name: String,
+        in table: RecordTable,
+        newName: () -> String = { UUID().uuidString }
+    ) throws -> Int64 {
+        let home = file.homeZones[scope] ?? 0
+        guard scope == .private, file.hasZonePerRoot else { return home }
+        let zones = RootZones(tables: file.orderedTables, home: home)
+        let parent = table.parentField.flatMap { fields[$0.name]?.referenceValue }
+        if let zoneID = parent?.zoneID, let zone = try number(of: zoneID) { return zone }
+        if let parent, let field = table.parentField {
+            let count = try db.value("SELECT \(zones.zoneCount(named: "?1"))", [parent.recordName], as: Int.self) ?? 0
+            guard count <= 1 else {
+                throw StoreError(
+                    .link,
+                    "The parent \(parent.recordName) is in \(count) zones. Name the zone in the reference: RecordReference(recordName:zoneID:).",
+                    recordType: table.recordType,
+                    recordName: name,
+                    fieldName: field.name
+                )
+            }
+        }
+        let sql = "SELECT \(zones.zone(named: "?1", parent: parent == nil ? nil : "?2"))"
+        let arguments: StatementArguments = parent.map { [name, $0.recordName] } ?? [name]
+        if let zone = try db.value(sql, arguments, as: Int64.self) { return zone }
+        guard try db.value("SELECT \(zones.count)", as: Int.self) ?? 0 < ZoneLayout.mostZones else {
+            throw StoreError.tooManyZones(recordType: table.recordType, recordName: name)
+        }
+        return try ZoneRow.identifier(of: ZoneID(zoneName: newName()), in: scope, db)
+    }
+
+    /// The number of a zone that is not gone; `nil` for one that was never heard of.
+    func number(of zone: ZoneID) throws -> Int64? {
+        try db.value(
+            "SELECT id FROM mist_zone WHERE scope = ? AND name = ? AND owner = ? AND state <> 2",
+            [scope.number, zone.zoneName, scope == .shared ? zone.owner ?? "" : ""],
+            as: Int64.self
+        )
+    }
+
+    /// Refuses fields whose references lead to a record of another zone. A target that is not here is no error.
+    ///
+    /// - Parameters:
+    ///   - fields: The fields that are written.
+    ///   - name: The record's name.
+    ///   - table: The table of its type.
+    ///   - zone: The record's zone.
+    /// - Throws: A ``StoreError``: `link`, with the names of both zones.
+    func checkLinks(
+        of fields: [String: FieldValue],
+        named name: String,
+        in table: RecordTable,
+        zone: ZoneRow
+    ) throws {
+        guard scope == .private, file.hasZonePerRoot else { return }
+        let zones = RootZones(tables: file.orderedTables, home: file.homeZones[scope] ?? 0)
+        let condition = zones.leads(to: "?1", outOf: "?2")
+        for field in table.fields {
+            let value = fields[field.name]
+            for target in value?.referenceValue.map({ [$0] }) ?? value?.referenceListValue ?? [] {
+                guard try db.value("SELECT \(condition)", [target.recordName, zone.id], as: Bool.self) == true else {
+                    continue
+                }
+                let other = try db.value(
+                    "SELECT name FROM mist_zone WHERE id = (SELECT min(_zone) FROM (\(zones.zones(named: "?1"))))",
+                    [target.recordName],
+                    as: String.self
+                )
+                throw StoreError(
+                    .link,
+                    """
+                    The reference leads to \(target.recordName) in the zone \(other ?? ""), and the record is in the zone \
+                    \(zone.zoneID.zoneName). References stay in a zone: keep the name of the record in a field of type String.
+                    """,
+                    recordType: table.recordType,
+                    recordName: name,
+                    fieldName: field.name
+                )
+            }
+        }
+    }
+
+    /// Removes the zones that were chosen for records that are gone before they were sent.
+    func removeUnused() throws {
+        guard scope == .private, file.hasZonePerRoot else { return }
+        let rows = file.orderedTables.map { "SELECT 1 FROM \($0.name) WHERE _zone = mist_zone.id" }
+        guard !rows.isEmpty else { return }
+        try db.run(
+            """
+            DELETE FROM mist_zone WHERE scope = 1 AND state = 0 AND id <> ? AND NOT EXISTS (\(rows.joined(separator: " UNION ALL ")))
+            """,
+            [file.homeZones[scope]]
+        )
+    }
+}
+
+extension StoreError {
+    static func tooManyZones(recordType: String? = nil, recordName: String? = nil) -> StoreError {
+        StoreError(
+            .tooManyZones,
+            """
+            The database has \(ZoneLayout.mostZones) zones or more, and the service allows 1,000. Add the record below a parent, or keep all \
+            records in one zone: configuration.zones = .single("Records").
+            """,
+            recordType: recordType,
+            recordName: recordName
+        )
+    }
+}
