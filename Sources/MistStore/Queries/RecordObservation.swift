@@ -80,28 +80,11 @@ extension LocalDatabase {
                 onError: { continuation.finish(throwing: ($0 as? DatabaseError).map { StoreError($0) } ?? $0) },
                 onChange: { continuation.yield($0) }
             )
-            let polling = watchesOtherProcesses ? Task { try await watchOtherProcesses() } : nil
+            if watchesOtherProcesses { file.commitWatcher.add(file.database) }
             continuation.onTermination = { _ in
                 cancellable.cancel()
-                polling?.cancel()
+                if watchesOtherProcesses { file.commitWatcher.remove(file.database) }
             }
-        }
-    }
-
-    /// How often the file is asked for commits of other processes.
-    private static let pollInterval = Duration.milliseconds(200)
-
-    /// Tells observations of commits of other processes, until it is cancelled.
-    private func watchOtherProcesses() async throws {
-        var last: Int64?
-        while !Task.isCancelled {
-            let version = try await file.database.write { [last] db in
-                let version = try Int64.fetchOne(db, sql: "PRAGMA data_version")
-                if last != nil, version != last { try db.notifyChanges(in: .fullDatabase) }
-                return version
-            }
-            last = version
-            try await Task.sleep(for: Self.pollInterval)
         }
     }
 }

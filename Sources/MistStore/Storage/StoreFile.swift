@@ -25,6 +25,8 @@ package final class StoreFile: Sendable {
     package let homeZones: [DatabaseScope: Int64]
     /// Whether records of the private database that have no parent have zones of their own.
     package let hasZonePerRoot: Bool
+    /// Tells observations of commits of other processes.
+    let commitWatcher = CommitWatcher()
     /// What makes this copy of the file different from others.
     package let device: Int64
 

@@ -2,6 +2,7 @@ import CloudKitModel
 import Foundation
 import MistKit
 import MistTesting
+import TestSupport
 import Testing
 
 @testable import MistStore
@@ -141,6 +142,44 @@ struct StatusPromiseTests {
         while let titles = try await results.next()?.map(\.title), titles != ["remote"] {}
         try laptop.sync()
         try scenario.expect(["Book a title=remote"])
+    }
+
+    @Test("32. Commits of another process come too; one task asks the file, however many observe, and none when they have ended")
+    func otherProcessesAreObserved() async throws {
+        try await inTemporaryFolder { folder in
+            // Two stores of one folder have connections of their own, as two processes have.
+            let (store, other) = try (
+                MistStore(at: folder, records: [Shelf.self, Book.self]), MistStore(at: folder, records: [Shelf.self, Book.self])
+            )
+            let books = store.privateDatabase
+            let watcher = books.file.commitWatcher
+            #expect(watcher.counts == (observers: 0, isRunning: false, starts: 0))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                let (seen, continuation) = AsyncStream<String>.makeStream()
+                for _ in 0..<3 {
+                    group.addTask {
+                        for try await values in books.values(of: Query<Book>()) {
+                            for title in values.compactMap(\.title) { continuation.yield(title) }
+                            if values.isEmpty { continuation.yield("empty") }
+                        }
+                    }
+                }
+                var signals = seen.makeAsyncIterator()
+                for _ in 0..<3 { #expect(await signals.next() == "empty") }
+                #expect(watcher.counts == (observers: 3, isRunning: true, starts: 1))
+                try await other.privateDatabase.add(Book(title: "elsewhere"))
+                for _ in 0..<3 { #expect(await signals.next() == "elsewhere") }
+                group.cancelAll()
+                while let result = await group.nextResult() { _ = result }
+            }
+            #expect(watcher.counts == (observers: 0, isRunning: false, starts: 1))
+            // The next observation asks again.
+            var again = books.values(of: Query<Book>()).makeAsyncIterator()
+            #expect(try await again.next()?.map(\.title) == ["elsewhere"])
+            #expect(watcher.counts == (observers: 1, isRunning: true, starts: 2))
+            try store.close()
+            try other.close()
+        }
     }
 
     @Test("23, L1. A followed query of the public scope is pulled by pages; a sweep finds the deletes")
