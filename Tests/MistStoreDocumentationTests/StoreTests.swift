@@ -100,6 +100,13 @@ struct StoreTests {
             print(status.pending, status.parked.count)  // 1 1
             #expect(status.pending == 1)
             #expect(status.parked.count == 1)
+
+            try await lists.add(TodoList(name: "Work"), named: "work")
+            for try await status in lists.statusUpdates(of: TodoList.self, "work") {
+                print(status?.state == .edited)  // true
+                #expect(status?.state == .edited)
+                break
+            }
             try store.close()
         }
     }

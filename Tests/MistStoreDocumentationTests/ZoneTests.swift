@@ -14,7 +14,12 @@ struct ZoneTests {
 
             var configuration = StoreConfiguration()
             configuration.zones = .single("Todos")
-            let store = try MistStore(at: folder, records: [TodoList.self, Todo.self], service: service, configuration: configuration)
+            let store = try MistStore(
+                at: folder,
+                records: [TodoList.self, Todo.self],
+                service: service,
+                configuration: configuration
+            )
             try await store.privateDatabase.add(TodoList(name: "Home"), named: "home")
             try await store.sync()
             let there = try await service.privateDatabase.fetch("home", inZone: ZoneID(zoneName: "Todos"))
@@ -31,7 +36,12 @@ struct ZoneTests {
 
             var configuration = StoreConfiguration()
             configuration.zones = .perRoot
-            let store = try MistStore(at: folder, records: [TodoList.self, Todo.self], service: service, configuration: configuration)
+            let store = try MistStore(
+                at: folder,
+                records: [TodoList.self, Todo.self],
+                service: service,
+                configuration: configuration
+            )
             let todos = store.privateDatabase
             let home = try await todos.add(TodoList(name: "Home"))
             let work = try await todos.add(TodoList(name: "Work"))

@@ -94,6 +94,7 @@ package struct SyncEngine: Sendable {
     package func requestPull(at now: Int64, isAutomatic: Bool = false) throws {
         try write { transaction in
             try transaction.markStale()
+            try transaction.db.run("UPDATE mist_scope SET sent = 0, fetched = 0 WHERE id = ?", [scope.number])
             if scope == .public { try transaction.beginFollowing(dueAt: isAutomatic ? now : nil) }
             try transaction.trimRecoveryLog(at: now)
             try ZoneAssignment(file: file, scope: scope, db: transaction.db).removeUnused()
@@ -130,6 +131,10 @@ package struct SyncEngine: Sendable {
             }
             var summary = SyncSummary()
             try transaction.handle(result, to: request, at: now, &summary)
+            try transaction.db.run(
+                "UPDATE mist_scope SET sent = sent + ?, fetched = fetched + ? WHERE id = ?",
+                [summary.sent + summary.deleted, summary.fetched + summary.removed, scope.number]
+            )
             return summary
         }
     }

@@ -119,7 +119,8 @@ extension StoreReader {
     ) throws -> RelatedRecords<Model> {
         let record = try fetch(type, recordName)
         let table = try database.file.table(of: Model.recordType)
-        guard let row = try database.row(named: recordName, table, db), let zone = try ZoneRow.fetch(row.zone, db) else {
+        guard let row = try database.row(named: recordName, table, db), let zone = try ZoneRow.fetch(row.zone, db)
+        else {
             throw StoreError(.notFound, "The record has no zone.", recordType: Model.recordType, recordName: recordName)
         }
         var graph = RecordGraph(file: database.file, zone: zone)

@@ -17,17 +17,49 @@ public struct ScopeStatus: Hashable, Sendable {
     public let parked: [ParkedRecord]
     /// Record types that the service's schema does not have as the program has them.
     public let parkedTypes: [ParkedRecordType]
-    /// What the scope waits for; `nil` when nothing keeps it.
-    public let condition: SyncCondition?
+    /// All that the scope waits for; empty when nothing keeps it.
+    public let conditions: [SyncCondition]
     /// What the service said; for ``SyncCondition/signedOut`` the address of the sign-in.
     public let detail: String?
     /// When the next request may be sent; `nil` for at once.
     public let restsUntil: Date?
-    /// Whether the service may have changes that were not fetched.
+    /// Whether the service may have changes that were not fetched: at first, and from the beginning of a synchronisation until all
+    /// change tokens are those of the last page.
     public let hasChangesToFetch: Bool
+    /// What the request under way does.
+    public let activity: SyncActivity
+    /// What was done since the synchronisation began.
+    public let progress: SyncProgress
+
+    /// What keeps the scope first; `nil` when nothing does.
+    public var condition: SyncCondition? { conditions.first }
 
     /// Whether nothing is pending and everything is fetched.
-    public var isSynchronised: Bool { pending == 0 && !hasChangesToFetch && condition == nil }
+    public var isSynchronised: Bool { pending == 0 && !hasChangesToFetch && conditions.isEmpty }
+}
+
+/// What the request under way does.
+public enum SyncActivity: String, Hashable, Sendable {
+    /// No request is under way.
+    case idle
+    /// Changes of the service are fetched.
+    case fetching
+    /// Changes of this machine are sent.
+    case sending
+}
+
+/// How far the synchronisation of a scope has come that is under way, or was last.
+public struct SyncProgress: Hashable, Sendable {
+    /// Records that were sent, deletes included. It only grows, until the next synchronisation begins with 0.
+    public let sent: Int
+    /// Records that are still to be sent, deletes included.
+    public let remaining: Int
+    /// Records that the service's changes added, changed or removed here. It counts up, because the service does not say how many there
+    /// will be.
+    public let fetched: Int
+
+    /// All records that this synchronisation sends; known from its beginning, larger after edits that are made meanwhile.
+    public var total: Int { sent + remaining }
 }
 
 /// A record that the service refused: it stays as it is here, and waits.
@@ -68,6 +100,19 @@ public struct ParkedRecordType: Hashable, Sendable {
     }
 }
 
+extension ParkedRecord {
+    /// Reads a row of `mist_parked`.
+    init(_ row: Row) {
+        let until: Int64? = row["until"]
+        self.init(
+            recordName: row["name"],
+            reason: row["reason"],
+            message: row["message"],
+            until: until.map(ColumnValue.date)
+        )
+    }
+}
+
 extension LocalDatabase {
     /// How far the scope is synchronised.
     public func status() async throws -> ScopeStatus {
@@ -77,7 +122,7 @@ extension LocalDatabase {
     /// The status: the present one at once, then another after each commit that changes it.
     public func statusUpdates() -> AsyncThrowingStream<ScopeStatus, any Error> {
         // Edits are in a table of which SQLite tells nothing: see `observe`.
-        observe(in: .fullDatabase, watchesOtherProcesses: false) { db in try status(db) }
+        observe(in: .fullDatabase, watchesOtherProcesses: true) { db in try status(db) }
     }
 
     /// Sends what the service refused once more, with the next synchronisation.
@@ -114,15 +159,7 @@ extension LocalDatabase {
             WHERE scope = ? ORDER BY mist_parked.name
             """,
             [scope.number]
-        ).map { row in
-            let until: Int64? = row["until"]
-            return ParkedRecord(
-                recordName: row["name"],
-                reason: row["reason"],
-                message: row["message"],
-                until: until.map(ColumnValue.date)
-            )
-        }
+        ).map { ParkedRecord($0) }
         // What is below a refused new record is not refused itself, and not sent before that.
         let refused = Set(parked.map(\.recordName))
         let waiting = try file.recordsWaitingForParents(in: scope.number, db).filter { !refused.contains($0.name) }
@@ -146,16 +183,40 @@ extension LocalDatabase {
                 return ParkedRecordType(recordType: row["name"], fieldName: field.isEmpty ? nil : field)
             }
         let condition: String? = row?["condition"]
+        var conditions = [condition.flatMap(SyncCondition.init)].compactMap(\.self)
+        if !parkedTypes.isEmpty, !conditions.contains(.schema) { conditions.append(.schema) }
+        let request = try db.value("SELECT kind FROM mist_request WHERE scope = ?", [scope.number], as: String.self)
         let rests: Int64 = max(row?["rests_until"] ?? 0, row?["push_rests_until"] ?? 0)
         return ScopeStatus(
             scope: scope,
             pending: edits + tombstones,
             parked: parked + waiting,
             parkedTypes: parkedTypes,
-            condition: condition.flatMap(SyncCondition.init),
+            conditions: conditions,
             detail: row?["detail"],
             restsUntil: rests > configuration.clock().milliseconds ? ColumnValue.date(rests) : nil,
-            hasChangesToFetch: (row?["is_stale"] ?? false) || stale > 0
+            hasChangesToFetch: try (row?["is_stale"] ?? false) || stale > 0 || isNeverFetched(row, db),
+            activity: request.flatMap(RequestRow.Kind.init).map(SyncActivity.init) ?? .idle,
+            progress: SyncProgress(
+                sent: row?["sent"] ?? 0,
+                remaining: edits + tombstones,
+                fetched: row?["fetched"] ?? 0
+            )
         )
+    }
+
+    /// Whether the service was never asked for changes. The public scope has queries in place of a feed.
+    private func isNeverFetched(_ row: Row?, _ db: Database) throws -> Bool {
+        guard scope == .public else { return row?["token"] as String? == nil }
+        return try db.value("SELECT EXISTS (SELECT 1 FROM mist_follow WHERE phase <> 0)", as: Bool.self) ?? false
+    }
+}
+
+extension SyncActivity {
+    fileprivate init(_ kind: RequestRow.Kind) {
+        switch kind {
+        case .databaseChanges, .zoneChanges, .lookup, .query: self = .fetching
+        case .createZones, .modify: self = .sending
+        }
     }
 }

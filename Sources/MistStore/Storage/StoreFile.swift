@@ -57,7 +57,11 @@ package final class StoreFile: Sendable {
                     let identifier = { try ZoneRow.identifier(of: $0, in: scope, db) }
                     try db.run("INSERT OR IGNORE INTO mist_scope (id) VALUES (?)", [scope.number])
                     // The zone of the tables' default: the first one that the file ever had.
-                    let first = try db.value("SELECT min(id) FROM mist_zone WHERE scope = ?", [scope.number], as: Int64.self)
+                    let first = try db.value(
+                        "SELECT min(id) FROM mist_zone WHERE scope = ?",
+                        [scope.number],
+                        as: Int64.self
+                    )
                     let isPerRoot = hasZonePerRoot && scope == .private
                     homes[scope] = try isPerRoot ? first ?? identifier(zone) : identifier(zone)
                 }

@@ -45,7 +45,10 @@ enum SystemTables {
                     failures INTEGER NOT NULL DEFAULT 0,
                     last_request INTEGER NOT NULL DEFAULT 0,
                     -- The most operations of the next request.
-                    batch INTEGER NOT NULL DEFAULT 200
+                    batch INTEGER NOT NULL DEFAULT 200,
+                    -- Records that were sent and fetched since the synchronisation began.
+                    sent INTEGER NOT NULL DEFAULT 0,
+                    fetched INTEGER NOT NULL DEFAULT 0
                 );
                 CREATE TABLE mist_zone (
                     id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -588,7 +588,9 @@ extension ZoneAssignment {
                 fields[field.name] = nil
             }
         }
-        return ZoneID(zoneName: try String.fetchOne(db, sql: "SELECT name FROM mist_zone WHERE id = ?", arguments: [zone]) ?? "")
+        return ZoneID(
+            zoneName: try String.fetchOne(db, sql: "SELECT name FROM mist_zone WHERE id = ?", arguments: [zone]) ?? ""
+        )
     }
 }
 

@@ -272,7 +272,8 @@ struct RelationPromiseTests {
         func names(_ depth: RelationDepth) async throws -> [String] {
             let result = try await phone.local.fetch(Shelf.self, "s", including: depth)
             #expect(result.record.name == "S")
-            let names = try result.records(of: Shelf.self).map(\.recordName) + result.records(of: Book.self).map(\.recordName)
+            let names =
+                try result.records(of: Shelf.self).map(\.recordName) + result.records(of: Book.self).map(\.recordName)
             #expect(result.count == names.count)
             return names
         }
@@ -298,7 +299,9 @@ struct RelationPromiseTests {
         }
     }
 
-    @Test("16. Circles of references end, missing targets are left out, and a target that is also a child brings its children")
+    @Test(
+        "16. Circles of references end, missing targets are left out, and a target that is also a child brings its children"
+    )
     func circlesOfReferencesEnd() async throws {
         let scenario = try SyncScenario()
         let phone = try scenario.device("phone")

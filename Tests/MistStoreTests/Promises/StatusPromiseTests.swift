@@ -1,5 +1,6 @@
 import CloudKitModel
 import Foundation
+import GRDB
 import MistKit
 import MistTesting
 import TestSupport
@@ -84,6 +85,9 @@ struct StatusPromiseTests {
     func statusSaysWhatWaits() async throws {
         let scenario = try SyncScenario()
         let phone = try scenario.device("phone")
+        // The service was never asked.
+        #expect(try await !phone.local.status().isSynchronised)
+        try phone.sync()
         #expect(try await phone.local.status().isSynchronised)
         try phone.run("INSERT INTO Book (_recordName) VALUES ('a'), ('refused')")
         #expect(try await phone.local.status().pending == 2)
@@ -112,6 +116,158 @@ struct StatusPromiseTests {
         try scenario.synchronise()
         #expect(try await phone.local.status().isSynchronised)
         try scenario.expect(["Book a", "Book refused"])
+    }
+
+    @Test("30, M2. Pushes have totals, pulls count up; nothing is synchronised before all is fetched and acknowledged")
+    func progressIsCounted() async throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = (try scenario.device("phone") { $0.batchSize = 2 }, try scenario.device("laptop"))
+        try laptop.run("INSERT INTO Book (_recordName) VALUES ('x'), ('y')")
+        try laptop.sync()
+        try phone.run("INSERT INTO Book (_recordName) VALUES ('a'), ('b'), ('c')")
+        var states: [ScopeStatus] = []
+        func status() throws -> ScopeStatus { try phone.database.read { try phone.local.status($0) } }
+        try phone.engine.requestPull(at: phone.now)
+        states.append(try status())
+        try phone.go { _ in
+            states.append(try status())
+            return .answered
+        }
+        states.append(try status())
+        #expect(
+            states.map { "\($0.activity) \($0.progress.sent)/\($0.progress.total) \($0.progress.fetched)" } == [
+                "idle 0/3 0", "fetching 0/3 0", "fetching 0/3 0", "sending 0/3 2", "sending 2/3 2", "idle 3/3 2",
+            ]
+        )
+        #expect(states.map(\.isSynchronised) == [false, false, false, false, false, true])
+        #expect(states.map(\.hasChangesToFetch) == [true, true, true, false, false, false])
+        // The next synchronisation counts anew.
+        try phone.run("DELETE FROM Book WHERE _recordName IN ('a', 'b', 'c')")
+        try phone.sync()
+        let end = try status()
+        #expect(end.progress == SyncProgress(sent: 3, remaining: 0, fetched: 0))
+        #expect(end.isSynchronised)
+    }
+
+    @Test("30, M2. The status has every reason why a scope waits")
+    func allReasonsAreTold() async throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        try phone.run(
+            "INSERT INTO Book (_recordName, title) VALUES ('a', 'A')",
+            "INSERT INTO Shelf (_recordName) VALUES ('s')"
+        )
+        // First the schema lacks a field of books; then there is no space.
+        try phone.sync { request in
+            guard let operations = request.operations else { return .answered }
+            guard operations.count == 2 else { return .reply(.failure(.service(.quotaExceeded))) }
+            return .reply(
+                .success(
+                    .records(
+                        operations.map { operation in
+                            .failure(
+                                operation.record.recordType == "Book"
+                                    ? .service(
+                                        .badRequest,
+                                        reason: "Cannot create or modify field 'title' in record 'Book'",
+                                        record: "a"
+                                    )
+                                    : .service(.tryAgainLater, record: "s")
+                            )
+                        }
+                    )
+                )
+            )
+        }
+        scenario.clock.advance(by: 5)
+        try phone.sync { $0.operations == nil ? .answered : .reply(.failure(.service(.quotaExceeded))) }
+        let status = try await phone.local.status()
+        #expect(status.conditions == [.quotaExceeded, .schema])
+        #expect(status.parkedTypes == [ParkedRecordType(recordType: "Book", fieldName: "title")])
+        #expect(status.parkedTypes.first?.message.contains("title") == true)
+        #expect(!status.isSynchronised)
+        guard case .parked(let parked)? = try await phone.local.status(of: Book.self, "a")?.state else {
+            Issue.record("The book is not parked.")
+            return
+        }
+        #expect(parked.reason == "schema")
+        #expect(try await phone.local.status(of: Shelf.self, "s")?.state == .edited)
+        for (error, condition) in [
+            (CloudKitError.service(.throttled, retryAfter: 30), SyncCondition.throttled),
+            (.broken(mayHaveBeenDone: false), .offline), (.service(.authenticationRequired), .signedOut),
+        ] {
+            let waiting = try scenario.device("\(condition)")
+            try waiting.sync { _ in .reply(.failure(error)) }
+            var configuration = StoreConfiguration()
+            configuration.clock = { [clock = scenario.clock] in clock.now }
+            let database = LocalDatabase(file: waiting.file, scope: .private, configuration: configuration)
+            let status = try await database.status()
+            #expect(status.conditions == [condition])
+            #expect(status.restsUntil != nil || condition == .signedOut)
+        }
+    }
+
+    /// Waits for a state of a record; those in between may be skipped.
+    private func next(
+        _ updates: inout AsyncThrowingStream<RecordStatus?, any Error>.Iterator,
+        _ isExpected: (RecordStatus?) -> Bool
+    ) async throws -> RecordStatus? {
+        while let status = try await updates.next(isolation: #isolation) { if isExpected(status) { return status } }
+        return nil
+    }
+
+    @Test("30, M1. A record has a stream of its states: edited, sending, synchronised, merged, parked, removed")
+    func recordsHaveStates() async throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        var updates = phone.local.statusUpdates(of: Book.self, "a").makeAsyncIterator()
+        #expect(try await updates.next() == .some(nil))
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        #expect(
+            try await next(&updates) { $0 != nil } == RecordStatus(state: .edited, exists: true, recordChangeTag: nil)
+        )
+        var sending: RecordStatus?
+        try phone.sync { request in
+            if request.operations != nil {
+                sending = try phone.database.read {
+                    try StoreReader(database: phone.local, db: $0).status(of: Book.self, "a")
+                }
+            }
+            return .answered
+        }
+        #expect(sending?.state == .sending)
+        let first = try await next(&updates) { $0?.state == .synchronised }
+        let tag = try scenario.serviceRecord("a")?.recordChangeTag
+        #expect(first == RecordStatus(state: .synchronised, exists: true, recordChangeTag: tag))
+        // A remote edit is another version.
+        try laptop.sync()
+        try laptop.run("UPDATE Book SET note = 'remote'")
+        try laptop.sync()
+        try phone.sync()
+        let second = try await next(&updates) { $0?.recordChangeTag != tag }
+        #expect(second?.state == .synchronised)
+        // A conflict leaves what is still to be sent.
+        try laptop.run("UPDATE Book SET note = 'again'")
+        try laptop.sync()
+        try phone.run("UPDATE Book SET title = 'AA'")
+        #expect(try await next(&updates) { $0?.state == .edited } != nil)
+        try phone.sync { request in
+            request.operations == nil
+                ? .answered : .reply(.success(.records([.failure(.service(.badRequest, reason: "no", record: "a"))])))
+        }
+        let parked = try await next(&updates) { if case .parked? = $0?.state { true } else { false } }
+        guard case .parked(let reason)? = parked?.state else { return }
+        #expect(reason.reason == "BAD_REQUEST")
+        #expect(reason.message.contains("no"))
+        // Another edit is a new attempt.
+        try phone.run("UPDATE Book SET title = 'AAA'")
+        #expect(try await next(&updates) { $0?.state == .edited } != nil)
+        try phone.run("DELETE FROM Book")
+        #expect(try await next(&updates) { $0?.exists == false }?.state == .edited)
+        try phone.sync()
+        while let status = try await updates.next(), status != nil {}
+        try scenario.synchronise()
+        try scenario.expect([])
     }
 
     @Test("30. The status is a stream: the present one at once, then one after each commit that changes it")
@@ -144,12 +300,15 @@ struct StatusPromiseTests {
         try scenario.expect(["Book a title=remote"])
     }
 
-    @Test("32. Commits of another process come too; one task asks the file, however many observe, and none when they have ended")
+    @Test(
+        "32. Commits of another process come too; one task asks the file, however many observe, and none when they have ended"
+    )
     func otherProcessesAreObserved() async throws {
         try await inTemporaryFolder { folder in
             // Two stores of one folder have connections of their own, as two processes have.
             let (store, other) = try (
-                MistStore(at: folder, records: [Shelf.self, Book.self]), MistStore(at: folder, records: [Shelf.self, Book.self])
+                MistStore(at: folder, records: [Shelf.self, Book.self]),
+                MistStore(at: folder, records: [Shelf.self, Book.self])
             )
             let books = store.privateDatabase
             let watcher = books.file.commitWatcher

@@ -115,7 +115,8 @@ struct RootZonePromiseTests {
         try scenario.synchronise()
         #expect(try phone.recordsByZone() == ["root", "s s1 s2 s3", "t t1", "u u1 u2"])
         try scenario.expect([
-            "Book root", "Book s1 shelf=→s", "Book s2 shelf=→s", "Book s3 shelf=→s", "Book t1 shelf=→t", "Book u1 shelf=→u",
+            "Book root", "Book s1 shelf=→s", "Book s2 shelf=→s", "Book s3 shelf=→s", "Book t1 shelf=→t",
+            "Book u1 shelf=→u",
             "Book u2 shelf=→u", "Shelf s name=S", "Shelf t name=T", "Shelf u",
         ])
     }
@@ -156,7 +157,8 @@ struct RootZonePromiseTests {
             "INSERT INTO Book (_recordName, shelf) VALUES ('a', 's'), ('b', 't')"
         )
         for statement in [
-            "UPDATE Book SET sequel = 'b' WHERE _recordName = 'a'", "UPDATE Book SET shelf = 't' WHERE _recordName = 'a'",
+            "UPDATE Book SET sequel = 'b' WHERE _recordName = 'a'",
+            "UPDATE Book SET shelf = 't' WHERE _recordName = 'a'",
             "INSERT INTO Book (shelf, sequel) VALUES ('s', 'b')", "INSERT INTO Book (sequel) VALUES ('b')",
             "INSERT OR REPLACE INTO Book (shelf, sequel) VALUES ('s', 'b')",
             "INSERT INTO Book (_zone, _recordName, shelf) SELECT _zone, 'c', 't' FROM Shelf WHERE _recordName = 's'",
@@ -189,7 +191,9 @@ struct RootZonePromiseTests {
     func namesAreUnique() async throws {
         let (scenario, phone, laptop) = try twoDevices()
         try phone.run("INSERT INTO Shelf (_recordName) VALUES ('s')")
-        let taken = #expect(throws: DatabaseError.self) { try phone.run("INSERT INTO Shelf (_recordName) VALUES ('s')") }
+        let taken = #expect(throws: DatabaseError.self) {
+            try phone.run("INSERT INTO Shelf (_recordName) VALUES ('s')")
+        }
         #expect(taken.map { StoreError($0).code } == .nameTaken)
         #expect(throws: DatabaseError.self) { try phone.run("INSERT OR REPLACE INTO Shelf (_recordName) VALUES ('s')") }
         // With its zone, a row is replaced; the record stays the same.
@@ -279,7 +283,9 @@ struct RootZonePromiseTests {
         #expect(try laptop.pending() == [])
     }
 
-    @Test("18, F3. A root's zone that is purged takes its records; the other zones stay, and the next root has a new one")
+    @Test(
+        "18, F3. A root's zone that is purged takes its records; the other zones stay, and the next root has a new one"
+    )
     func purgedRootZonesStayEmpty() throws {
         let (scenario, phone, laptop) = try twoDevices()
         try phone.run(
