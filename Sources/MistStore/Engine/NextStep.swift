@@ -209,6 +209,14 @@ extension SyncEngine.Transaction {
         )
     }
 
+    /// Removes edits of rows that are gone. `INSERT OR REPLACE` removes a row without its delete trigger, and one that was never sent is
+    /// known to no other table.
+    func removeOrphanedEdits() throws {
+        for table in file.orderedTables {
+            try db.run("DELETE FROM mist_edit WHERE type = ? AND row NOT IN (SELECT _id FROM \(table.name))", [table.id])
+        }
+    }
+
     /// The machine's time in the service's time.
     func serviceTime(_ now: Int64) throws -> Int64 {
         now + (try db.value("SELECT clock_offset FROM mist_state", as: Int64.self) ?? 0)

@@ -97,6 +97,7 @@ package struct SyncEngine: Sendable {
             try transaction.db.run("UPDATE mist_scope SET sent = 0, fetched = 0 WHERE id = ?", [scope.number])
             if scope == .public { try transaction.beginFollowing(dueAt: isAutomatic ? now : nil) }
             try transaction.trimRecoveryLog(at: now)
+            try transaction.removeOrphanedEdits()
             try ZoneAssignment(file: file, scope: scope, db: transaction.db).removeUnused()
         }
     }
