@@ -251,7 +251,9 @@ let package = Package(
                 "StreamingJSON",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]
         ),
         .target(
@@ -379,9 +381,9 @@ let package = Package(
             .testTarget(
                 name: "\(name)Tests",
                 dependencies: ([name] + others).map { .target(name: $0) }
-                    + (name == "MistKit"
+                    + (["MistKit", "MistStore"].contains(name)
                         ? [
-                            // What the client counts and traces, kept in memory.
+                            // What the client and the store count and trace, kept in memory.
                             .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                             .product(name: "MetricsTestKit", package: "swift-metrics"),
                         ] : [])

@@ -2,6 +2,7 @@ import GRDB
 public import Logging
 public import MistKit
 import Synchronization
+import Tracing
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -96,6 +97,7 @@ public final class MistStore: Sendable {
                 },
                 service: service,
                 logger: logger,
+                tracer: configuration.tracer,
                 clock: configuration.clock
             )
         }
@@ -175,6 +177,9 @@ public struct StoreConfiguration: Sendable {
 
     /// Gets how long each transaction of the engine held the file's write lock, for the benchmarks.
     @_spi(Benchmarks) public var onEngineTransaction: (@Sendable (Duration) -> Void)?
+
+    /// Where spans go; the process' tracer when `nil`.
+    var tracer: (any Tracer)?
 
     private(set) var closures: [String: [String: MergeClosure]] = [:]
     private(set) var typesWithoutEditTimes: Set<String> = []

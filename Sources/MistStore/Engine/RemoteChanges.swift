@@ -318,7 +318,9 @@ extension SyncEngine.Transaction {
 
     /// Edits of this device are later than what it has heard of.
     func hear(_ times: EditTimes, ofVersion modified: Int64) {
-        let latest = times.times.values.map { $0.clamped(toVersionOf: modified).milliseconds }.max()
+        let clamped = Set(times.times.values).map { ($0, $0.clamped(toVersionOf: modified)) }
+        memory.clampedTimes += clamped.count { $0 != $1 }
+        let latest = clamped.map(\.1.milliseconds).max()
         memory.heard = max(memory.heard ?? .min, max(latest ?? 0, modified) + 1)
     }
 

@@ -67,6 +67,8 @@ package struct SyncEngine: Sendable {
             var users: [String: Int64] = [:]
             /// The latest time that was heard of: `mist_state.heard` is at least this in the end.
             var heard: Int64?
+            /// How many edit times of other devices were later than their versions allow, and were limited.
+            var clampedTimes = 0
         }
     }
 
@@ -82,6 +84,23 @@ package struct SyncEngine: Sendable {
             // The schema of the service, or the program, may be another one by now.
             try transaction.db.run("UPDATE mist_type SET parked = NULL")
             try transaction.abandonRequest()
+        }
+    }
+
+    /// What the scope waits for.
+    func condition() throws -> SyncCondition? {
+        try StoreError.wrapping {
+            try file.database.read { db in
+                try db.value("SELECT condition FROM mist_scope WHERE id = ?", [scope.number], as: String.self)
+                    .flatMap(SyncCondition.init)
+            }
+        }
+    }
+
+    /// The service's time minus the machine's, in milliseconds.
+    func clockOffset() throws -> Int64 {
+        try StoreError.wrapping {
+            try file.database.read { db in try db.value("SELECT clock_offset FROM mist_state", as: Int64.self) ?? 0 }
         }
     }
 
@@ -132,6 +151,7 @@ package struct SyncEngine: Sendable {
             }
             var summary = SyncSummary()
             try transaction.handle(result, to: request, at: now, &summary)
+            summary.clamped += transaction.memory.clampedTimes
             try transaction.db.run(
                 "UPDATE mist_scope SET sent = sent + ?, fetched = fetched + ? WHERE id = ?",
                 [summary.sent + summary.deleted, summary.fetched + summary.removed, scope.number]
@@ -196,6 +216,8 @@ public struct SyncSummary: Hashable, Sendable {
     public var lost = 0
     /// Records that the service refused, and that wait.
     public var parked = 0
+    /// Edit times of other devices that were later than their versions by more than the tolerance, and were limited.
+    public var clamped = 0
 
     /// Makes an empty summary.
     public init() {}
@@ -209,5 +231,6 @@ public struct SyncSummary: Hashable, Sendable {
         left.merged += right.merged
         left.lost += right.lost
         left.parked += right.parked
+        left.clamped += right.clamped
     }
 }

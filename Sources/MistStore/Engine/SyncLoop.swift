@@ -1,6 +1,7 @@
 import Logging
 import MistKit
 import Synchronization
+import Tracing
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -13,6 +14,7 @@ final class SyncLoop: Sendable {
     private let engines: [SyncEngine]
     private let service: any SyncService
     private let logger: Logger
+    private let tracer: (any Tracer)?
     private let clock: @Sendable () -> Date
     /// The cycle under way, which later calls join.
     private let running = Mutex<Task<SyncSummary, any Error>?>(nil)
@@ -21,11 +23,13 @@ final class SyncLoop: Sendable {
         engines: [SyncEngine],
         service: any SyncService,
         logger: Logger,
+        tracer: (any Tracer)?,
         clock: @escaping @Sendable () -> Date
     ) throws {
         self.engines = engines
         self.service = service
         self.logger = logger
+        self.tracer = tracer
         self.clock = clock
         for engine in engines { try engine.start(at: clock().milliseconds) }
     }
@@ -54,44 +58,43 @@ final class SyncLoop: Sendable {
 
     private func cycle(isAutomatic: Bool) async throws -> SyncSummary {
         var summary = SyncSummary()
-        for engine in engines { summary += try await run(engine, isAutomatic: isAutomatic) }
+        for engine in engines {
+            let observer = SyncObserver(scope: engine.scope, logger: logger, tracer: tracer)
+            summary += try await observer.cycle { try await run(engine, isAutomatic: isAutomatic, observer) }
+        }
         return summary
     }
 
     /// Sends until there is nothing left to do now.
-    private func run(_ engine: SyncEngine, isAutomatic: Bool) async throws -> SyncSummary {
+    private func run(_ engine: SyncEngine, isAutomatic: Bool, _ observer: SyncObserver) async throws -> SyncCycle {
+        let offset = try engine.clockOffset()
         try engine.requestPull(at: clock().milliseconds, isAutomatic: isAutomatic)
+        let service = service
         return try await withThrowingTaskGroup(of: Result<SyncReply, CloudKitError>.self) { group in
             defer { group.cancelAll() }
-            var summary = SyncSummary()
+            var cycle = SyncCycle()
             /// The request that a task of the group has sent already.
             var ahead: SyncRequest?
             while true {
                 try Task.checkCancellation()
-                guard case .send(let request, let number) = try engine.next(at: clock().milliseconds) else {
-                    return summary
+                let step = try engine.next(at: clock().milliseconds)
+                guard case .send(let request, let number) = step else {
+                    cycle.end = step
+                    cycle.condition = try engine.condition()
+                    cycle.correction = try engine.clockOffset() - offset
+                    return cycle
                 }
+                cycle.requests += 1
                 if ahead != request {
                     // Requests of a scope go one after the other: a reply that is of no use is waited for all the same.
                     if ahead != nil { _ = try await group.next() }
-                    group.addTask { try await self.send(request, to: engine.scope) }
+                    group.addTask { try await observer.send(request, over: service) }
                 }
-                guard let result = try await group.next() else { return summary }
+                guard let result = try await group.next() else { return cycle }
                 ahead = PageAhead.request(after: request, result)
-                if let ahead { group.addTask { try await self.send(ahead, to: engine.scope) } }
-                summary += try engine.handle(result, to: number, at: clock().milliseconds)
+                if let ahead { group.addTask { try await observer.send(ahead, over: service) } }
+                cycle.summary += try engine.handle(result, to: number, at: clock().milliseconds)
             }
-        }
-    }
-
-    private func send(
-        _ request: SyncRequest,
-        to scope: DatabaseScope
-    ) async throws -> Result<SyncReply, CloudKitError> {
-        do {
-            return .success(try await service.send(request, to: scope))
-        } catch let error as CloudKitError {
-            return .failure(error)
         }
     }
 }

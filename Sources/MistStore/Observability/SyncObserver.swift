@@ -1,0 +1,238 @@
+import CoreMetrics
+import Logging
+import MistKit
+import Tracing
+
+/// Reports the synchronisation of a scope to the log, to metrics and to traces.
+///
+/// Log lines and spans name no record and hold no values. The dimensions of metrics have few values: the scope, the kind of request, and
+/// how it ended.
+struct SyncObserver: Sendable {
+    let scope: DatabaseScope
+    private let logger: Logger
+    /// Where spans go; `nil` when nothing traces.
+    private let tracer: (any Tracer)?
+
+    init(scope: DatabaseScope, logger: Logger, tracer: (any Tracer)?) {
+        self.scope = scope
+        self.logger = logger
+        let tracer = tracer ?? InstrumentationSystem.tracer
+        self.tracer = tracer is NoOpTracer ? nil : tracer
+    }
+
+    /// Runs a cycle, and reports how it ended.
+    func cycle(_ body: () async throws -> SyncCycle) async throws -> SyncSummary {
+        let start = ContinuousClock.now
+        do {
+            let cycle = try await span("MistStore sync") { span in
+                let cycle = try await body()
+                for (name, value) in cycle.counts { span?.attributes["cloudkit.store.\(name)"] = value }
+                span?.attributes["cloudkit.store.outcome"] = cycle.outcome
+                span?.attributes["cloudkit.store.condition"] = cycle.condition?.rawValue
+                return cycle
+            }
+            report(cycle, after: ContinuousClock.now - start)
+            return cycle.summary
+        } catch {
+            let outcome = error is CancellationError ? "cancelled" : "failed"
+            SyncMetrics(scope)?.cycleEnded(outcome, after: ContinuousClock.now - start)
+            logger.debug(
+                "MistStore synchronisation ended early",
+                metadata: ["scope": "\(scope)", "outcome": "\(outcome)"]
+            )
+            throw error
+        }
+    }
+
+    /// Sends a request, and reports how it ended.
+    func send(
+        _ request: SyncRequest,
+        over service: any SyncService
+    ) async throws -> Result<SyncReply, CloudKitError> {
+        let start = ContinuousClock.now
+        let result: Result<SyncReply, CloudKitError> = try await span("MistStore \(request.kind)") { span in
+            span?.attributes["cloudkit.store.items"] = request.itemCount
+            do {
+                return .success(try await service.send(request, to: scope))
+            } catch let error as CloudKitError {
+                span?.attributes["cloudkit.store.outcome"] = error.mayHaveBeenDone ? "unknown" : "failed"
+                return .failure(error)
+            }
+        }
+        let duration = ContinuousClock.now - start
+        var metadata: Logger.Metadata = [
+            "scope": "\(scope)", "request": "\(request.kind)", "items": "\(request.itemCount)",
+            "duration": "\(duration)",
+        ]
+        let outcome: String
+        switch result {
+        case .success: outcome = "ok"
+        case .failure(let error):
+            outcome = error.mayHaveBeenDone ? "unknown" : "failed"
+            metadata["code"] = "\(error.code)"
+        }
+        metadata["outcome"] = "\(outcome)"
+        logger.debug("MistStore request ended", metadata: metadata)
+        SyncMetrics(scope)?.requestEnded(request.kind, outcome, after: duration)
+        return result
+    }
+
+    private func report(_ cycle: SyncCycle, after duration: Duration) {
+        var metadata: Logger.Metadata = [
+            "scope": "\(scope)", "outcome": "\(cycle.outcome)", "duration": "\(duration)",
+        ]
+        for (name, value) in cycle.counts { metadata[name] = "\(value)" }
+        metadata["condition"] = cycle.condition.map { "\($0.rawValue)" }
+        logger.debug("MistStore synchronised", metadata: metadata)
+        let summary = cycle.summary
+        // What no call throws and a person may have to look at.
+        if summary.parked > 0 || summary.lost > 0 {
+            logger.notice(
+                "MistStore keeps records that the service refused, or values that lost",
+                metadata: ["scope": "\(scope)", "parked": "\(summary.parked)", "lost": "\(summary.lost)"]
+            )
+        }
+        if cycle.correction != 0 {
+            logger.notice(
+                "MistStore corrects edit times, as the clock of this machine differs from that of the service",
+                metadata: ["scope": "\(scope)", "milliseconds": "\(cycle.correction)"]
+            )
+        }
+        if summary.clamped > 0 {
+            logger.notice(
+                "MistStore limits edit times of other devices that are later than their versions",
+                metadata: ["scope": "\(scope)", "times": "\(summary.clamped)"]
+            )
+        }
+        SyncMetrics(scope)?.cycleEnded(cycle, after: duration)
+    }
+
+    private func span<Value>(
+        _ name: String,
+        _ body: ((any Span)?) async throws -> Value
+    ) async throws -> Value {
+        guard let tracer else { return try await body(nil) }
+        return try await tracer.withAnySpan(name, ofKind: .internal) { span in
+            span.attributes["cloudkit.database"] = "\(scope)"
+            return try await body(span)
+        }
+    }
+}
+
+/// One cycle of a scope, for reports.
+struct SyncCycle: Sendable {
+    var summary = SyncSummary()
+    var requests = 0
+    /// Where it ended.
+    var end = SyncEngine.Step.idle
+    /// What the scope waits for.
+    var condition: SyncCondition?
+    /// By how many milliseconds the clock\'s offset was changed.
+    var correction: Int64 = 0
+
+    /// How it ended, in reports.
+    var outcome: String {
+        switch end {
+        case .idle, .send: "idle"
+        case .wait: "waits"
+        case .blocked: "blocked"
+        }
+    }
+
+    /// All counts, by the names of log lines and attributes.
+    var counts: [(String, Int)] {
+        [
+            ("requests", requests), ("fetched", summary.fetched), ("removed", summary.removed), ("sent", summary.sent),
+            ("deleted", summary.deleted), ("merged", summary.merged), ("lost", summary.lost),
+            ("parked", summary.parked),
+        ]
+    }
+}
+
+/// What the store counts, under the names that a dashboard shows. Each metric has the dimension `scope`.
+private struct SyncMetrics {
+    private enum Name {
+        static let cycles = "cloudkit.store.cycles"
+        static let cycleDuration = "cloudkit.store.cycle.duration"
+        static let requests = "cloudkit.store.requests"
+        static let requestDuration = "cloudkit.store.request.duration"
+        static let records = "cloudkit.store.records"
+        static let lostValues = "cloudkit.store.values.lost"
+        static let waits = "cloudkit.store.waits"
+        static let clockCorrections = "cloudkit.store.clock.corrections"
+        static let clampedTimes = "cloudkit.store.clock.clamps"
+    }
+
+    private let scope: (String, String)
+    private let factory: any MetricsFactory
+
+    /// Makes what counts; `nil` when no metrics system is installed.
+    init?(_ scope: DatabaseScope) {
+        let factory = MetricsSystem.factory
+        guard !(factory is NOOPMetricsHandler) else { return nil }
+        self.factory = factory
+        self.scope = ("scope", "\(scope)")
+    }
+
+    func cycleEnded(_ cycle: SyncCycle, after duration: Duration) {
+        cycleEnded(cycle.outcome, after: duration)
+        let summary = cycle.summary
+        for (result, count) in [
+            ("fetched", summary.fetched), ("removed", summary.removed), ("sent", summary.sent),
+            ("deleted", summary.deleted),
+            ("merged", summary.merged), ("parked", summary.parked),
+        ] {
+            self.count(count, Name.records, ("result", result))
+        }
+        count(summary.lost, Name.lostValues)
+        count(cycle.correction == 0 ? 0 : 1, Name.clockCorrections)
+        count(summary.clamped, Name.clampedTimes)
+        if let condition = cycle.condition { count(1, Name.waits, ("reason", condition.rawValue)) }
+    }
+
+    func cycleEnded(_ outcome: String, after duration: Duration) {
+        count(1, Name.cycles, ("outcome", outcome))
+        record(duration, Name.cycleDuration, ("outcome", outcome))
+    }
+
+    func requestEnded(_ kind: String, _ outcome: String, after duration: Duration) {
+        count(1, Name.requests, ("request", kind), ("outcome", outcome))
+        record(duration, Name.requestDuration, ("request", kind), ("outcome", outcome))
+    }
+
+    private func count(_ number: Int, _ name: String, _ dimensions: (String, String)...) {
+        guard number > 0 else { return }
+        Counter(label: name, dimensions: [scope] + dimensions, factory: factory).increment(by: number)
+    }
+
+    private func record(_ duration: Duration, _ name: String, _ dimensions: (String, String)...) {
+        let (seconds, attoseconds) = duration.components
+        Timer(label: name, dimensions: [scope] + dimensions, factory: factory)
+            .recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+    }
+}
+
+extension SyncRequest {
+    /// The name of the request in reports.
+    fileprivate var kind: String {
+        switch self {
+        case .databaseChanges: "databaseChanges"
+        case .zoneChanges: "zoneChanges"
+        case .createZones: "createZones"
+        case .lookup: "lookup"
+        case .modify: "modify"
+        case .query: "query"
+        }
+    }
+
+    /// How many zones, records or operations it has.
+    fileprivate var itemCount: Int {
+        switch self {
+        case .databaseChanges, .query: 1
+        case .zoneChanges(let cursors): cursors.count
+        case .createZones(let zones): zones.count
+        case .lookup(let names, _): names.count
+        case .modify(let operations, _, _): operations.count
+        }
+    }
+}

@@ -1,0 +1,169 @@
+import CoreMetrics
+import Foundation
+import InMemoryTracing
+import Logging
+import MetricsTestKit
+import MistKit
+import MistTesting
+import Synchronization
+import TestSupport
+import Testing
+import Tracing
+
+@testable import MistStore
+
+/// What the log, metrics and traces report about a synchronisation.
+struct SyncObserverTests {
+    /// A store with a record that is sent and one that the service refuses; it synchronises, and then without the service.
+    private func synchronise(_ log: RecordedLines, _ tracer: InMemoryTracer) async throws {
+        try await withCloudKitEmulator { emulator in
+            try await inTemporaryFolder { folder in
+                var configuration = StoreConfiguration()
+                configuration.tracer = tracer
+                let service = InterruptedService(emulator.service(as: .user))
+                let store = try MistStore(
+                    at: folder,
+                    records: [Shelf.self, Book.self],
+                    service: service,
+                    configuration: configuration,
+                    logger: log.logger
+                )
+                try await store.privateDatabase.add(Shelf(name: "secret of the shelf"), named: "s")
+                try await store.privateDatabase.add(
+                    Shelf(name: String(repeating: "x", count: 1_200_000)),
+                    named: "long"
+                )
+                try await store.sync()
+                service.isInterrupted.store(true, ordering: .relaxed)
+                try await store.sync()
+                try store.close()
+            }
+        }
+    }
+
+    @Test func cyclesAndRequestsAreReported() async throws {
+        let (log, tracer, metrics) = (RecordedLines(), InMemoryTracer(), TestMetrics())
+        try await withMetricsFactory(metrics) { try await synchronise(log, tracer) }
+        let counters = metrics.counters.map { counter in
+            "\(counter.label) \(counter.dimensions.map { "\($0)=\($1)" }.joined(separator: " ")): \(counter.totalValue)"
+        }.filter { $0.hasPrefix("cloudkit.store") }
+        #expect(
+            counters.sorted() == [
+                "cloudkit.store.cycles scope=private outcome=idle: 1",
+                "cloudkit.store.cycles scope=private outcome=waits: 1",
+                "cloudkit.store.cycles scope=public outcome=idle: 2",
+                "cloudkit.store.records scope=private result=parked: 1",
+                "cloudkit.store.records scope=private result=sent: 1",
+                "cloudkit.store.requests scope=private request=createZones outcome=ok: 1",
+                "cloudkit.store.requests scope=private request=databaseChanges outcome=failed: 1",
+                "cloudkit.store.requests scope=private request=databaseChanges outcome=ok: 1",
+                "cloudkit.store.requests scope=private request=modify outcome=ok: 1",
+                "cloudkit.store.waits scope=private reason=offline: 1",
+            ]
+        )
+        let timers = Set(metrics.timers.map(\.label)).filter { $0.hasPrefix("cloudkit.store") }
+        #expect(timers.sorted() == ["cloudkit.store.cycle.duration", "cloudkit.store.request.duration"])
+    }
+
+    @Test func cyclesAreSpansAndRequestsAreSpansBelowThem() async throws {
+        let (log, tracer) = (RecordedLines(), InMemoryTracer())
+        try await synchronise(log, tracer)
+        #expect(tracer.activeSpans.isEmpty)
+        let spans = tracer.finishedSpans.filter { $0.operationName.hasPrefix("MistStore") }
+        #expect(
+            spans.map(\.operationName) == [
+                "MistStore sync", "MistStore databaseChanges", "MistStore createZones", "MistStore modify",
+                "MistStore sync",
+                "MistStore sync", "MistStore databaseChanges", "MistStore sync",
+            ]
+        )
+        let cycle = spans[4]
+        #expect(spans[1...3].allSatisfy { $0.parentSpanID == cycle.spanID })
+        #expect(cycle.attributes.get("cloudkit.database") == "private")
+        #expect(cycle.attributes.get("cloudkit.store.sent") == 1)
+        #expect(cycle.attributes.get("cloudkit.store.outcome") == "idle")
+        #expect(spans[3].attributes.get("cloudkit.store.items") == 2)
+        #expect(spans[7].attributes.get("cloudkit.store.condition") == "offline")
+    }
+
+    @Test func logLinesTellCountsAndNoValues() async throws {
+        let (log, tracer) = (RecordedLines(), InMemoryTracer())
+        try await synchronise(log, tracer)
+        let lines = log.lines.filter { $0.contains("MistStore") }
+        #expect(lines.count { $0.hasPrefix("debug MistStore synchronised") } == 4)
+        #expect(lines.count { $0.hasPrefix("debug MistStore request ended") } == 4)
+        let cycle = try #require(lines.first { $0.contains("synchronised") && $0.contains("scope=private") })
+        for part in ["fetched=0", "lost=0", "merged=0", "outcome=idle", "parked=1", "requests=3", "sent=1"] {
+            #expect(cycle.contains(part), "\(cycle)")
+        }
+        #expect(lines.contains { $0.hasPrefix("notice") && $0.contains("parked=1") })
+        let offline = try #require(lines.last { $0.contains("request ended") })
+        #expect(offline.contains("code=network") && offline.contains("outcome=failed"))
+        #expect(lines.allSatisfy { !$0.contains("secret") })
+    }
+
+    @Test func clocksThatAreWrongAreReported() async throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = (try scenario.device("phone", clockError: 86_400), try scenario.device("laptop"))
+        // Its first edit is a day ahead; then it knows.
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        let before = try phone.engine.clockOffset()
+        try phone.sync()
+        #expect(try phone.engine.clockOffset() - before < -86_000_000)
+        // Another program writes times of tomorrow.
+        var times = EditTimes()
+        let tomorrow = laptop.now + 86_400_000
+        times.set(EditTime(milliseconds: tomorrow, device: 9), of: "title", .string("B"))
+        var record = ServiceRecord(recordType: "Book", recordName: "b")
+        record.fields["title"] = .string("B")
+        record.fields[EditTimes.fieldName] = .bytes(Data(times.bytes))
+        try scenario.change(.create, record)
+        #expect(try laptop.sync().summary.clamped == 1)
+        #expect(try laptop.sync().summary.clamped == 0)
+    }
+}
+
+/// A service that cannot be reached when it is told so.
+private final class InterruptedService: SyncService {
+    private let service: any SyncService
+    let isInterrupted = Atomic(false)
+
+    init(_ service: any SyncService) {
+        self.service = service
+    }
+
+    func send(_ request: SyncRequest, to scope: DatabaseScope) async throws -> SyncReply {
+        if isInterrupted.load(ordering: .relaxed) { throw CloudKitError.broken(mayHaveBeenDone: false) }
+        return try await service.send(request, to: scope)
+    }
+}
+
+/// Keeps every line of a logger, metadata included.
+private final class RecordedLines: Sendable {
+    private let recorded = Mutex<[String]>([])
+
+    var lines: [String] { recorded.withLock { $0 } }
+
+    var logger: Logger {
+        var logger = Logger(label: "test") { _ in Handler(log: self) }
+        logger.logLevel = .debug
+        return logger
+    }
+
+    private struct Handler: LogHandler {
+        let log: RecordedLines
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.debug
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let details = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            let line = (["\(event.level)", "\(event.message)"] + details).joined(separator: " ")
+            log.recorded.withLock { $0.append(line) }
+        }
+    }
+}
