@@ -213,7 +213,10 @@ extension SyncEngine.Transaction {
     /// known to no other table.
     func removeOrphanedEdits() throws {
         for table in file.orderedTables {
-            try db.run("DELETE FROM mist_edit WHERE type = ? AND row NOT IN (SELECT _id FROM \(table.name))", [table.id])
+            try db.run(
+                "DELETE FROM mist_edit WHERE type = ? AND row NOT IN (SELECT _id FROM \(table.name))",
+                [table.id]
+            )
         }
     }
 
