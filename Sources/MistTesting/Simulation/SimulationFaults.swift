@@ -4,7 +4,7 @@ public struct SimulationFaults: Hashable, Sendable {
     public var lostRequest = 0.0
     /// The service carries out the request; the device sees a connection that broke.
     public var lostReply = 0.0
-    /// The request reaches the service twice; the device sees the second reply.
+    /// The request reaches the service twice, and the device sees the second reply; or a reply comes twice.
     public var duplicate = 0.0
     /// Request or reply take their time: other devices, and the program on this one, go on meanwhile.
     public var delay = 0.0
@@ -66,7 +66,7 @@ public struct SimulationCounts: Hashable, Sendable {
     public var lostRequests = 0
     /// Replies that never arrived.
     public var lostReplies = 0
-    /// Requests that arrived twice.
+    /// Requests and replies that arrived twice.
     public var duplicates = 0
     /// Requests and items that were put off.
     public var throttles = 0
@@ -79,4 +79,21 @@ public struct SimulationCounts: Hashable, Sendable {
 
     /// Makes counts of nothing.
     public init() {}
+
+    /// Adds what happened in another simulation.
+    public static func += (left: inout SimulationCounts, right: SimulationCounts) {
+        left.operations += right.operations
+        left.requests += right.requests
+        left.conflicts += right.conflicts
+        left.crashes += right.crashes
+        left.lostRequests += right.lostRequests
+        left.lostReplies += right.lostReplies
+        left.duplicates += right.duplicates
+        left.throttles += right.throttles
+        left.expiredTokens += right.expiredTokens
+        left.purges += right.purges
+        left.rounds += right.rounds
+        left.atomicRequests += right.atomicRequests
+        left.atomicFailures += right.atomicFailures
+    }
 }

@@ -1,0 +1,45 @@
+import Foundation
+import MistTesting
+
+/// Runs simulations of the store with consecutive seeds, one after the other, and prints what happened in numbers.
+///
+/// ```
+/// SyncSimulations 1 20
+/// // seeds 20 operations 2400 requests 5710 conflicts 296 …
+/// ```
+///
+/// Each seed decides two runs of 60 operations: one with the faults of the network and crashes, the other with wrong clocks and purged
+/// zones too. When a run fails, its story is printed, and the exit code is 255, which stops `Scripts/simulate-sync`.
+@main
+struct Main {
+    static func main() {
+        let numbers = CommandLine.arguments.dropFirst().compactMap { UInt64($0) }
+        guard numbers.count == 2 else {
+            FileHandle.standardError.write(Data("usage: SyncSimulations <first seed> <count>\n".utf8))
+            exit(2)
+        }
+        var simulation = SyncSimulation(records: [Shelf.self, Book.self])
+        var counts = SimulationCounts()
+        for seed in numbers[0]..<numbers[0] + numbers[1] {
+            for (name, faults) in [("network", SimulationFaults.network), ("all", SimulationFaults.all)] {
+                simulation.faults = faults
+                do {
+                    counts += try simulation.run(seed: seed)
+                } catch {
+                    FileHandle.standardError.write(
+                        Data("\nseed \(seed) fails with the faults '\(name)': \(error)\n".utf8)
+                    )
+                    exit(255)
+                }
+            }
+        }
+        print(
+            """
+            seeds \(numbers[1]) operations \(counts.operations) requests \(counts.requests) conflicts \(counts.conflicts) \
+            crashes \(counts.crashes) lost-requests \(counts.lostRequests) lost-replies \(counts.lostReplies) \
+            duplicates \(counts.duplicates) throttles \(counts.throttles) expired-tokens \(counts.expiredTokens) \
+            purges \(counts.purges)
+            """
+        )
+    }
+}

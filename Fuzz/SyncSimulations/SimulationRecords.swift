@@ -1,0 +1,1 @@
+../../Tests/MistStoreTests/SimulationRecords.swift

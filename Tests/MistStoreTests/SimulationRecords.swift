@@ -1,0 +1,91 @@
+import MistKit
+
+// Written by hand, as programs without macros do it: an optimised program of `Benchmarks` has this file too, by a link.
+
+/// What books are on.
+struct Shelf: Hashable {
+    var name: String?
+}
+
+extension Shelf: CloudKitRecord {
+    struct Fields: RecordFieldSet {
+        let name = RecordField<String>("name")
+    }
+
+    static let recordType = "Shelf"
+    static let fields = Fields()
+    static let fieldTable = FieldTable(fields.name)
+
+    init(fields reader: inout FieldReader) throws(FieldError) {
+        while let field = try reader.next() {
+            switch field {
+            case 0: name = try reader.value()
+            default: try reader.skip()
+            }
+        }
+    }
+
+    func write(fields writer: inout FieldWriter) {
+        writer.write(0, name)
+    }
+}
+
+/// A record with a field of each merge policy, and with both kinds of links.
+struct Book: Hashable {
+    var shelf: RecordReference<Shelf>?
+    var sequel: RecordReference<Book>?
+    var title: String?
+    var note: String?
+    var loans = 0
+    var best: Int?
+    var tags: [String] = []
+}
+
+extension Book: CloudKitRecord {
+    struct Fields: RecordFieldSet {
+        let shelf = RecordField<RecordReference<Shelf>>("shelf", isParent: true)
+        let sequel = RecordField<RecordReference<Book>>("sequel")
+        let title = RecordField<String>("title")
+        let note = RecordField<String>("note")
+        let loans = RecordField<Int>("loans", merge: .counter)
+        let best = RecordField<Int>("best", merge: .greatest)
+        let tags = RecordField<[String]>("tags", merge: .union)
+    }
+
+    static let recordType = "Book"
+    static let fields = Fields()
+    static let fieldTable = FieldTable(
+        fields.shelf,
+        fields.sequel,
+        fields.title,
+        fields.note,
+        fields.loans,
+        fields.best,
+        fields.tags
+    )
+
+    init(fields reader: inout FieldReader) throws(FieldError) {
+        while let field = try reader.next() {
+            switch field {
+            case 0: shelf = try reader.value()
+            case 1: sequel = try reader.value()
+            case 2: title = try reader.value()
+            case 3: note = try reader.value()
+            case 4: loans = try reader.value() ?? 0
+            case 5: best = try reader.value()
+            case 6: tags = try reader.value() ?? []
+            default: try reader.skip()
+            }
+        }
+    }
+
+    func write(fields writer: inout FieldWriter) {
+        writer.write(0, shelf)
+        writer.write(1, sequel)
+        writer.write(2, title)
+        writer.write(3, note)
+        writer.write(4, loans)
+        writer.write(5, best)
+        writer.write(6, tags)
+    }
+}
