@@ -285,8 +285,8 @@ extension CloudKitModel.Record {
 }
 
 /// The fields of a record that have no column, as JSON.
-enum OtherFields {
-    static func read(_ text: String) throws -> [String: FieldValue] {
+package enum OtherFields {
+    package static func read(_ text: String) throws -> [String: FieldValue] {
         let fields = try JSONReader.read(Record.Fields.self, from: text)
         return Dictionary(fields.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
     }

@@ -95,6 +95,8 @@ private final class SimulatedDevice {
     var clockError: Int64
     /// The request under way: what the service answers, once it is asked, and when.
     var flight: Flight?
+    /// The last reply, which may come once more.
+    var lastReply: (number: Int64, reply: Result<SyncReply, CloudKitError>)?
 
     struct Flight {
         let number: Int64
@@ -246,6 +248,11 @@ private struct SimulatedWorld {
 
     /// One step of a device's engine: it sends a request, or gets a reply.
     private mutating func step(_ device: SimulatedDevice, isFaulty: Bool) throws {
+        if let last = device.lastReply, isFaulty, generator.chance(simulation.faults.duplicate) {
+            counts.duplicates += 1
+            tell("\(device.name) gets an old reply once more: \(last.reply.summary)")
+            try handle(last.reply, to: last.number, on: device)
+        }
         if device.flight != nil { return try deliver(to: device) }
         if generator.chance(0.2) || !isFaulty { try device.engine.requestPull(at: now(of: device)) }
         guard case .send(let request, let number) = try device.engine.next(at: now(of: device)) else { return }
@@ -328,8 +335,22 @@ private struct SimulatedWorld {
         device.flight = nil
         let reply = flight.reply ?? answer(flight.request)
         tell("\(device.name) gets \(reply.summary)")
-        let summary = try device.engine.handle(reply, to: flight.number, at: now(of: device))
+        try handle(reply, to: flight.number, on: device)
+        device.lastReply = (flight.number, reply)
+    }
+
+    /// The device applies a reply. Each of its edits is still pending then, or is the value of the record, or has a receipt.
+    private mutating func handle(
+        _ reply: Result<SyncReply, CloudKitError>,
+        to number: Int64,
+        on device: SimulatedDevice
+    ) throws {
+        let edits = try device.database.read { db in try PendingValues(device.file, db) }
+        let summary = try device.engine.handle(reply, to: number, at: now(of: device))
         counts.conflicts += summary.merged
+        if let lost = try device.database.read({ db in try edits.lost(device.file, db) }) {
+            throw failure("\(device.name) has lost an edit without a receipt: \(lost).")
+        }
     }
 
     // MARK: Operations of programs
@@ -427,8 +448,7 @@ private struct SimulatedWorld {
                         tell("\(device.name) sends \(request.summary)")
                         let reply = answer(request)
                         tell("\(device.name) gets \(reply.summary)")
-                        counts.conflicts +=
-                            try device.engine.handle(reply, to: number, at: now(of: device)).merged
+                        try handle(reply, to: number, on: device)
                     case .wait(let until):
                         time.withLock { $0 = max($0, until + 1) }
                     case .idle: break loop
@@ -594,6 +614,92 @@ extension ZoneAssignment {
     }
 }
 
+/// The edits of a device that are not acknowledged, with their values.
+private struct PendingValues {
+    private struct Edit {
+        let table: RecordTable
+        let field: StoredField
+        let name: String
+        let zone: Int64
+        let value: FieldValue?
+        /// Whether it was sent, and the outcome is unknown: the service may have it.
+        let isUncertain: Bool
+    }
+
+    private var edits: [Edit] = []
+    private let lastReceipt: Int64
+
+    init(_ file: StoreFile, _ db: Database) throws {
+        lastReceipt = try Int64.fetchOne(db, sql: "SELECT max(id) FROM mist_recovery") ?? 0
+        for table in file.orderedTables {
+            let pending = try Self.pendingFields(of: table, db)
+            guard !pending.isEmpty else { continue }
+            let sent = try Set(String.fetchAll(db, sql: "SELECT name FROM mist_sent"))
+            for row in try table.allRows(db) {
+                guard let fields = pending[row.id] else { continue }
+                for field in table.fields {
+                    let value = row.fields[field.name]
+                    guard fields.contains(field.id) || (fields.contains(0) && value != nil) else { continue }
+                    edits.append(
+                        Edit(
+                            table: table,
+                            field: field,
+                            name: row.name,
+                            zone: row.zone,
+                            value: value,
+                            isUncertain: sent.contains(row.name)
+                        )
+                    )
+                }
+            }
+        }
+    }
+
+    /// The numbers of the edited fields by row; 0 is the insert.
+    private static func pendingFields(of table: RecordTable, _ db: Database) throws -> [Int64: Set<Int64>] {
+        let rows = try Row.fetchAll(
+            db.cachedStatement(sql: "SELECT row, field FROM mist_edit WHERE type = ?"),
+            arguments: [table.id]
+        )
+        return Dictionary(rows.map { ($0[0], [$0[1]]) }, uniquingKeysWith: { $0.union($1) })
+    }
+
+    /// An edit that is not pending any more, is not the value of its record, and has no receipt.
+    func lost(_ file: StoreFile, _ db: Database) throws -> String? {
+        var pending: [Int64: [Int64: Set<Int64>]] = [:]
+        for table in file.orderedTables { pending[table.id] = try Self.pendingFields(of: table, db) }
+        for edit in edits {
+            let row = try edit.table.row(named: edit.name, in: edit.zone, db)
+            if let row {
+                let fields = pending[edit.table.id]?[row.id] ?? []
+                if fields.contains(edit.field.id) || fields.contains(0) { continue }
+                if row.fields[edit.field.name]?.brief == edit.value?.brief { continue }
+                // The value is part of the one that the record has.
+                if [.counter, .union].contains(edit.field.schema.merge) { continue }
+            }
+            // It was acknowledged, and then the record went with another.
+            if row == nil, edit.isUncertain { continue }
+            if try hasReceipt(edit, db) { continue }
+            return "\(edit.table.recordType) \(edit.name) \(edit.field.name)=\(edit.value?.brief ?? "absent")"
+        }
+        return nil
+    }
+
+    private func hasReceipt(_ edit: Edit, _ db: Database) throws -> Bool {
+        let texts = try String.fetchAll(
+            db,
+            sql: "SELECT fields FROM mist_recovery WHERE id > ? AND type = ? AND name = ?",
+            arguments: [lastReceipt, edit.table.recordType, edit.name]
+        )
+        return try texts.contains { text in
+            guard let value = edit.value else { return true }
+            let receipt = try OtherFields.read(text)[edit.field.name]
+            // Another policy may have merged the value before it was lost.
+            return edit.field.schema.merge == .latest ? receipt?.brief == value.brief : receipt != nil
+        }
+    }
+}
+
 /// What the final state must be: the edits of all devices as dictionaries, and the merge by its definition.
 private struct ReferenceModel {
     struct Edit {
@@ -606,6 +712,8 @@ private struct ReferenceModel {
     var edits: [String: [String: [Edit]]] = [:]
     var added: [String: [String: Int64]] = [:]
     var isDeleted: Set<String> = []
+    /// What a record goes with, as any edit said: the records above it, and those that it refers to with `DELETE_SELF`.
+    var targets: [String: Set<String>] = [:]
     /// Names that several devices may have chosen.
     var isShared: Set<String> = []
     /// Whether something happened after which the model cannot tell the end.
@@ -636,10 +744,24 @@ private struct ReferenceModel {
             // Without one, the value was the same as before: no edit.
             guard let time else { continue }
             let value = fields[field.name].flatMap { $0.isNull ? nil : $0 }
+            if let target = value?.referenceValue, field.schema.isParent || target.action == .deleteSelf {
+                targets[name, default: []].insert(target.recordName)
+            }
             edits[name, default: [:]][field.name, default: []].append(
                 Edit(time: time, device: file.device, value: value)
             )
         }
+    }
+
+    /// Whether a record was deleted, or may have gone with one that was.
+    private func mayBeDeleted(_ name: String) -> Bool {
+        var seen: Set<String> = []
+        var names = [name]
+        while let next = names.popLast() {
+            if isDeleted.contains(next) { return true }
+            if seen.insert(next).inserted { names += targets[next] ?? [] }
+        }
+        return false
     }
 
     /// What is not as it must be.
@@ -650,8 +772,7 @@ private struct ReferenceModel {
         }
         for (name, fields) in edits.sorted(by: { $0.key < $1.key }) where !isShared.contains(name) {
             guard let record = byName[name] else {
-                // With one that it belongs to.
-                if isDeleted.contains(name) || !isDeleted.isEmpty { continue }
+                if mayBeDeleted(name) { continue }
                 return "\(name) was added and never deleted, and is not at the service."
             }
             guard let schema = schemas.first(where: { $0.recordType == record.recordType }) else { continue }
