@@ -317,6 +317,20 @@ private struct BatchBuilder {
         let (table, emptied) = (visit.table, visit.emptied)
         var row = visit.row
         let known = try KnownVersion.fetch(named: row.name, in: zone.id, db)
+        if let known, known.type != table.id {
+            return try transaction.park(
+                row.name,
+                in: zone.id,
+                reason: "nameTaken",
+                message: """
+                    A \(transaction.file.tablesByID[known.type]?.recordType ?? "record of another type") has the name of this \
+                    \(table.recordType). Record names are unique in a zone: change the name.
+                    """,
+                until: nil,
+                since: now
+            )
+        }
+        try transaction.noteUnknownFields(of: row.id, table)
         let edits = try joined(try transaction.edits(of: row, table), of: &row, table)
         guard !edits.isEmpty else { return }
         let isCreate = known?.tag == nil

@@ -55,27 +55,25 @@ extension SyncEngine.Transaction {
             }
             try db.run("DELETE FROM mist_tombstone WHERE zone = ? AND name = ?", [zone.id, name])
         }
+        var known = try KnownVersion.fetch(named: name, in: zone.id, db)
+        // The record of another life: its row may be in the table of another type.
+        if let version = known, version.tag != nil, let old = version.created, let created, old != created {
+            if let table = file.tablesByID[version.type] {
+                try endLife(of: version, table, .replaced, at: now, &summary)
+            }
+            known = nil
+        }
         guard let table = record.recordType.flatMap({ file.tables[$0] }) else {
             return try keepForeign(record, named: name, in: zone)
         }
-        var known = try KnownVersion.fetch(named: name, in: zone.id, db)
         if let version = known, let tag = version.tag {
             try db.run("UPDATE mist_record SET epoch = ? WHERE id = ?", [zone.epoch, version.id])
             if tag == record.recordChangeTag {
                 try db.run("UPDATE mist_record SET is_conflicting = 0 WHERE id = ?", [version.id])
                 return
             }
-            let isSameLife = version.created == nil || created == nil || version.created == created
-            if isSameLife, let seen = version.modified, let modified = record.modified?.milliseconds,
-                modified < seen
-            {
-                // An older copy, delivered late.
-                return
-            }
-            if !isSameLife {
-                try endLife(of: version, table, .replaced, at: now, &summary)
-                known = nil
-            }
+            // An older copy, delivered late.
+            if let seen = version.modified, let modified = record.modified?.milliseconds, modified < seen { return }
         }
         try merge(record, named: name, known, into: table, in: zone, at: now, &summary)
     }
@@ -312,8 +310,31 @@ extension SyncEngine.Transaction {
         return (pending, raws)
     }
 
+    /// Forgets the edits of a row that this program knows of.
     func clearEdits(of row: Int64, _ table: RecordTable) throws {
-        try db.run("DELETE FROM mist_edit WHERE type = ? AND row = ?", [table.id, row])
+        try noteUnknownFields(of: row, table)
+        try db.run(
+            "DELETE FROM mist_edit WHERE type = ? AND row = ? AND field <= ?",
+            [table.id, row, file.lastFieldID]
+        )
+    }
+
+    /// Fields that a newer program has added to the file since it was opened here: an insert is an edit of each of them, too, which
+    /// stays until that program sends it.
+    func noteUnknownFields(of row: Int64, _ table: RecordTable) throws {
+        guard let last = try db.value("SELECT max(id) FROM mist_field", as: Int64.self), last > file.lastFieldID else {
+            return
+        }
+        try db.run(
+            """
+            INSERT INTO mist_edit (type, row, field, time, raw, base)
+                SELECT edit.type, edit.row, field.id, edit.time, edit.raw, NULL
+                FROM mist_edit AS edit JOIN mist_field AS field ON field.type = edit.type AND field.id > ?3
+                WHERE edit.type = ?1 AND edit.row = ?2 AND edit.field = 0
+                ON CONFLICT (type, row, field) DO NOTHING
+            """,
+            [table.id, row, file.lastFieldID]
+        )
     }
 
     /// Edits of this device are later than what it has heard of.
@@ -486,13 +507,61 @@ extension SyncEngine.Transaction {
         try forgetSent(named: name, in: zone.id)
         // Without a known version, a row of the name is a record that was never sent: of another life.
         guard let known = try KnownVersion.fetch(named: name, in: zone.id, db) else { return }
+        // So is one whose create has an unknown outcome, where the delete is this device's own of the life before.
+        if known.tag == nil, try isDeletedHere(of: name, in: zone.id) { return }
         guard let table = file.tablesByID[known.type] else {
             try db.run("DELETE FROM mist_record WHERE id = ?", [known.id])
             return
         }
         try endLife(of: known, table, .deleted, at: now, &summary)
         summary.removed += 1
-        try cascadeDelete(from: name, in: zone, at: now, &summary)
+        if scope == .public {
+            try cascadeDelete(from: name, in: zone, at: now, &summary)
+        } else if try hasDependents(name, in: zone) {
+            // What refers to it here may refer to another record at the service: that is known when the zone was read to its end.
+            try db.run(
+                "INSERT INTO mist_deleted (zone, name, is_own) VALUES (?, ?, 0) ON CONFLICT (zone, name) DO NOTHING",
+                [zone.id, name]
+            )
+            try db.run("UPDATE mist_zone SET is_stale = 1 WHERE id = ?", [zone.id])
+        }
+    }
+
+    /// Whether this device has deleted a record of the name since the zone was read, and the service has acknowledged it.
+    private func isDeletedHere(of name: String, in zone: Int64) throws -> Bool {
+        try db.value(
+            "SELECT EXISTS (SELECT 1 FROM mist_deleted WHERE zone = ? AND name = ? AND is_own = 1)",
+            [zone, name],
+            as: Bool.self
+        ) ?? false
+    }
+
+    /// The rows that go with a record.
+    private func dependents(of name: String, in zone: ZoneRow, _ table: RecordTable) throws -> [LocalRow] {
+        try table.fields.filter { $0.type == .reference }.flatMap { field in
+            let isBound = field.schema.isParent ? "" : " AND \(field.actionColumn ?? "NULL") = 1"
+            return try table.rows(
+                "\(field.column) = ? AND _zone = ?\(isBound)",
+                [.text(name), .integer(zone.id)],
+                db
+            )
+        }
+    }
+
+    private func hasDependents(_ name: String, in zone: ZoneRow) throws -> Bool {
+        try file.allTables.contains { try !dependents(of: name, in: zone, $0).isEmpty }
+    }
+
+    /// The zone was read to its end: what refers to a record that was deleted elsewhere goes with it.
+    func completeDeletes(in zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
+        let deleted = try db.rows("SELECT name FROM mist_deleted WHERE zone = ? AND is_own = 0", [zone.id])
+        try db.run("DELETE FROM mist_deleted WHERE zone = ?", [zone.id])
+        for row in deleted {
+            let name: String = row["name"]
+            // A new record of the name keeps what refers to it.
+            let isBack = try file.allTables.contains { try $0.row(named: name, in: zone.id, db) != nil }
+            if !isBack { try cascadeDelete(from: name, in: zone, at: now, &summary) }
+        }
     }
 
     /// Removes a record whose life has ended; its edits go to the recovery log.
@@ -516,23 +585,16 @@ extension SyncEngine.Transaction {
     /// What goes with a record that was deleted elsewhere: the service deletes what it knows, or is told to.
     private func cascadeDelete(from name: String, in zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws
     {
-        for table in file.orderedTables {
-            for field in table.fields where field.type == .reference {
-                let isBound = field.schema.isParent ? "" : " AND \(field.actionColumn ?? "NULL") = 1"
-                let rows = try table.rows(
-                    "\(field.column) = ? AND _zone = ?\(isBound)",
-                    [.text(name), .integer(zone.id)],
-                    db
-                )
-                for row in rows { try logEdits(of: row, table, .deletedWithTarget, in: zone, at: now, &summary) }
+        for table in file.allTables {
+            for row in try dependents(of: name, in: zone, table) {
+                try logEdits(of: row, table, .deletedWithTarget, in: zone, at: now, &summary)
             }
         }
         try Cascades(file: file, db: db).run(from: name, in: zone.id)
-        while let row = try db.row("SELECT zone, name FROM mist_cascade LIMIT 1") {
-            let (next, nextName): (Int64, String) = (row["zone"], row["name"])
-            try db.run("DELETE FROM mist_cascade WHERE zone = ? AND name = ?", [next, nextName])
-            guard next == zone.id else { continue }
-            try cascadeDelete(from: nextName, in: zone, at: now, &summary)
+        while let row = try db.row("SELECT name FROM mist_cascade WHERE zone = ? LIMIT 1", [zone.id]) {
+            let next: String = row["name"]
+            try db.run("DELETE FROM mist_cascade WHERE zone = ? AND name = ?", [zone.id, next])
+            try cascadeDelete(from: next, in: zone, at: now, &summary)
         }
     }
 
@@ -562,7 +624,7 @@ extension SyncEngine.Transaction {
 extension SyncEngine.Transaction {
     /// A zone that was seen before is gone: its rows go, and the edits in it are in the recovery log.
     func zoneIsGone(_ zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
-        for table in file.orderedTables {
+        for table in file.allTables {
             for row in try table.rows("_zone = ?", [.integer(zone.id)], db) {
                 try logEdits(of: row, table, .zoneDeleted, in: zone, at: now, &summary)
                 try clearEdits(of: row.id, table)
@@ -571,7 +633,7 @@ extension SyncEngine.Transaction {
             }
         }
         try forgetSent(in: zone.id)
-        for table in ["mist_record", "mist_tombstone", "mist_parked", "mist_foreign"] {
+        for table in ["mist_record", "mist_tombstone", "mist_parked", "mist_foreign", "mist_deleted"] {
             try db.run("DELETE FROM \(table) WHERE zone = ?", [zone.id])
         }
         try db.run(

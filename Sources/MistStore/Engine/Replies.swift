@@ -82,6 +82,7 @@ extension SyncEngine.Transaction {
     /// The zone was read to its end.
     private func zoneIsRead(_ zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
         if zone.isRefetching { try sweep(zone, at: now, &summary) }
+        try completeDeletes(in: zone, at: now, &summary)
         // What was sent and is not in the zone was not done: it is sent again.
         try forgetSent(in: zone.id)
         try db.run("UPDATE mist_zone SET is_stale = 0, is_uncertain = 0 WHERE id = ?", [zone.id])
@@ -228,6 +229,12 @@ extension SyncEngine.Transaction {
             try db.run("DELETE FROM mist_tombstone WHERE record = ?", [record])
             summary.deleted += 1
             // The delete comes back in the feed. It must not meet the next life of the name.
+            if scope != .public {
+                try db.run(
+                    "INSERT INTO mist_deleted (zone, name, is_own) VALUES (?, ?, 1) ON CONFLICT (zone, name) DO NOTHING",
+                    [zone.id, name]
+                )
+            }
             try db.run(
                 "UPDATE mist_zone SET is_stale = 1 WHERE id = ? AND EXISTS (\(existsRow))",
                 [zone.id, zone.id, name]

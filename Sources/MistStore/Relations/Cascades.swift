@@ -21,7 +21,7 @@ package struct Cascades {
 
     /// Deletes what goes with a record; the names of what was deleted are in `mist_cascade` then.
     func run(from name: String, in zone: Int64) throws {
-        for table in file.orderedTables {
+        for table in file.allTables {
             for statement in table.cascade(from: ":name", in: ":zone") {
                 try db.cachedStatement(sql: statement).execute(arguments: ["name": name, "zone": zone])
             }

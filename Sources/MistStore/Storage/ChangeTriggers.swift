@@ -65,8 +65,7 @@ struct ChangeTriggers {
         CREATE TRIGGER \(quoted("mist_replace_\(table.recordType)")) AFTER INSERT ON \(table.name)
         WHEN \(Self.isKnown) AND \(Self.isOn)
         BEGIN
-            SELECT RAISE(ABORT, 'mist: the name is taken by a record of another type')
-                FROM mist_record WHERE zone = NEW._zone AND name = NEW._recordName AND type <> \(table.id);
+            \(refusalOfTakenNames)
             \(upsertedEdit("field.id", "JOIN mist_field AS field ON field.type = \(table.id) WHERE true"))
             DELETE FROM mist_edit WHERE type = \(table.id) AND row IN (
                 SELECT row FROM mist_record WHERE zone = NEW._zone AND name = NEW._recordName AND row <> NEW._id
@@ -118,6 +117,14 @@ struct ChangeTriggers {
         return statements.map { "\n    " + $0 }.joined()
     }
 
+    /// A record of another type that was never sent is not found here: the second of the two is parked when it is to be sent.
+    private var refusalOfTakenNames: String {
+        """
+        SELECT RAISE(ABORT, 'mist: the name is taken by a record of another type')
+                FROM mist_record WHERE zone = NEW._zone AND name = NEW._recordName AND type <> \(table.id);
+        """
+    }
+
     private func update(_ field: StoredField) -> String {
         let changed = field.columns.map { "NEW.\($0) IS NOT OLD.\($0)" }.joined(separator: " OR ")
         return """
@@ -135,6 +142,7 @@ struct ChangeTriggers {
         CREATE TRIGGER \(quoted("mist_rename_\(table.recordType)")) AFTER UPDATE OF _recordName, _zone ON \(table.name)
         WHEN (NEW._recordName IS NOT OLD._recordName OR NEW._zone IS NOT OLD._zone) AND \(Self.isOn)
         BEGIN
+            \(refusalOfTakenNames)
             \(tombstone)
             DELETE FROM mist_edit WHERE type = \(table.id) AND row = NEW._id;
             \(upsertedEdit("0"))
@@ -170,8 +178,8 @@ struct ChangeTriggers {
     /// A delete is noted where the service has the record, or may have it.
     private var tombstone: String {
         """
-        \(Tombstones.insert(depth: "0", where: "zone = OLD._zone AND name = OLD._recordName"))
-        DELETE FROM mist_record WHERE zone = OLD._zone AND name = OLD._recordName;
+        \(Tombstones.insert(depth: "0", where: "zone = OLD._zone AND name = OLD._recordName AND type = \(table.id)"))
+        DELETE FROM mist_record WHERE zone = OLD._zone AND name = OLD._recordName AND type = \(table.id);
         DELETE FROM mist_parked WHERE zone = OLD._zone AND name = OLD._recordName;
         """
     }
@@ -211,13 +219,13 @@ extension RecordTable {
             let names = "SELECT _recordName FROM \(self.name) WHERE \(condition)"
             let depth = "1 + coalesce((SELECT depth FROM mist_tombstone WHERE zone = \(zone) AND name = \(name)), 0)"
             return [
-                Tombstones.insert(depth: "(\(depth))", where: "zone = \(zone) AND name IN (\(names))"),
+                Tombstones.insert(depth: "(\(depth))", where: "zone = \(zone) AND name IN (\(names)) AND type = \(id)"),
                 """
                 INSERT INTO mist_cascade (zone, name) SELECT _zone, _recordName FROM \(self.name) WHERE \(condition)
                     ON CONFLICT (zone, name) DO UPDATE SET name = excluded.name;
                 """,
                 "DELETE FROM mist_edit WHERE type = \(id) AND row IN (SELECT _id FROM \(self.name) WHERE \(condition));",
-                "DELETE FROM mist_record WHERE zone = \(zone) AND name IN (\(names));",
+                "DELETE FROM mist_record WHERE zone = \(zone) AND name IN (\(names)) AND type = \(id);",
                 "DELETE FROM mist_parked WHERE zone = \(zone) AND name IN (\(names));",
                 "DELETE FROM \(self.name) WHERE \(condition);",
             ]

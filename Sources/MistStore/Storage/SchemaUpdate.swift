@@ -18,9 +18,9 @@ struct SchemaUpdate {
         self.hasZonePerRoot = hasZonePerRoot
     }
 
-    /// - Returns: The tables of the program's types.
+    /// - Returns: The tables of the program's types, and all tables of the file in the order of their numbers.
     /// - Throws: A ``StoreError``: `schema` where types do not fit each other or the file.
-    func apply(to db: Database) throws -> [RecordTable] {
+    func apply(to db: Database) throws -> (own: [RecordTable], all: [RecordTable]) {
         try check()
         let old = try Self.tables(in: db)
         for schema in schemas {
@@ -36,7 +36,8 @@ struct SchemaUpdate {
                 try db.execute(sql: statement)
             }
         }
-        return own
+        let described = Dictionary(uniqueKeysWithValues: own.map { ($0.id, $0) })
+        return (own, all.map { described[$0.id] ?? $0 })
     }
 
     /// Checks what is known from the types alone.

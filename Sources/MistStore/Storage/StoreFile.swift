@@ -19,8 +19,12 @@ package final class StoreFile: Sendable {
     package let tables: [String: RecordTable]
     /// The same in the order of their numbers.
     package let orderedTables: [RecordTable]
+    /// All tables of the file, in the order of their numbers: those of types that only a newer program knows, too.
+    let allTables: [RecordTable]
     /// The same by number.
     let tablesByID: [Int64: RecordTable]
+    /// The largest number of a field. Those that a newer program adds later have larger ones.
+    let lastFieldID: Int64
     /// The zone of records that name none, by scope.
     package let homeZones: [DatabaseScope: Int64]
     /// Whether records of the private database that have no parent have zones of their own.
@@ -70,9 +74,12 @@ package final class StoreFile: Sendable {
                 return (tables, homes, try db.value("SELECT device FROM mist_state", as: Int64.self) ?? 0)
             }
         }
-        tables = Dictionary(uniqueKeysWithValues: opened.0.map { ($0.recordType, $0) })
-        orderedTables = opened.0.sorted { $0.id < $1.id }
-        tablesByID = Dictionary(uniqueKeysWithValues: opened.0.map { ($0.id, $0) })
+        let own = opened.0.own
+        tables = Dictionary(uniqueKeysWithValues: own.map { ($0.recordType, $0) })
+        orderedTables = own.sorted { $0.id < $1.id }
+        allTables = opened.0.all
+        lastFieldID = allTables.flatMap(\.fields).map(\.id).max() ?? 0
+        tablesByID = Dictionary(uniqueKeysWithValues: allTables.map { ($0.id, $0) })
         homeZones = opened.1
         device = opened.2
     }
@@ -94,8 +101,72 @@ package final class StoreFile: Sendable {
         return try DatabasePool(path: path, configuration: configuration)
     }
 
-    /// Creates the store's own tables in an empty file; refuses a file that is not a store.
-    private static func prepare(_ db: Database, newDevice: () -> Int64) throws {
+    /// What a file is, before it is opened for writing: SQLite would change one of another program, and take one that was cut off
+    /// for a new one.
+    ///
+    /// - Parameters:
+    ///   - path: The file. One that does not exist is right.
+    ///   - isExpected: Whether the file was there before, so that an empty one has lost its content.
+    /// - Throws: A ``StoreError``: `notAStore`, `damaged` or `newerFormat`.
+    static func check(atPath path: String, isExpected: Bool) throws {
+        var isFolder = false
+        guard let size = Self.size(ofFile: path, &isFolder) else { return }
+        guard !isFolder else {
+            throw StoreError(.notAStore, "There is a folder in place of the file. Move it away.")
+        }
+        // The smallest page of SQLite.
+        if size < 512 {
+            guard size > 0 || isExpected else { return }
+            let beginning = (try? Data(contentsOf: URL(fileURLWithPath: path))) ?? Data()
+            guard Data("SQLite format 3\0".utf8).starts(with: beginning.prefix(16)) else {
+                throw StoreError(.notAStore, "The file is not an SQLite database. Choose another folder for the store.")
+            }
+            throw StoreError(
+                .damaged,
+                "The file was cut off after \(size) bytes. Restore it from a backup, or move it away, and open the store again: it "
+                    + "fetches what was synchronised."
+            )
+        }
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.busyMode = .timeout(5)
+        try StoreError.wrapping {
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            defer { try? queue.close() }
+            _ = try queue.read { db in try isStore(db) }
+        }
+    }
+
+    /// Whether there is a file that is not empty.
+    static func hasContent(atPath path: String) -> Bool {
+        var isFolder = false
+        return Self.size(ofFile: path, &isFolder) ?? 0 > 0
+    }
+
+    /// Whether the other file of the store was made once.
+    func knowsOtherFile() throws -> Bool {
+        try StoreError.wrapping {
+            try database.read { db in try db.value("PRAGMA user_version", as: Int64.self) ?? 0 > 0 }
+        }
+    }
+
+    /// Notes that the other file was made.
+    func noteOtherFile() throws {
+        guard try !knowsOtherFile() else { return }
+        try StoreError.wrapping {
+            try database.write { db in try db.execute(sql: "PRAGMA user_version = 1") }
+        }
+    }
+
+    private static func size(ofFile path: String, _ isFolder: inout Bool) -> Int? {
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return nil }
+        isFolder = attributes[.type] as? FileAttributeType == .typeDirectory
+        let size = attributes[.size]
+        return size as? Int ?? (size as? UInt64).map { Int(clamping: $0) } ?? (size as? Int64).map { Int(clamping: $0) }
+    }
+
+    /// Whether a file has the tables of a store; `false` for an empty database.
+    private static func isStore(_ db: Database) throws -> Bool {
         let application = try db.value("PRAGMA application_id", as: Int64.self) ?? 0
         if application == SystemTables.applicationID {
             let format = try db.value("SELECT format FROM mist_state", as: Int64.self) ?? 0
@@ -105,7 +176,7 @@ package final class StoreFile: Sendable {
                     "The file has the format \(format), and this version of MistStore knows \(SystemTables.format). Use a newer version."
                 )
             }
-            return
+            return true
         }
         let isEmpty = try db.value("SELECT count(*) FROM sqlite_master", as: Int64.self) == 0
         guard application == 0, isEmpty else {
@@ -114,7 +185,12 @@ package final class StoreFile: Sendable {
                 "The file is an SQLite database of another program. Choose another folder for the store."
             )
         }
-        try SystemTables.create(in: db, device: newDevice())
+        return false
+    }
+
+    /// Creates the store's own tables in an empty file; refuses a file that is not a store.
+    private static func prepare(_ db: Database, newDevice: () -> Int64) throws {
+        if try !isStore(db) { try SystemTables.create(in: db, device: newDevice()) }
     }
 
     func table(of type: String) throws -> RecordTable {
@@ -170,6 +246,12 @@ extension StoreError {
                 "The file is damaged: \(said). Move it away and open the store again, which fetches what was synchronised."
             )
         case .SQLITE_FULL: self.init(.full, "The disk is full. Free some space and try again.")
+        // The index of the write-ahead log is a file that is made longer before it is used: nothing but space can be missing.
+        case .SQLITE_IOERR where [.SQLITE_IOERR_SHMSIZE, .SQLITE_IOERR_WRITE].contains(error.extendedResultCode):
+            self.init(
+                .full,
+                "The disk is full, or does not take what is written to it: \(said). Free some space and try again."
+            )
         case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM:
             self.init(.readOnly, "The file cannot be opened for writing: \(said). Check the permissions of the folder.")
         case .SQLITE_CONSTRAINT where said.contains("mist: the name is taken in another zone"):
@@ -192,7 +274,7 @@ extension StoreError {
                 "A record name has 1 to 255 printable ASCII characters and does not begin with an underscore."
             )
         default:
-            self.init(.storage, "SQLite reported \(error.resultCode): \(said).")
+            self.init(.storage, "SQLite reported \(error.extendedResultCode): \(said).")
         }
     }
 }

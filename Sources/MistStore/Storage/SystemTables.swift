@@ -157,6 +157,14 @@ enum SystemTables {
                     name TEXT NOT NULL,
                     PRIMARY KEY (zone, name)
                 ) WITHOUT ROWID;
+                -- Deletes that the zone was not read past yet: by this device and acknowledged, or by another device, with records
+                -- here that refer to the deleted one.
+                CREATE TABLE mist_deleted (
+                    zone INTEGER NOT NULL,
+                    name TEXT NOT NULL,
+                    is_own INTEGER NOT NULL,
+                    PRIMARY KEY (zone, name)
+                ) WITHOUT ROWID;
                 -- The request under way, at most one for each scope, and what it carries.
                 CREATE TABLE mist_request (
                     scope INTEGER PRIMARY KEY,

@@ -378,8 +378,8 @@ struct ConflictPromiseTests {
             ["Book a note=N title=won"],
             recovery: [
                 "phone: Book a laterEdit title=lost",
-                "phone: Book c deletedWithTarget shelf=→s title=with its shelf",
                 "phone: Book b deleted note=killed title=killed",
+                "phone: Book c deletedWithTarget shelf=→s title=with its shelf",
             ]
         )
     }

@@ -6,30 +6,6 @@ import Testing
 
 @testable import MistStore
 
-/// The first version of a program's types.
-enum FirstVersion {
-    @CloudKitRecord
-    struct Card: Hashable {
-        var title: String?
-    }
-}
-
-/// The next version: a new field, and one that was renamed.
-enum SecondVersion {
-    @CloudKitRecord
-    struct Card: Hashable {
-        @CloudKitField("name", formerly: "title") var name: String?
-        var rank: Int?
-    }
-}
-
-enum WrongVersion {
-    @CloudKitRecord
-    struct Card: Hashable {
-        var title: Int?
-    }
-}
-
 /// Two types whose names and fields together are the same.
 enum AlikeNames {
     @CloudKitRecord("A_B")
