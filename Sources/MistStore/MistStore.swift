@@ -1,4 +1,4 @@
-import GRDB
+package import GRDB
 public import Logging
 public import MistKit
 import Synchronization
@@ -77,14 +77,48 @@ public final class MistStore: Sendable {
                 "The folder \(folder.path) cannot be created: \(error). Check the path and its permissions."
             )
         }
-        func open(_ name: String, _ zones: [DatabaseScope: ZoneID], perRoot: Bool) throws -> StoreFile {
+        func open(
+            _ name: String,
+            _ zones: [DatabaseScope: ZoneID],
+            perRoot: Bool,
+            isExpected: Bool
+        ) throws -> StoreFile {
             let path = folder.appendingPathComponent(name).path
+            do {
+                return try openFile(path, zones, perRoot: perRoot, isExpected: isExpected)
+            } catch var error as StoreError where error.code.isAboutFile {
+                error.message = "\(path): \(error.message)"
+                throw error
+            }
+        }
+        func openFile(
+            _ path: String,
+            _ zones: [DatabaseScope: ZoneID],
+            perRoot: Bool,
+            isExpected: Bool
+        ) throws -> StoreFile {
+            try StoreFile.check(atPath: path, isExpected: isExpected)
             let pool = try StoreError.wrapping { try StoreFile.open(atPath: path) }
+            if let observer = configuration.transactionObserver {
+                pool.add(transactionObserver: observer, extent: .databaseLifetime)
+            }
             return try StoreFile(pool, schemas: schemas, scopes: zones, hasZonePerRoot: perRoot)
         }
         let layout = configuration.zones
-        let user = try open("user.sqlite", [.private: layout.homeZone], perRoot: layout.isPerRoot)
-        let common = try open("public.sqlite", [.public: .default], perRoot: false)
+        // The files are made in this order, and the first notes when both are there: one that is empty later was cut off.
+        let user = try open(
+            "user.sqlite",
+            [.private: layout.homeZone],
+            perRoot: layout.isPerRoot,
+            isExpected: StoreFile.hasContent(atPath: folder.appendingPathComponent("public.sqlite").path)
+        )
+        let common = try open(
+            "public.sqlite",
+            [.public: .default],
+            perRoot: false,
+            isExpected: user.knowsOtherFile()
+        )
+        try user.noteOtherFile()
         userFile = user
         publicFile = common
         self.service = service
@@ -113,6 +147,11 @@ public final class MistStore: Sendable {
         LocalDatabase(file: publicFile, scope: .public, configuration: configuration)
     }
 
+    /// The file of a scope.
+    package func file(of scope: DatabaseScope) -> StoreFile {
+        scope == .public ? publicFile : userFile
+    }
+
     /// Fetches the service's changes, merges, and sends what was changed here.
     ///
     /// A second call while one runs joins it.
@@ -137,7 +176,13 @@ public final class MistStore: Sendable {
 
     /// Closes the files. Calls that come later fail.
     public func close() throws {
-        try StoreError.wrapping { for file in [userFile, publicFile] { try file.database.close() } }
+        try StoreError.wrapping {
+            for file in [userFile, publicFile] {
+                // What is in the log goes into the file, which can be copied alone then. A log that stays is no loss.
+                _ = try? file.database.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
+                try file.database.close()
+            }
+        }
     }
 }
 
@@ -180,6 +225,9 @@ public struct StoreConfiguration: Sendable {
 
     /// Where spans go; the process' tracer when `nil`.
     var tracer: (any Tracer)?
+
+    /// What follows every commit of the files, for tests that stop the process there.
+    package var transactionObserver: (any TransactionObserver & Sendable)?
 
     private(set) var closures: [String: [String: MergeClosure]] = [:]
     private(set) var typesWithoutEditTimes: Set<String> = []

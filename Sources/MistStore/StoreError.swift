@@ -38,6 +38,11 @@ public struct StoreError: Error, Hashable, Sendable {
 
         fileprivate let kind: Kind
 
+        /// Whether it is about a file as a whole.
+        var isAboutFile: Bool {
+            [.notAStore, .newerFormat, .damaged, .storage, .full, .readOnly].contains(kind)
+        }
+
         fileprivate init(_ kind: Kind) {
             self.kind = kind
         }

@@ -1,0 +1,331 @@
+import Foundation
+import GRDB
+import MistKit
+import TestSupport
+import Testing
+
+@testable import MistStore
+
+/// Files that are no stores, damaged ones, and disks that do not let a store write: each is a typed error or a repair, and nothing is lost.
+struct StoreFileTests {
+    /// The user's file in a folder of a store.
+    private static func file(in folder: URL) -> URL { folder.appending(path: "user.sqlite") }
+
+    private static func open(_ folder: URL) throws -> MistStore {
+        try MistStore(at: folder, records: [Shelf.self, Book.self])
+    }
+
+    /// Opens what must not open, and closes it if it does.
+    private func error(in folder: URL, sourceLocation: SourceLocation = #_sourceLocation) -> StoreError? {
+        do {
+            try Self.open(folder).close()
+            Issue.record("The store was opened.", sourceLocation: sourceLocation)
+        } catch let error as StoreError {
+            return error
+        } catch {
+            Issue.record("Not a StoreError: \(error)", sourceLocation: sourceLocation)
+        }
+        return nil
+    }
+
+    /// A store with a hundred books, closed.
+    private func makeStore(in folder: URL) async throws {
+        let store = try Self.open(folder)
+        let books = (1...100).map { Book(title: "Book \($0)", note: String(repeating: "n", count: 200)) }
+        try await store.privateDatabase.add(books)
+        try store.close()
+    }
+
+    // MARK: Other files
+
+    @Test(
+        "1. A file that is no SQLite database is refused with `notAStore`, and stays as it is",
+        arguments: ["x", "This is a letter.", String(repeating: "A longer letter. ", count: 1000)]
+    )
+    func otherFilesAreRefused(content: String) throws {
+        try withTemporaryFolder { folder in
+            try Data(content.utf8).write(to: Self.file(in: folder))
+            let error = error(in: folder)
+            #expect(error?.code == .notAStore)
+            #expect(error?.message.contains("user.sqlite") == true)
+            #expect(try Data(contentsOf: Self.file(in: folder)) == Data(content.utf8))
+        }
+    }
+
+    @Test(
+        "1. The SQLite database of another program is refused with `notAStore`, and stays as it is",
+        arguments: [0, 7]
+    )
+    func otherDatabasesAreRefused(applicationID: Int) throws {
+        try withTemporaryFolder { folder in
+            let queue = try DatabaseQueue(path: Self.file(in: folder).path)
+            try queue.write { db in
+                try db.execute(sql: "PRAGMA application_id = \(applicationID)")
+                try db.execute(sql: "CREATE TABLE letter (text); INSERT INTO letter VALUES ('Dear')")
+            }
+            try queue.close()
+            let before = try Data(contentsOf: Self.file(in: folder))
+            #expect(error(in: folder)?.code == .notAStore)
+            #expect(try Data(contentsOf: Self.file(in: folder)) == before)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["user.sqlite"])
+        }
+    }
+
+    @Test("34. A store of a newer format is refused with `newerFormat`, and stays as it is")
+    func newerFormatsAreRefused() async throws {
+        try await inTemporaryFolder { folder in
+            try await makeStore(in: folder)
+            let queue = try DatabaseQueue(path: Self.file(in: folder).path)
+            try await queue.write { db in try db.execute(sql: "UPDATE mist_state SET format = 99") }
+            try queue.close()
+            let before = try Data(contentsOf: Self.file(in: folder))
+            let error = error(in: folder)
+            #expect(error?.code == .newerFormat)
+            #expect(error?.message.contains("99") == true)
+            #expect(try Data(contentsOf: Self.file(in: folder)) == before)
+        }
+    }
+
+    @Test("1. A folder in place of the file, and a file in place of the folder, are errors that name them")
+    func foldersAreNoFiles() throws {
+        try withTemporaryFolder { folder in
+            try FileManager.default.createDirectory(at: Self.file(in: folder), withIntermediateDirectories: false)
+            let error = error(in: folder)
+            #expect(error?.code == .notAStore)
+            #expect(error?.message.contains("user.sqlite") == true)
+            let file = folder.appending(path: "file")
+            try Data("x".utf8).write(to: file)
+            let other = self.error(in: file)
+            #expect(other?.code == .readOnly)
+            #expect(other?.message.contains(file.path) == true)
+        }
+    }
+
+    // MARK: Damage
+
+    @Test(
+        "10. A file that was cut off is refused with `damaged`; it is never taken for a new one",
+        arguments: [0, 1, 99, 100, 5000, 9000]
+    )
+    func truncatedFilesAreDamaged(length: Int) async throws {
+        try await inTemporaryFolder { folder in
+            try await makeStore(in: folder)
+            for name in ["user.sqlite", "public.sqlite"] {
+                let file = folder.appending(path: name)
+                let whole = try Data(contentsOf: file)
+                try whole.prefix(length).write(to: file)
+                let error = error(in: folder)
+                #expect(error.map { [.damaged, .notAStore].contains($0.code) } == true, "\(name)")
+                #expect(error?.message.contains(name) == true)
+                #expect(try Data(contentsOf: file) == whole.prefix(length))
+                try whole.write(to: file)
+            }
+            // Whole again, everything is there.
+            let store = try Self.open(folder)
+            #expect(try await store.privateDatabase.find(Query<Book>()).count == 100)
+            try store.close()
+        }
+    }
+
+    @Test("1. Damaged pages are errors with the code `damaged`, or are not met: no read and no write traps")
+    func damagedPagesAreErrors() async throws {
+        var generator = SeededGenerator(seed: 11)
+        var damaged = 0
+        try await inTemporaryFolder { folder in
+            try await makeStore(in: folder)
+            let file = Self.file(in: folder)
+            let whole = try Data(contentsOf: file)
+            for page in 0..<whole.count / 4096 {
+                for isOverwritten in [true, false] {
+                    var broken = whole
+                    // A whole page, or a few bytes of it; the header of the file stays.
+                    let start = page * 4096 + (page == 0 ? 100 : 0)
+                    if isOverwritten {
+                        for index in start..<(page + 1) * 4096 {
+                            broken[index] = UInt8.random(in: 0...255, using: &generator)
+                        }
+                    } else {
+                        for _ in 0..<8 {
+                            let index = Int.random(in: start..<(page + 1) * 4096, using: &generator)
+                            broken[index] = UInt8.random(in: 0...255, using: &generator)
+                        }
+                    }
+                    for name in ["user.sqlite-wal", "user.sqlite-shm"] {
+                        try? FileManager.default.removeItem(at: folder.appending(path: name))
+                    }
+                    try broken.write(to: file)
+                    do {
+                        try await use(folder)
+                    } catch let error as StoreError {
+                        damaged += 1
+                        #expect(
+                            [.damaged, .notAStore, .newerFormat, .value, .schema, .storage].contains(error.code),
+                            "\(error)"
+                        )
+                    }
+                }
+            }
+        }
+        #expect(damaged > 0)
+    }
+
+    /// Everything that a program does with a store, up to the first failure.
+    private func use(_ folder: URL) async throws {
+        let store = try MistStore(
+            at: folder,
+            records: [Shelf.self, Book.self],
+            service: UnreachableService()
+        )
+        defer { try? store.close() }
+        let database = store.privateDatabase
+        _ = try await database.status()
+        _ = try await database.recoveryLog()
+        for book in try await database.find(Query<Book>()).prefix(20) {
+            var book = book
+            book.title = "changed"
+            try await database.add(book)
+        }
+        _ = try await store.sync()
+    }
+
+    // MARK: Disks
+
+    @Test(
+        "1. On a full disk a write is refused with `full` and changes nothing; with space again, everything is there",
+        .enabled(if: SmallDisk.isAvailable, "mounting a file system needs root on Linux")
+    )
+    func fullDisksRefuseWrites() async throws {
+        try await SmallDisk.with(kilobytes: 1024) { disk in
+            let folder = disk.appending(path: "store")
+            let store = try Self.open(folder)
+            var count = 0
+            var failure: StoreError?
+            while failure == nil, count < 10_000 {
+                do {
+                    try await store.privateDatabase.add(
+                        Book(title: "\(count)", note: String(repeating: "n", count: 5000)),
+                        named: "b\(count)"
+                    )
+                    count += 1
+                } catch let error as StoreError {
+                    failure = error
+                }
+            }
+            #expect(failure?.code == .full)
+            #expect(count > 0)
+            #expect(try await store.privateDatabase.find(Query<Book>()).count == count)
+            #expect(try await store.privateDatabase.status().pending == count)
+            // A store that is opened now works, or says why it does not.
+            try store.close()
+            do {
+                try Self.open(folder).close()
+            } catch let error as StoreError {
+                #expect(error.code == .full)
+            }
+            try SmallDisk.resize(disk, kilobytes: 4096)
+            let again = try Self.open(folder)
+            try await again.privateDatabase.add(Book(title: "last"), named: "last")
+            #expect(try await again.privateDatabase.find(Query<Book>()).count == count + 1)
+            #expect(try await again.privateDatabase.status().pending == count + 1)
+            try again.close()
+        }
+    }
+
+    @Test(
+        "1. A new store on a full disk is refused with `full`",
+        .enabled(if: SmallDisk.isAvailable, "mounting a file system needs root on Linux"),
+        arguments: [0, 8, 24, 48, 100]
+    )
+    func newStoresNeedSpace(kilobytes: Int) async throws {
+        try await SmallDisk.with(kilobytes: 256) { disk in
+            try Data(count: (256 - kilobytes) * 1024 - 4096).write(to: disk.appending(path: "ballast"))
+            let folder = disk.appending(path: "store")
+            #expect(error(in: folder)?.code == .full)
+            // What was begun is completed later.
+            try SmallDisk.resize(disk, kilobytes: 4096)
+            try await makeStore(in: folder)
+        }
+    }
+
+    @Test(
+        "1. A folder without the right to write is refused with `readOnly`, for a new store and for one that exists",
+        .enabled(if: SmallDisk.isAvailable, "mounting a file system needs root on Linux")
+    )
+    func readOnlyFoldersAreRefused() async throws {
+        try await SmallDisk.with(kilobytes: 4096) { disk in
+            let folder = disk.appending(path: "store")
+            try await makeStore(in: folder)
+            try SmallDisk.remount(disk, "ro")
+            for folder in [folder, disk.appending(path: "new")] {
+                let error = error(in: folder)
+                #expect(error?.code == .readOnly)
+                #expect(error?.message.contains(folder.path) == true)
+            }
+            try SmallDisk.remount(disk, "rw")
+            let store = try Self.open(folder)
+            #expect(try await store.privateDatabase.find(Query<Book>()).count == 100)
+            try store.close()
+        }
+    }
+}
+
+/// A service without a connection.
+private struct UnreachableService: SyncService {
+    func send(_ request: SyncRequest, to scope: DatabaseScope) async throws -> SyncReply {
+        throw CloudKitError(code: .network, message: "There is no connection.")
+    }
+}
+
+/// A file system of a few kilobytes in memory.
+private enum SmallDisk {
+    struct Failure: Error { let command: [String] }
+
+    /// Whether this process may mount one.
+    static let isAvailable: Bool = {
+        #if os(Linux)
+            let folder = FileManager.default.temporaryDirectory.appending(path: "disk-\(UUID().uuidString)")
+            guard (try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)) != nil
+            else {
+                return false
+            }
+            defer { try? FileManager.default.removeItem(at: folder) }
+            guard (try? run("mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder.path)) != nil else {
+                return false
+            }
+            return (try? run("umount", folder.path)) != nil
+        #else
+            return false
+        #endif
+    }()
+
+    static func with(kilobytes: Int, _ body: (URL) async throws -> Void) async throws {
+        try await inTemporaryFolder { folder in
+            try run("mount", "-t", "tmpfs", "-o", "size=\(kilobytes)k", "tmpfs", folder.path)
+            do {
+                try await body(folder)
+            } catch {
+                try? run("umount", "-l", folder.path)
+                throw error
+            }
+            try run("umount", "-l", folder.path)
+        }
+    }
+
+    static func resize(_ disk: URL, kilobytes: Int) throws {
+        try run("mount", "-o", "remount,size=\(kilobytes)k", disk.path)
+    }
+
+    static func remount(_ disk: URL, _ mode: String) throws {
+        try run("mount", "-o", "remount,\(mode)", disk.path)
+    }
+
+    private static func run(_ command: String...) throws {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = command
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Failure(command: command) }
+    }
+}
