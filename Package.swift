@@ -352,7 +352,7 @@ let package = Package(
                 "MistStore",
                 [
                     "CloudKitEmulator", "CloudKitModel", "MistKit", "MistModels", "MistTesting", "OpenAPISwiftRuntime",
-                    "StreamingJSON", "TestSupport",
+                    "StoreCrashes", "StreamingJSON", "TestSupport",
                 ]
             ),
             ("CloudKitEmulator", ["CloudKitModel", "MistTesting", "StreamingJSON", "TestSupport"]),
@@ -438,6 +438,15 @@ let package = Package(
                     .product(name: "HTTPTypes", package: "swift-http-types"),
                 ],
                 path: "Tests/OpenAPISwiftBehaviourSupport"
+            ),
+            // A program that dies in the middle of a synchronisation, for the tests of the store.
+            .executableTarget(
+                name: "StoreCrashes",
+                dependencies: [
+                    "CloudKitEmulator", "CloudKitModel", "MistKit", "MistStore", "MistTesting",
+                    .product(name: "GRDB", package: "GRDB.swift"),
+                ],
+                path: "Tests/StoreCrashes"
             ),
             // Random numbers that a seed repeats, and the folder of test data.
             .target(name: "TestSupport", path: "Tests/TestSupport"),

@@ -1,0 +1,121 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+/// A process that is killed at any step, and a second one that goes on, end as one that was not disturbed.
+///
+/// The program `StoreCrashes` plays a scenario of two devices. A step is before and after each commit of the phone's files, and before and
+/// after each of its requests; opening the files is among them. `Scripts/crash-stores` kills it at all steps of all scenarios
+/// (`MISTKIT_CRASHES=all`); a usual run of the tests takes a few.
+#if os(Linux) || os(macOS)
+    struct StoreCrashTests {
+        /// The program stands beside the tests.
+        private static let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appending(path: "StoreCrashes")
+
+        private static let takesAll = ProcessInfo.processInfo.environment["MISTKIT_CRASHES"] == "all"
+
+        struct Failure: Error, CustomStringConvertible {
+            let description: String
+        }
+
+        private struct Outcome {
+            let status: Int32
+            let isKilled: Bool
+            let lines: [String]
+            let errors: String
+        }
+
+        private static func run(_ arguments: String...) throws -> Outcome {
+            let process = Process()
+            process.executableURL = program
+            process.arguments = arguments
+            let (output, errors) = (Pipe(), Pipe())
+            process.standardOutput = output
+            process.standardError = errors
+            try process.run()
+            let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            let complaint = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            process.waitUntilExit()
+            return Outcome(
+                status: process.terminationStatus,
+                isKilled: process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL,
+                lines: text.split(separator: "\n").map(String.init),
+                errors: complaint
+            )
+        }
+
+        /// Plays a scenario without a crash.
+        ///
+        /// - Returns: How many steps it has, and its end.
+        private static func undisturbed(_ scenario: Int) throws -> (steps: Int, end: [String]) {
+            try withTemporaryFolder { folder in
+                let outcome = try run("\(scenario)", folder.path)
+                guard outcome.status == 0, let first = outcome.lines.first, let steps = Int(first.dropFirst(6)) else {
+                    throw Failure(description: "The scenario does not end by itself: \(outcome.errors)")
+                }
+                return (steps, Array(outcome.lines.dropFirst()))
+            }
+        }
+
+        /// Kills a process at a step, lets another go on, and compares the end.
+        private static func check(_ scenario: Int, killedAt step: Int, _ end: [String]) throws {
+            try withTemporaryFolder { folder in
+                guard try run("\(scenario)", folder.path, "\(step)").isKilled else {
+                    throw Failure(description: "The process does not die at step \(step).")
+                }
+                let outcome = try run("\(scenario)", folder.path)
+                guard outcome.status == 0 else {
+                    throw Failure(description: "The second process fails: \(outcome.errors)")
+                }
+                let difference = Array(outcome.lines.dropFirst()).difference(from: end).map { change in
+                    switch change {
+                    case .insert(_, let line, _): "+ \(line)"
+                    case .remove(_, let line, _): "- \(line)"
+                    }
+                }
+                guard difference.isEmpty else {
+                    throw Failure(description: "The end differs:\n" + difference.joined(separator: "\n"))
+                }
+            }
+        }
+
+        @Test("3. A process that is killed at any step, and goes on, ends as one that was not disturbed")
+        func killedProcessesGoOn() throws {
+            let names = try Self.run().lines
+            #expect(names.count >= 30)
+            let began = ContinuousClock.now
+            // A few scenarios of different kinds, and some of their steps, unless all are asked for.
+            let chosen = Self.takesAll ? Array(names.indices) : [1, 13, 18, 28]
+            var jobs: [(scenario: Int, step: Int)] = []
+            var ends: [Int: [String]] = [:]
+            for scenario in chosen {
+                let (steps, end) = try Self.undisturbed(scenario)
+                ends[scenario] = end
+                #expect(!end.isEmpty && steps > 20, "\(names[scenario])")
+                jobs += stride(from: 1, through: steps, by: Self.takesAll ? 1 : max(1, steps / 10)).map {
+                    (scenario, $0)
+                }
+            }
+            let total = jobs.count
+            let waiting = Mutex(jobs)
+            let failures = Mutex<[String]>([])
+            let known = ends
+            DispatchQueue.concurrentPerform(iterations: ProcessInfo.processInfo.activeProcessorCount) { _ in
+                while let job = waiting.withLock({ $0.popLast() }) {
+                    do {
+                        try Self.check(job.scenario, killedAt: job.step, known[job.scenario] ?? [])
+                    } catch {
+                        failures.withLock { $0.append("\(names[job.scenario]), killed at step \(job.step): \(error)") }
+                    }
+                }
+            }
+            for failure in failures.withLock({ $0 }) { Issue.record("\(failure)") }
+            if Self.takesAll {
+                let time = (ContinuousClock.now - began).components.seconds
+                print("crash-stores: \(chosen.count) scenarios, \(total) steps, \(total) processes killed; \(time) s")
+            }
+        }
+    }
+#endif

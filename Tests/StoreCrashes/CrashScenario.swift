@@ -1,0 +1,414 @@
+import CloudKitEmulator
+import CloudKitModel
+import MistKit
+import MistStore
+
+/// A story of two devices. It is played by a process that dies at one of the phone's steps, and by a second process that goes on.
+struct CrashScenario: Sendable {
+    /// The device that a step is about.
+    enum Device: String, Sendable {
+        case phone, laptop
+    }
+
+    /// What the service answers to the first request that a failure concerns, in one synchronisation.
+    enum ServiceFailure: Sendable {
+        /// A request of changes is answered by an error as a whole, and not carried out.
+        case refusal(ServerErrorCode)
+        /// The service carries out a request of changes, and the reply is lost.
+        case lostReply
+        /// Each change of a record with this name is refused.
+        case refusedRecord(String)
+        /// The service no longer knows the zone's token.
+        case expiredToken
+    }
+
+    enum Step: Sendable {
+        /// A program changes the device's records in one transaction of SQL.
+        case sql(Device, [String])
+        /// The device synchronises. The statements are run on it when the service has answered the first request of changes.
+        case sync(Device, failure: ServiceFailure? = nil, meanwhile: [String] = [])
+        /// What the device's program does with its store. It may be done twice.
+        case program(Device, @Sendable (MistStore) async throws -> Void)
+        /// The device's program is started with other record types.
+        case start(Device, [any CloudKitRecord.Type])
+        /// Another program changes records at the service.
+        case service(RecordOperation.OperationType, CloudKitModel.Record)
+        /// The person deletes the zone at the service.
+        case purge
+    }
+
+    let name: String
+    /// The scope whose records are compared.
+    var scope = DatabaseScope.private
+    /// The most records of a page.
+    var pageSize = 200
+    let steps: [Step]
+
+    init(_ name: String, scope: DatabaseScope = .private, pageSize: Int = 200, _ steps: Step...) {
+        self.name = name
+        self.scope = scope
+        self.pageSize = pageSize
+        // In the end everything is sent and fetched.
+        self.steps = steps + [.sync(.phone), .sync(.laptop), .sync(.phone), .sync(.laptop)]
+    }
+}
+
+extension CrashScenario.Step {
+    fileprivate static func sync(_ device: CrashScenario.Device, _ failure: CrashScenario.ServiceFailure) -> Self {
+        .sync(device, failure: failure)
+    }
+
+    fileprivate static func phone(_ statements: String...) -> Self { .sql(.phone, statements) }
+    fileprivate static func laptop(_ statements: String...) -> Self { .sql(.laptop, statements) }
+}
+
+extension CrashScenario {
+    private static let twoBooks =
+        "INSERT INTO Book (_recordName, title, note, loans) VALUES ('a', 'A', 'N', 1), ('b', 'B', 'N', 1)"
+
+    /// All of them. A scenario is a sentence of what the phone does.
+    static let all: [CrashScenario] = [
+        // Local changes
+        CrashScenario(
+            "inserts, changes and deletes",
+            .phone(twoBooks),
+            .sync(.phone),
+            .phone("UPDATE Book SET title = 'AA' WHERE _recordName = 'a'", "DELETE FROM Book WHERE _recordName = 'b'"),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "changes a record three times before a synchronisation",
+            .phone(twoBooks),
+            .phone("UPDATE Book SET title = '2'"),
+            .phone("UPDATE Book SET note = '3', title = '3'")
+        ),
+        CrashScenario(
+            "deletes a record and inserts another of its name",
+            .phone(twoBooks),
+            .sync(.phone),
+            .sync(.laptop),
+            .phone("DELETE FROM Book WHERE _recordName = 'a'", "INSERT INTO Book (_recordName, best) VALUES ('a', 2)"),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "creates and deletes a record that was never sent",
+            .phone(twoBooks),
+            .phone("DELETE FROM Book WHERE _recordName = 'b'"),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "changes records while its program is stopped",
+            .phone(twoBooks),
+            .sync(.phone),
+            .phone("UPDATE Book SET loans = loans + 1", "DELETE FROM Book WHERE title = 'B'"),
+            .start(.phone, [Shelf.self, Book.self]),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "changes records while they are being sent",
+            .phone(twoBooks),
+            .sync(.phone, meanwhile: ["UPDATE Book SET title = 'in flight', loans = loans + 5"]),
+            .phone("UPDATE Book SET note = 'later'"),
+            .sync(.phone, meanwhile: ["UPDATE Book SET note = 'in flight', loans = loans + 7"])
+        ),
+        CrashScenario(
+            "deletes records while they are being created",
+            .phone(twoBooks),
+            .sync(.phone, meanwhile: ["DELETE FROM Book WHERE _recordName = 'a'"]),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "deletes and inserts a record while it is being created",
+            .phone(twoBooks),
+            .sync(
+                .phone,
+                meanwhile: [
+                    "DELETE FROM Book WHERE _recordName = 'a'",
+                    "INSERT INTO Book (_recordName, title) VALUES ('a', 'second life')",
+                ]
+            ),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "replaces a record as a whole",
+            .phone(twoBooks),
+            .sync(.phone),
+            .sync(.laptop),
+            .phone("INSERT OR REPLACE INTO Book (_recordName, title) VALUES ('a', 'replaced')"),
+            .laptop("UPDATE Book SET best = 4 WHERE _recordName = 'a'"),
+            .sync(.laptop),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "gives a record another name",
+            .phone(
+                "INSERT INTO Shelf (_recordName) VALUES ('old')",
+                "INSERT INTO Book (_recordName, shelf) VALUES ('b', 'old')"
+            ),
+            .sync(.phone),
+            .sync(.laptop),
+            .phone("UPDATE Shelf SET _recordName = 'new'"),
+            .sync(.phone)
+        ),
+
+        // Sending
+        CrashScenario(
+            "sends 250 records in two requests",
+            .phone(
+                """
+                WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 250)
+                INSERT INTO Book (_recordName, best) SELECT 'b' || n, n FROM number
+                """
+            ),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "sends parents before children, and deletes children before parents",
+            .phone(
+                "INSERT INTO Book (_recordName, shelf, sequel) VALUES ('b2', 's', 'b1'), ('b1', 's', NULL)",
+                "INSERT INTO Shelf (_recordName) VALUES ('s')"
+            ),
+            .sync(.phone),
+            .sync(.laptop),
+            .phone("DELETE FROM Shelf"),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "sends a cycle of links in two requests",
+            .phone("INSERT INTO Book (_recordName, sequel) VALUES ('a', 'b'), ('b', 'a'), ('self', 'self')"),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "loses the reply to a request of changes",
+            .phone(twoBooks),
+            .sync(.phone, .lostReply),
+            .phone("UPDATE Book SET title = title || '!'"),
+            .sync(.phone, .lostReply),
+            .phone("DELETE FROM Book WHERE _recordName = 'b'"),
+            .sync(.phone, .lostReply)
+        ),
+        CrashScenario(
+            "is asked to come later",
+            .phone(twoBooks),
+            .sync(.phone, .refusal(.throttled)),
+            .phone("UPDATE Book SET best = 1"),
+            .sync(.phone, .refusal(.zoneBusy)),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "finds the storage full",
+            .phone(twoBooks),
+            .sync(.phone, .refusal(.quotaExceeded)),
+            .phone("UPDATE Book SET best = 1"),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "has a record that the service refuses, until it is changed",
+            .phone(twoBooks),
+            .sync(.phone, .refusedRecord("a")),
+            .phone("UPDATE Book SET title = 'accepted'"),
+            .sync(.phone)
+        ),
+
+        // Conflicts
+        CrashScenario(
+            "edits other fields than the laptop",
+            .phone(twoBooks),
+            .sync(.phone),
+            .sync(.laptop),
+            .phone("UPDATE Book SET title = 'phone'"),
+            .laptop("UPDATE Book SET note = 'laptop'"),
+            .sync(.laptop),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "edits a field before the laptop edits it, and loses",
+            .phone(twoBooks),
+            .sync(.phone),
+            .sync(.laptop),
+            .phone("UPDATE Book SET title = 'phone'"),
+            .laptop("UPDATE Book SET title = 'laptop'"),
+            .sync(.laptop),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "edits a field after the laptop edited it, and wins",
+            .phone(twoBooks),
+            .sync(.phone),
+            .sync(.laptop),
+            .laptop("UPDATE Book SET title = 'laptop'"),
+            .phone("UPDATE Book SET title = 'phone'"),
+            .sync(.laptop),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "counts, joins and compares with the laptop",
+            .phone("INSERT INTO Book (_recordName, loans, best, tags) VALUES ('a', 1, 5, '[\"x\"]')"),
+            .sync(.phone),
+            .sync(.laptop),
+            .phone("UPDATE Book SET loans = loans + 10, best = 8, tags = '[\"p\",\"x\"]'"),
+            .laptop("UPDATE Book SET loans = loans + 100, best = 7, tags = '[\"l\",\"x\"]'"),
+            .sync(.laptop),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "edits records that the laptop deletes",
+            .phone(twoBooks),
+            .sync(.phone),
+            .sync(.laptop),
+            .phone("UPDATE Book SET title = 'phone'"),
+            .laptop("DELETE FROM Book WHERE _recordName = 'a'"),
+            .sync(.laptop),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "deletes records that the laptop edits",
+            .phone(twoBooks),
+            .sync(.phone),
+            .sync(.laptop),
+            .laptop("UPDATE Book SET title = 'laptop'"),
+            .sync(.laptop),
+            .phone("DELETE FROM Book"),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "edits a record that the laptop deletes and inserts again",
+            .phone(twoBooks),
+            .sync(.phone),
+            .sync(.laptop),
+            .phone("UPDATE Book SET title = 'phone'"),
+            .laptop(
+                "DELETE FROM Book WHERE _recordName = 'a'",
+                "INSERT INTO Book (_recordName, note) VALUES ('a', 'new')"
+            ),
+            .sync(.laptop),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "inserts a record under a name that the laptop chose, too",
+            .phone(twoBooks),
+            .laptop("INSERT INTO Book (_recordName, title, best) VALUES ('a', 'laptop', 3)"),
+            .sync(.laptop),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "changes children of a record that the laptop deletes",
+            .phone(
+                "INSERT INTO Shelf (_recordName) VALUES ('s')",
+                "INSERT INTO Book (_recordName, shelf) VALUES ('old', 's')"
+            ),
+            .sync(.phone),
+            .sync(.laptop),
+            .phone("UPDATE Book SET title = 'edited'", "INSERT INTO Book (_recordName, shelf) VALUES ('new', 's')"),
+            .laptop("DELETE FROM Shelf"),
+            .sync(.laptop),
+            .sync(.phone)
+        ),
+
+        // Fetching
+        CrashScenario(
+            "fetches thirteen changes by pages of three",
+            pageSize: 3,
+            .laptop(
+                """
+                WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 13)
+                INSERT INTO Book (_recordName, best) SELECT 'b' || n, n FROM number
+                """
+            ),
+            .sync(.laptop),
+            .sync(.phone),
+            .phone("UPDATE Book SET title = 'phone' WHERE best > 6"),
+            .laptop("DELETE FROM Book WHERE best > 9", "UPDATE Book SET note = 'laptop'"),
+            .sync(.laptop),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "fetches everything again, and misses what was deleted",
+            pageSize: 3,
+            .phone(twoBooks, "INSERT INTO Book (_recordName) VALUES ('c'), ('d'), ('e'), ('f')"),
+            .sync(.phone),
+            .sync(.laptop),
+            .laptop("DELETE FROM Book WHERE _recordName IN ('b', 'd')"),
+            .sync(.laptop),
+            .phone(
+                "UPDATE Book SET title = 'edited' WHERE _recordName IN ('b', 'f')",
+                "INSERT INTO Book (_recordName) VALUES ('g')"
+            ),
+            .sync(.phone, .expiredToken)
+        ),
+        CrashScenario(
+            "keeps records of a type that it learns later",
+            .start(.phone, [Shelf.self]),
+            .laptop(
+                "INSERT INTO Shelf (_recordName) VALUES ('s')",
+                "INSERT INTO Book (_recordName, shelf) VALUES ('b', 's')"
+            ),
+            .sync(.laptop),
+            .sync(.phone),
+            .start(.phone, [Shelf.self, Book.self]),
+            .phone("UPDATE Book SET title = 'known'"),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "gets changes of another program, which knows no edit times",
+            .phone(twoBooks),
+            .sync(.phone),
+            .service(
+                .forceUpdate,
+                CloudKitModel.Record(recordType: "Book", recordName: "a", fields: ["note": .string("console")])
+            ),
+            .phone("UPDATE Book SET title = 'phone'"),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "loses its zone, with changes that were not sent",
+            .phone(twoBooks),
+            .sync(.phone),
+            .sync(.laptop),
+            .phone("UPDATE Book SET title = 'lost'", "INSERT INTO Book (_recordName) VALUES ('c')"),
+            .purge,
+            .sync(.phone),
+            .phone("INSERT INTO Book (_recordName, title) VALUES ('d', 'new')"),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "races with the laptop for the zone",
+            .phone("INSERT INTO Book (_recordName, title) VALUES ('p', 'phone')"),
+            .laptop("INSERT INTO Book (_recordName, title) VALUES ('l', 'laptop')"),
+            .sync(.laptop),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "restores values that lost",
+            .phone(twoBooks),
+            .sync(.phone),
+            .sync(.laptop),
+            .phone("UPDATE Book SET title = 'phone'"),
+            .laptop("DELETE FROM Book WHERE _recordName = 'a'", "UPDATE Book SET title = 'laptop'"),
+            .sync(.laptop),
+            .sync(.phone),
+            .program(.phone) { store in
+                for entry in try await store.privateDatabase.recoveryLog() {
+                    try await store.privateDatabase.restore(entry)
+                }
+            },
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "follows a query of the public database",
+            scope: .public,
+            .sql(.laptop, ["INSERT INTO Book (_recordName, title) VALUES ('a', 'A'), ('b', 'B'), ('c', 'C')"]),
+            .sync(.laptop),
+            .program(.phone) { store in try await store.publicDatabase.follow(Query<Book>()) },
+            .sync(.phone),
+            .phone(
+                "UPDATE Book SET title = 'phone' WHERE _recordName = 'a'",
+                "INSERT INTO Book (_recordName) VALUES ('d')"
+            ),
+            .laptop("UPDATE Book SET note = 'laptop'", "DELETE FROM Book WHERE _recordName = 'b'"),
+            .sync(.laptop),
+            .sync(.phone, .lostReply),
+            .sync(.phone)
+        ),
+    ]
+}
