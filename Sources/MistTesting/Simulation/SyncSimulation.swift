@@ -695,7 +695,7 @@ private struct PendingValues {
             guard let value = edit.value else { return true }
             let receipt = try OtherFields.read(text)[edit.field.name]
             // Another policy may have merged the value before it was lost.
-            return edit.field.schema.merge == .latest ? receipt?.brief == value.brief : receipt != nil
+            return edit.field.schema.merge != .latest || receipt?.brief == value.brief
         }
     }
 }

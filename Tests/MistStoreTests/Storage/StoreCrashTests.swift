@@ -94,7 +94,7 @@ import Testing
                 let (steps, end) = try Self.undisturbed(scenario)
                 ends[scenario] = end
                 #expect(!end.isEmpty && steps > 20, "\(names[scenario])")
-                jobs += stride(from: 1, through: steps, by: Self.takesAll ? 1 : max(1, steps / 10)).map {
+                jobs += stride(from: 1, through: steps, by: Self.takesAll ? 1 : max(1, steps / 5)).map {
                     (scenario, $0)
                 }
             }
