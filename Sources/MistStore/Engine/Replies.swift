@@ -441,6 +441,8 @@ extension SyncEngine.Transaction {
         case .changeTokenExpired, .badRequest:
             guard request.kind == .databaseChanges, try scopeRow().token != nil else { fallthrough }
             try db.run("UPDATE mist_scope SET token = NULL WHERE id = ?", [scope.number])
+            // From the start, the service lists the zones that exist and none that is gone: each known zone is asked for.
+            try db.run("UPDATE mist_zone SET is_stale = 1 WHERE scope = ? AND state = 1", [scope.number])
         default:
             try rest(because: error.condition, error, at: now)
         }

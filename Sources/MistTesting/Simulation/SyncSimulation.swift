@@ -634,7 +634,12 @@ private struct PendingValues {
         for table in file.orderedTables {
             let pending = try Self.pendingFields(of: table, db)
             guard !pending.isEmpty else { continue }
-            let sent = try Set(String.fetchAll(db, sql: "SELECT name FROM mist_sent"))
+            let sent = try Set(
+                String.fetchAll(
+                    db,
+                    sql: "SELECT name FROM mist_sent UNION SELECT name FROM mist_record WHERE is_conflicting = 1"
+                )
+            )
             for row in try table.allRows(db) {
                 guard let fields = pending[row.id] else { continue }
                 for field in table.fields {

@@ -61,6 +61,28 @@ struct ZonePromiseTests {
         try scenario.expect(["Book d title=D"], recovery: receipts)
     }
 
+    @Test("18. A zone that was purged while the database's token expired is gone, although the service does not list it")
+    func purgesAreNoticedWithoutAToken() throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        try scenario.synchronise()
+        try scenario.purge()
+        var isRefused = false
+        try laptop.sync { request in
+            guard case .databaseChanges(let token) = request else { return .answered }
+            if token != nil {
+                isRefused = true
+                return .reply(.failure(.service("CHANGE_TOKEN_EXPIRED")))
+            }
+            guard case .databaseChanges(var page) = try laptop.answer(request).get() else { return .answered }
+            page.deleted = []
+            return .reply(.success(.databaseChanges(page)))
+        }
+        #expect(isRefused)
+        #expect(try laptop.value("SELECT count(*) FROM Book") == 0)
+    }
+
     @Test("18, F2. ZONE_NOT_FOUND to a push means the same: the zone was seen, and is gone")
     func zoneNotFoundMeansGone() throws {
         let scenario = try SyncScenario()
