@@ -36,11 +36,11 @@ struct SimulationTests {
     }
 
     @Test func devicesAgreeWithAZoneForEachRoot() throws {
-        try run(100) {
+        try run(30) {
             $0.zones = .perRoot
             $0.faults = .network
         }
-        try run(60) {
+        try run(20) {
             $0.zones = .perRoot
             $0.faults = .all
             $0.faults.purge = 0.01
@@ -55,7 +55,7 @@ struct SimulationTests {
         var configuration = StoreConfiguration()
         configuration.setEditTimes(.ofRecord, of: Shelf.self)
         configuration.setEditTimes(.ofRecord, of: Page.self)
-        try run(50, SyncSimulation(records: [Shelf.self, Page.self], configuration: configuration)) { $0.faults = .all }
+        try run(20, SyncSimulation(records: [Shelf.self, Page.self], configuration: configuration)) { $0.faults = .all }
     }
 }
 

@@ -348,7 +348,7 @@ private struct SimulatedWorld {
         let edits = try device.database.read { db in try PendingValues(device.file, db) }
         let summary = try device.engine.handle(reply, to: number, at: now(of: device))
         counts.conflicts += summary.merged
-        if let lost = try device.database.read({ db in try edits.lost(device.file, db) }) {
+        if let lost = try device.database.read({ db in try edits.lost(device.file, db, after: reply) }) {
             throw failure("\(device.name) has lost an edit without a receipt: \(lost).")
         }
     }
@@ -670,7 +670,15 @@ private struct PendingValues {
     }
 
     /// An edit that is not pending any more, is not the value of its record, and has no receipt.
-    func lost(_ file: StoreFile, _ db: Database) throws -> String? {
+    ///
+    /// - Parameters:
+    ///   - file: The device's file.
+    ///   - db: A reader of it.
+    ///   - reply: The reply that was applied.
+    /// - Returns: What was lost.
+    /// - Throws: A `DatabaseError` when the file fails.
+    func lost(_ file: StoreFile, _ db: Database, after reply: Result<SyncReply, CloudKitError>) throws -> String? {
+        let arrived = Dictionary(reply.records.map { ($0.recordName ?? "", $0.fields) }, uniquingKeysWith: { $1 })
         var pending: [Int64: [Int64: Set<Int64>]] = [:]
         for table in file.orderedTables { pending[table.id] = try Self.pendingFields(of: table, db) }
         for edit in edits {
@@ -682,8 +690,12 @@ private struct PendingValues {
                 // The value is part of the one that the record has.
                 if [.counter, .union].contains(edit.field.schema.merge) { continue }
             }
-            // It was acknowledged, and then the record went with another.
+            // It was acknowledged, or equal to the version that arrived, and then the record went with another.
             if row == nil, edit.isUncertain { continue }
+            if row == nil, let fields = arrived[edit.name] {
+                let isSame = fields[edit.field.name]?.brief == edit.value?.brief
+                if isSame || edit.field.schema.merge != .latest { continue }
+            }
             if try hasReceipt(edit, db) { continue }
             return "\(edit.table.recordType) \(edit.name) \(edit.field.name)=\(edit.value?.brief ?? "absent")"
         }
@@ -932,6 +944,18 @@ extension FieldValue {
         case .reference(let reference): "→\(reference.recordName)\(reference.action == .deleteSelf ? "!" : "")"
         case .stringList(let list): "[\(list.joined(separator: ","))]"
         default: "\(plain)"
+        }
+    }
+}
+
+extension Result where Success == SyncReply, Failure == CloudKitError {
+    /// The records of the reply that have values.
+    fileprivate var records: [CloudKitModel.Record] {
+        guard case .success(let reply) = self else { return [] }
+        return switch reply {
+        case .databaseChanges, .zones: []
+        case .zoneChanges(let pages): pages.flatMap { (try? $0.get().records) ?? [] }
+        case .records(let results), .query(let results, _): results.compactMap { try? $0.get() }
         }
     }
 }
