@@ -141,7 +141,7 @@ struct StatusPromiseTests {
         )
         #expect(states.map(\.isSynchronised) == [false, false, false, false, false, true])
         #expect(states.map(\.hasChangesToFetch) == [true, true, true, false, false, false])
-        // The next synchronisation counts anew.
+        // The next synchronisation starts to count again.
         try phone.run("DELETE FROM Book WHERE _recordName IN ('a', 'b', 'c')")
         try phone.sync()
         let end = try status()

@@ -61,7 +61,7 @@ struct ZonePromiseTests {
         try scenario.expect(["Book d title=D"], recovery: receipts)
     }
 
-    @Test("18. A zone that was purged while the database's token expired is gone, although the service does not list it")
+    @Test("18. A zone that was purged is gone, also where the database's token expired meanwhile")
     func purgesAreNoticedWithoutAToken() throws {
         let scenario = try SyncScenario()
         let (phone, laptop) = try scenario.twoDevices()

@@ -159,7 +159,9 @@ struct StoreFileTests {
                     } catch let error as StoreError {
                         damaged += 1
                         #expect(
-                            [.damaged, .notAStore, .newerFormat, .value, .recordName, .schema, .storage].contains(error.code),
+                            [.damaged, .notAStore, .newerFormat, .value, .recordName, .schema, .storage].contains(
+                                error.code
+                            ),
                             "\(error)"
                         )
                     }
