@@ -80,6 +80,7 @@ let package = Package(
                 .product(name: "CloudKitEmulatorServer", package: "MistKit"),
                 .product(name: "CloudKitModel", package: "MistKit"),
                 .product(name: "MistKit", package: "MistKit"),
+                .product(name: "MistModels", package: "MistKit"),
                 .product(name: "MistStore", package: "MistKit"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),

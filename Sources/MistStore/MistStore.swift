@@ -85,24 +85,16 @@ public final class MistStore: Sendable {
         ) throws -> StoreFile {
             let path = folder.appendingPathComponent(name).path
             do {
-                return try openFile(path, zones, perRoot: perRoot, isExpected: isExpected)
+                try StoreFile.check(atPath: path, isExpected: isExpected)
+                let pool = try StoreError.wrapping { try StoreFile.open(atPath: path) }
+                if let observer = configuration.transactionObserver {
+                    pool.add(transactionObserver: observer, extent: .databaseLifetime)
+                }
+                return try StoreFile(pool, schemas: schemas, scopes: zones, hasZonePerRoot: perRoot)
             } catch var error as StoreError where error.code.isAboutFile {
                 error.message = "\(path): \(error.message)"
                 throw error
             }
-        }
-        func openFile(
-            _ path: String,
-            _ zones: [DatabaseScope: ZoneID],
-            perRoot: Bool,
-            isExpected: Bool
-        ) throws -> StoreFile {
-            try StoreFile.check(atPath: path, isExpected: isExpected)
-            let pool = try StoreError.wrapping { try StoreFile.open(atPath: path) }
-            if let observer = configuration.transactionObserver {
-                pool.add(transactionObserver: observer, extent: .databaseLifetime)
-            }
-            return try StoreFile(pool, schemas: schemas, scopes: zones, hasZonePerRoot: perRoot)
         }
         let layout = configuration.zones
         // The files are made in this order, and the first notes when both are there: one that is empty later was cut off.

@@ -17,15 +17,23 @@ public struct StoreReader {
     ///
     /// - Throws: A ``StoreError``: `notFound` when there is none on this machine.
     public func fetch<Model: CloudKitRecord>(_ type: Model.Type, _ recordName: String) throws -> StoredRecord<Model> {
-        guard let record = try fetchIfPresent(type, recordName) else {
+        let table = try database.file.table(of: Model.recordType)
+        return try database.record(try row(named: recordName, table), as: type, table, db)
+    }
+
+    /// The row of a name.
+    ///
+    /// - Throws: A ``StoreError``: `notFound` when there is none on this machine.
+    func row(named recordName: String, _ table: RecordTable) throws -> LocalRow {
+        guard let row = try database.row(named: recordName, table, db) else {
             throw StoreError(
                 .notFound,
                 "There is no such record on this machine.",
-                recordType: Model.recordType,
+                recordType: table.recordType,
                 recordName: recordName
             )
         }
-        return record
+        return row
     }
 
     /// The record of a name; `nil` when there is none on this machine.

@@ -1,73 +1,16 @@
 import CloudKitModel
 import Foundation
 import GRDB
-import MistKit
+import MistModels
 
 /// A record of five fields of 150 bytes on average: what is written, fetched and sent.
-///
-/// The conformances are what `@CloudKitRecord` writes; without the macro, the build needs no swift-syntax.
+@CloudKitRecord
 struct Article {
     var title: String
     var author: String
     var link: String
     var summary: String
     var body: String
-}
-
-extension Article: CloudKitRecord {
-    struct Fields: RecordFieldSet {
-        let title = RecordField<String>("title")
-        let author = RecordField<String>("author")
-        let link = RecordField<String>("link")
-        let summary = RecordField<String>("summary")
-        let body = RecordField<String>("body")
-    }
-
-    static let recordType = "Article"
-    static let fields = Fields()
-    static let fieldTable = FieldTable(
-        fields.title,
-        fields.author,
-        fields.link,
-        fields.summary,
-        fields.body
-    )
-
-    init(fields reader: inout FieldReader) throws(FieldError) {
-        var title: String?
-        var author: String?
-        var link: String?
-        var summary: String?
-        var body: String?
-        while let field = try reader.next() {
-            switch field {
-            case 0: title = try reader.value()
-            case 1: author = try reader.value()
-            case 2: link = try reader.value()
-            case 3: summary = try reader.value()
-            case 4: body = try reader.value()
-            default: try reader.skip()
-            }
-        }
-        let requiredTitle = try reader.required(title, 0)
-        let requiredAuthor = try reader.required(author, 1)
-        let requiredLink = try reader.required(link, 2)
-        let requiredSummary = try reader.required(summary, 3)
-        let requiredBody = try reader.required(body, 4)
-        self.title = requiredTitle
-        self.author = requiredAuthor
-        self.link = requiredLink
-        self.summary = requiredSummary
-        self.body = requiredBody
-    }
-
-    func write(fields writer: inout FieldWriter) {
-        writer.write(0, title)
-        writer.write(1, author)
-        writer.write(2, link)
-        writer.write(3, summary)
-        writer.write(4, body)
-    }
 }
 
 extension Article {
@@ -124,76 +67,14 @@ extension Article {
 }
 
 /// A record of six fields of several types: what queries find.
+@CloudKitRecord
 struct Item {
-    var shelf: Int
-    var title: String
+    @CloudKitField(.queryable) var shelf: Int
+    @CloudKitField(.sortable) var title: String
     var author: String
     var pages: Int
     var price: Double
     var added: Date
-}
-
-extension Item: CloudKitRecord {
-    struct Fields: RecordFieldSet {
-        let shelf = RecordField<Int>("shelf", indexes: .queryable)
-        let title = RecordField<String>("title", indexes: .sortable)
-        let author = RecordField<String>("author")
-        let pages = RecordField<Int>("pages")
-        let price = RecordField<Double>("price")
-        let added = RecordField<Date>("added")
-    }
-
-    static let recordType = "Item"
-    static let fields = Fields()
-    static let fieldTable = FieldTable(
-        fields.shelf,
-        fields.title,
-        fields.author,
-        fields.pages,
-        fields.price,
-        fields.added
-    )
-
-    init(fields reader: inout FieldReader) throws(FieldError) {
-        var shelf: Int?
-        var title: String?
-        var author: String?
-        var pages: Int?
-        var price: Double?
-        var added: Date?
-        while let field = try reader.next() {
-            switch field {
-            case 0: shelf = try reader.value()
-            case 1: title = try reader.value()
-            case 2: author = try reader.value()
-            case 3: pages = try reader.value()
-            case 4: price = try reader.value()
-            case 5: added = try reader.value()
-            default: try reader.skip()
-            }
-        }
-        let requiredShelf = try reader.required(shelf, 0)
-        let requiredTitle = try reader.required(title, 1)
-        let requiredAuthor = try reader.required(author, 2)
-        let requiredPages = try reader.required(pages, 3)
-        let requiredPrice = try reader.required(price, 4)
-        let requiredAdded = try reader.required(added, 5)
-        self.shelf = requiredShelf
-        self.title = requiredTitle
-        self.author = requiredAuthor
-        self.pages = requiredPages
-        self.price = requiredPrice
-        self.added = requiredAdded
-    }
-
-    func write(fields writer: inout FieldWriter) {
-        writer.write(0, shelf)
-        writer.write(1, title)
-        writer.write(2, author)
-        writer.write(3, pages)
-        writer.write(4, price)
-        writer.write(5, added)
-    }
 }
 
 /// A row of `Item` whose columns GRDB reads by their positions.

@@ -1,4 +1,4 @@
-import CoreMetrics
+package import Metrics
 import OpenAPISwiftRuntime
 
 /// What MistKit counts, under the names that a dashboard shows.
@@ -27,8 +27,7 @@ struct CloudKitMetrics {
 
     /// Makes what counts one operation; `nil` when no metrics system is installed.
     init?(operation: String) {
-        let factory = MetricsSystem.factory
-        guard !(factory is NOOPMetricsHandler) else { return nil }
+        guard let factory = MetricsSystem.installedFactory else { return nil }
         self.factory = factory
         self.operation = ("operation", operation)
     }
@@ -63,16 +62,20 @@ struct CloudKitMetrics {
     }
 
     private func record(_ duration: Duration, _ name: String, _ dimensions: [(String, String)]) {
-        let (seconds, attoseconds) = duration.components
-        let nanoseconds =
-            seconds.multipliedReportingOverflow(by: 1_000_000_000).partialValue + attoseconds / 1_000_000_000
-        Timer(label: name, dimensions: dimensions, factory: factory).recordNanoseconds(nanoseconds)
+        Timer(label: name, dimensions: dimensions, factory: factory).record(duration: duration)
     }
 
     /// A code of the service's is its own text; one that does not look like a code would make a dimension without end.
     private static func outcome(_ failure: CloudKitError.Code?) -> (String, String) {
         guard let failure else { return ("outcome", "ok") }
         return ("outcome", failure.nameWithoutSurprise)
+    }
+}
+
+extension MetricsSystem {
+    /// What makes the metrics; `nil` when no metrics system is installed.
+    package static var installedFactory: (any MetricsFactory)? {
+        factory is NOOPMetricsHandler ? nil : factory
     }
 }
 

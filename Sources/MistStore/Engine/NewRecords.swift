@@ -43,22 +43,19 @@ extension SyncEngine.Transaction {
         let stamps = try stamps(of: record)
         hear(bytes.flatMap { EditTimes($0) } ?? EditTimes(), ofVersion: record.modified?.milliseconds ?? 0)
         let system = [stamps.created, stamps.creator, stamps.modified, stamps.modifier].map { ColumnValue($0) }
-        let tag = ColumnValue(stamps.tag)
         try db.run(
             table.statements.insert,
-            binding: [.integer(zone.id), .text(name)] + system + [tag] + values
+            binding: [.integer(zone.id), .text(name)] + system + [ColumnValue(stamps.tag)] + values
         )
-        try db.run(
-            """
-            INSERT INTO mist_record
-                (type, zone, name, row, tag, created, creator, modified, modifier, parent, share, times, other, epoch)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            binding: [.integer(table.id), .integer(zone.id), .text(name), .integer(db.lastInsertedRowID), tag] + system
-                + [
-                    ColumnValue(record.parent?.recordName), ColumnValue(record.share?.recordName),
-                    bytes.map { .blob($0) } ?? .null, ColumnValue(try OtherFields.text(other)), .integer(zone.epoch),
-                ]
+        try storeVersion(
+            of: record,
+            named: name,
+            stamps,
+            times: bytes,
+            other,
+            in: table,
+            row: db.lastInsertedRowID,
+            zone: zone
         )
         return true
     }

@@ -4,12 +4,8 @@ import MistKit
 
 /// A row of `mist_request`.
 struct RequestRow {
-    enum Kind: String {
-        case databaseChanges, zoneChanges, createZones, lookup, modify, query
-    }
-
     let number: Int64
-    let kind: Kind
+    let kind: SyncRequest.Kind
     let zone: Int64?
     let sent: Int64
     /// Whether it was an atomic `modify`.
@@ -29,7 +25,7 @@ extension SyncEngine.Transaction {
         if row.restsUntil > now { return .wait(until: row.restsUntil) }
         if scope != .public {
             if row.isStale {
-                return try begin(.databaseChanges(since: row.token), .databaseChanges, zone: nil, at: now)
+                return try begin(.databaseChanges(since: row.token), zone: nil, at: now)
             }
             // A zone that is read from its start may be another of the same name: what does not come is gone.
             try db.run(
@@ -39,15 +35,14 @@ extension SyncEngine.Transaction {
                 """,
                 [scope.number]
             )
-            let stale = try ZoneRow.all(in: scope, where: "is_stale = 1 AND state = 1", db)
-                .prefix(SyncRequest.zonesPerRequest)
+            let stale = try zonesToFetch()
             if !stale.isEmpty {
                 let cursors = stale.map { SyncRequest.ZoneCursor(zoneID: $0.zoneID, token: $0.token) }
-                return try begin(.zoneChanges(cursors), .zoneChanges, zone: nil, at: now)
+                return try begin(.zoneChanges(cursors), zone: nil, at: now)
             }
         }
         if scope == .public, let followed = try FollowedQuery.next(db) {
-            return try begin(followed.request, .query, zone: nil, at: now)
+            return try begin(followed.request, zone: nil, at: now)
         }
         let conflicting = """
             state = 1 AND (
@@ -58,21 +53,26 @@ extension SyncEngine.Transaction {
         for zone in try ZoneRow.all(in: scope, where: conflicting, db) {
             let names = try namesToLookUp(in: zone)
             guard !names.isEmpty else { continue }
-            return try begin(.lookup(names, zone: zone.zoneID), .lookup, zone: zone.id, at: now)
+            return try begin(.lookup(names, zone: zone.zoneID), zone: zone.id, at: now)
         }
         if row.pushRestsUntil > now {
             return .wait(until: row.pushRestsUntil)
         }
         let missing = try ZoneRow.all(in: scope, where: "state <> 1", db).filter { try hasPendingWork(in: $0.id) }
         if scope != .public, !missing.isEmpty {
-            return try begin(.createZones(missing.prefix(200).map(\.zoneID)), .createZones, zone: nil, at: now)
+            return try begin(.createZones(missing.prefix(200).map(\.zoneID)), zone: nil, at: now)
         }
         if let batch = try PushBatch.next(in: self, limit: row.batch, at: now) {
             let request = SyncRequest.modify(batch.operations, zone: batch.zone.zoneID, isAtomic: batch.isAtomic)
-            return try begin(request, .modify, zone: batch.zone.id, at: now)
+            return try begin(request, zone: batch.zone.id, at: now)
         }
         if let until = try earliestRetry(after: now) { return .wait(until: until) }
         return .idle
+    }
+
+    /// The zones whose changes one request fetches.
+    func zonesToFetch() throws -> ArraySlice<ZoneRow> {
+        try ZoneRow.all(in: scope, where: "is_stale = 1 AND state = 1", db).prefix(SyncRequest.zonesPerRequest)
     }
 
     /// The names of records whose service's version must be seen before they are sent again.
@@ -125,7 +125,7 @@ extension SyncEngine.Transaction {
         try db.row("SELECT * FROM mist_request WHERE scope = ?", [scope.number]).map { row in
             RequestRow(
                 number: row["number"],
-                kind: RequestRow.Kind(rawValue: row["kind"]) ?? .lookup,
+                kind: SyncRequest.Kind(rawValue: row["kind"]) ?? .lookup,
                 zone: row["zone"],
                 sent: row["sent"],
                 isAtomic: row["is_atomic"]
@@ -135,7 +135,6 @@ extension SyncEngine.Transaction {
 
     private func begin(
         _ request: SyncRequest,
-        _ kind: RequestRow.Kind,
         zone: Int64?,
         at now: Int64
     ) throws -> SyncEngine.Step {
@@ -143,7 +142,7 @@ extension SyncEngine.Transaction {
         let next = try db.value("SELECT last_request FROM mist_scope WHERE id = ?", [scope.number], as: Int64.self) ?? 0
         try db.run(
             "INSERT INTO mist_request (scope, number, kind, zone, sent, is_atomic) VALUES (?, ?, ?, ?, ?, ?)",
-            [scope.number, next, kind.rawValue, zone, now, request.isAtomic]
+            [scope.number, next, request.kind.rawValue, zone, now, request.isAtomic]
         )
         return .send(request, number: next)
     }

@@ -362,6 +362,23 @@ extension SyncEngine.Transaction {
         let stamps = try stamps(of: record)
         var times: Data?
         if case .bytes(let data)? = record.fields[EditTimes.fieldName]?.plain { times = data }
+        let name = record.recordName ?? ""
+        try storeVersion(of: record, named: name, stamps, times: times, other, in: table, row: row, zone: zone)
+        try set(stamps, ofRow: row, table)
+        try forgetSent(named: name, in: zone.id)
+    }
+
+    /// Writes the service's version of a record.
+    func storeVersion(
+        of record: Record,
+        named name: String,
+        _ stamps: Stamps,
+        times: Data?,
+        _ other: [String: FieldValue],
+        in table: RecordTable,
+        row: Int64,
+        zone: ZoneRow
+    ) throws {
         try db.run(
             """
             INSERT INTO mist_record
@@ -373,17 +390,17 @@ extension SyncEngine.Transaction {
                 parent = excluded.parent, share = excluded.share, times = excluded.times, other = excluded.other,
                 epoch = excluded.epoch, is_conflicting = 0
             """,
-            [
-                table.id, zone.id, record.recordName, row, record.recordChangeTag,
-                stamps.created, stamps.creator, stamps.modified, stamps.modifier,
-                record.parent?.recordName, record.share?.recordName, times, try OtherFields.text(other), zone.epoch,
+            binding: [
+                .integer(table.id), .integer(zone.id), .text(name), .integer(row), ColumnValue(stamps.tag),
+                ColumnValue(stamps.created), ColumnValue(stamps.creator), ColumnValue(stamps.modified),
+                ColumnValue(stamps.modifier), ColumnValue(record.parent?.recordName),
+                ColumnValue(record.share?.recordName), times.map { .blob($0) } ?? .null,
+                ColumnValue(try OtherFields.text(other)), .integer(zone.epoch),
             ]
         )
-        try set(stamps, ofRow: row, table)
-        try forgetSent(named: record.recordName ?? "", in: zone.id)
     }
 
-    /// Who created and changed a record, and when, and its version, as the tables hold it.
+    /// The system fields of a version, in the form of the tables: its tag, its times and the numbers of its users.
     struct Stamps {
         let tag: String?
         let created: Int64?
@@ -539,9 +556,8 @@ extension SyncEngine.Transaction {
     /// The rows that go with a record.
     private func dependents(of name: String, in zone: ZoneRow, _ table: RecordTable) throws -> [LocalRow] {
         try table.fields.filter { $0.type == .reference }.flatMap { field in
-            let isBound = field.schema.isParent ? "" : " AND \(field.actionColumn ?? "NULL") = 1"
-            return try table.rows(
-                "\(field.column) = ? AND _zone = ?\(isBound)",
+            try table.rows(
+                "\(field.column) = ? AND _zone = ?\(field.bindingCondition)",
                 [.text(name), .integer(zone.id)],
                 db
             )

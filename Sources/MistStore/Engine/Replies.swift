@@ -65,9 +65,8 @@ extension SyncEngine.Transaction {
         at now: Int64,
         _ summary: inout SyncSummary
     ) throws {
-        let asked = try ZoneRow.all(in: scope, where: "is_stale = 1 AND state = 1", db)
-            .prefix(SyncRequest.zonesPerRequest)
-        for (zone, result) in zip(asked, pages) {
+        // Nothing else marks zones while a request is under way, so these are the zones of the request.
+        for (zone, result) in zip(try zonesToFetch(), pages) {
             switch result {
             case .success(let page):
                 for record in page.records { try apply(record, in: zone, at: now, &summary) }

@@ -55,6 +55,22 @@ public enum SyncRequest: Hashable, Sendable {
         }
     }
 
+    /// What it asks for, in the tables and in reports.
+    enum Kind: String {
+        case databaseChanges, zoneChanges, createZones, lookup, modify, query
+    }
+
+    var kind: Kind {
+        switch self {
+        case .databaseChanges: .databaseChanges
+        case .zoneChanges: .zoneChanges
+        case .createZones: .createZones
+        case .lookup: .lookup
+        case .modify: .modify
+        case .query: .query
+        }
+    }
+
     /// Whether it is a `modify` of which the service does all or nothing.
     var isAtomic: Bool {
         if case .modify(_, _, let isAtomic) = self { isAtomic } else { false }

@@ -6,7 +6,7 @@ struct FormerField: Hashable {
     /// Whether the value is another than in the version that this device knew before; `false` where it knew none.
     var isChanged = false
 
-    /// Whether the value under the former name counts: where there is none under the present name, or an older one. A pure decision.
+    /// Decides whether the field has the value under its former name: it does where the present name has no value, or an older one.
     ///
     /// Programs that know both names write both, so that the values differ only after another program has written one of them.
     ///

@@ -1,5 +1,5 @@
-import CoreMetrics
 import Logging
+import Metrics
 import MistKit
 import Tracing
 
@@ -55,7 +55,7 @@ struct SyncObserver: Sendable {
             do {
                 return .success(try await service.send(request, to: scope))
             } catch let error as CloudKitError {
-                span?.attributes["cloudkit.store.outcome"] = error.mayHaveBeenDone ? "unknown" : "failed"
+                span?.attributes["cloudkit.store.outcome"] = error.outcome
                 return .failure(error)
             }
         }
@@ -68,12 +68,12 @@ struct SyncObserver: Sendable {
         switch result {
         case .success: outcome = "ok"
         case .failure(let error):
-            outcome = error.mayHaveBeenDone ? "unknown" : "failed"
+            outcome = error.outcome
             metadata["code"] = "\(error.code)"
         }
         metadata["outcome"] = "\(outcome)"
         logger.debug("MistStore request ended", metadata: metadata)
-        SyncMetrics(scope)?.requestEnded(request.kind, outcome, after: duration)
+        SyncMetrics(scope)?.requestEnded(request.kind.rawValue, outcome, after: duration)
         return result
     }
 
@@ -127,7 +127,7 @@ struct SyncCycle: Sendable {
     var end = SyncEngine.Step.idle
     /// What the scope waits for.
     var condition: SyncCondition?
-    /// By how many milliseconds the clock\'s offset was changed.
+    /// By how many milliseconds the clock's offset was changed.
     var correction: Int64 = 0
 
     /// How it ended, in reports.
@@ -141,10 +141,14 @@ struct SyncCycle: Sendable {
 
     /// All counts, by the names of log lines and attributes.
     var counts: [(String, Int)] {
+        [("requests", requests), ("lost", summary.lost)] + recordCounts
+    }
+
+    /// The records, by what became of them.
+    var recordCounts: [(String, Int)] {
         [
-            ("requests", requests), ("fetched", summary.fetched), ("removed", summary.removed), ("sent", summary.sent),
-            ("deleted", summary.deleted), ("merged", summary.merged), ("lost", summary.lost),
-            ("parked", summary.parked),
+            ("fetched", summary.fetched), ("removed", summary.removed), ("sent", summary.sent),
+            ("deleted", summary.deleted), ("merged", summary.merged), ("parked", summary.parked),
         ]
     }
 }
@@ -168,8 +172,7 @@ private struct SyncMetrics {
 
     /// Makes what counts; `nil` when no metrics system is installed.
     init?(_ scope: DatabaseScope) {
-        let factory = MetricsSystem.factory
-        guard !(factory is NOOPMetricsHandler) else { return nil }
+        guard let factory = MetricsSystem.installedFactory else { return nil }
         self.factory = factory
         self.scope = ("scope", "\(scope)")
     }
@@ -177,11 +180,7 @@ private struct SyncMetrics {
     func cycleEnded(_ cycle: SyncCycle, after duration: Duration) {
         cycleEnded(cycle.outcome, after: duration)
         let summary = cycle.summary
-        for (result, count) in [
-            ("fetched", summary.fetched), ("removed", summary.removed), ("sent", summary.sent),
-            ("deleted", summary.deleted),
-            ("merged", summary.merged), ("parked", summary.parked),
-        ] {
+        for (result, count) in cycle.recordCounts {
             self.count(count, Name.records, ("result", result))
         }
         count(summary.lost, Name.lostValues)
@@ -206,25 +205,16 @@ private struct SyncMetrics {
     }
 
     private func record(_ duration: Duration, _ name: String, _ dimensions: (String, String)...) {
-        let (seconds, attoseconds) = duration.components
-        Timer(label: name, dimensions: [scope] + dimensions, factory: factory)
-            .recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+        Timer(label: name, dimensions: [scope] + dimensions, factory: factory).record(duration: duration)
     }
 }
 
-extension SyncRequest {
-    /// The name of the request in reports.
-    fileprivate var kind: String {
-        switch self {
-        case .databaseChanges: "databaseChanges"
-        case .zoneChanges: "zoneChanges"
-        case .createZones: "createZones"
-        case .lookup: "lookup"
-        case .modify: "modify"
-        case .query: "query"
-        }
-    }
+extension CloudKitError {
+    /// How a request ended that failed, in reports.
+    fileprivate var outcome: String { mayHaveBeenDone ? "unknown" : "failed" }
+}
 
+extension SyncRequest {
     /// How many zones, records or operations it has.
     fileprivate var itemCount: Int {
         switch self {

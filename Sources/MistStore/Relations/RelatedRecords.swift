@@ -117,10 +117,10 @@ extension StoreReader {
         _ recordName: String,
         including depth: RelationDepth
     ) throws -> RelatedRecords<Model> {
-        let record = try fetch(type, recordName)
         let table = try database.file.table(of: Model.recordType)
-        guard let row = try database.row(named: recordName, table, db), let zone = try ZoneRow.fetch(row.zone, db)
-        else {
+        let row = try row(named: recordName, table)
+        let record = try database.record(row, as: type, table, db)
+        guard let zone = try ZoneRow.fetch(row.zone, db) else {
             throw StoreError(.notFound, "The record has no zone.", recordType: Model.recordType, recordName: recordName)
         }
         var graph = RecordGraph(file: database.file, zone: zone)

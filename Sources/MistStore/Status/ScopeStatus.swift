@@ -196,7 +196,7 @@ extension LocalDatabase {
             detail: row?["detail"],
             restsUntil: rests > configuration.clock().milliseconds ? ColumnValue.date(rests) : nil,
             hasChangesToFetch: try (row?["is_stale"] ?? false) || stale > 0 || isNeverFetched(row, db),
-            activity: request.flatMap(RequestRow.Kind.init).map(SyncActivity.init) ?? .idle,
+            activity: request.flatMap(SyncRequest.Kind.init).map(SyncActivity.init) ?? .idle,
             progress: SyncProgress(
                 sent: row?["sent"] ?? 0,
                 remaining: edits + tombstones,
@@ -213,7 +213,7 @@ extension LocalDatabase {
 }
 
 extension SyncActivity {
-    fileprivate init(_ kind: RequestRow.Kind) {
+    fileprivate init(_ kind: SyncRequest.Kind) {
         switch kind {
         case .databaseChanges, .zoneChanges, .lookup, .query: self = .fetching
         case .createZones, .modify: self = .sending
