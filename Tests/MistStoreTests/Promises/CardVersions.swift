@@ -2,21 +2,19 @@ import MistKit
 
 // Written by hand, without the macro: the thread sanitizer builds these tests, and not the macro.
 
-/// The first version of a program's type.
-enum FirstVersion {
-    struct Card: Hashable {
-        var title: String?
-    }
+/// A card with one field, whose type the version decides.
+struct TitledCard<Title: FieldStorable & Hashable & Sendable>: Hashable {
+    var title: Title?
 }
 
-extension FirstVersion.Card: CloudKitRecord {
+extension TitledCard: CloudKitRecord {
     struct Fields: RecordFieldSet {
-        let title = RecordField<String>("title")
+        let title = RecordField<Title>("title")
     }
 
-    static let recordType = "Card"
-    static let fields = Fields()
-    static let fieldTable = FieldTable(fields.title)
+    static var recordType: String { "Card" }
+    static var fields: Fields { Fields() }
+    static var fieldTable: FieldTable { FieldTable(fields.title) }
 
     init(fields reader: inout FieldReader) throws(FieldError) {
         while let field = try reader.next() {
@@ -30,6 +28,11 @@ extension FirstVersion.Card: CloudKitRecord {
     func write(fields writer: inout FieldWriter) {
         writer.write(0, title)
     }
+}
+
+/// The first version of a program's type.
+enum FirstVersion {
+    typealias Card = TitledCard<String>
 }
 
 /// The next version: a new field, and one that was renamed.
@@ -68,30 +71,5 @@ extension SecondVersion.Card: CloudKitRecord {
 
 /// A version whose field has another type.
 enum WrongVersion {
-    struct Card: Hashable {
-        var title: Int?
-    }
-}
-
-extension WrongVersion.Card: CloudKitRecord {
-    struct Fields: RecordFieldSet {
-        let title = RecordField<Int>("title")
-    }
-
-    static let recordType = "Card"
-    static let fields = Fields()
-    static let fieldTable = FieldTable(fields.title)
-
-    init(fields reader: inout FieldReader) throws(FieldError) {
-        while let field = try reader.next() {
-            switch field {
-            case 0: title = try reader.value()
-            default: try reader.skip()
-            }
-        }
-    }
-
-    func write(fields writer: inout FieldWriter) {
-        writer.write(0, title)
-    }
+    typealias Card = TitledCard<Int>
 }
