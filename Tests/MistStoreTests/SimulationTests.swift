@@ -24,11 +24,11 @@ struct SimulationTests {
     }
 
     @Test func devicesAgreeWithoutFaults() throws {
-        try run(20) { $0.faults = .none }
+        try run(10) { $0.faults = .none }
     }
 
     @Test func devicesAgreeAfterFaultsOfTheNetworkAndCrashes() throws {
-        let counts = try run(150) { $0.faults = .network }
+        let counts = try run(110) { $0.faults = .network }
         // Families that go as a whole are part of it; a few seeds may have none that fails.
         guard counts.count >= 100 else { return }
         #expect(counts.contains { $0.atomicRequests > 0 })
@@ -36,11 +36,11 @@ struct SimulationTests {
     }
 
     @Test func devicesAgreeWithAZoneForEachRoot() throws {
-        try run(30) {
+        try run(25) {
             $0.zones = .perRoot
             $0.faults = .network
         }
-        try run(20) {
+        try run(25) {
             $0.zones = .perRoot
             $0.faults = .all
             $0.faults.purge = 0.01
@@ -48,7 +48,7 @@ struct SimulationTests {
     }
 
     @Test func devicesAgreeWithWrongClocksAndPurgedZones() throws {
-        try run(150) { $0.faults = .all }
+        try run(120) { $0.faults = .all }
     }
 
     @Test func devicesAgreeWithoutEditTimesOfFields() throws {

@@ -88,6 +88,7 @@ public struct SimulationFailure: Error, CustomStringConvertible {
 /// One device: a file, an engine over it, and a clock that may be wrong.
 private final class SimulatedDevice {
     let name: String
+    /// In memory. It is read by `unsafeRead`: `read` would change `PRAGMA query_only`, and SQLite compiles all statements again after that.
     let database: DatabaseQueue
     var file: StoreFile
     var engine: SyncEngine
@@ -345,10 +346,10 @@ private struct SimulatedWorld {
         to number: Int64,
         on device: SimulatedDevice
     ) throws {
-        let edits = try device.database.read { db in try PendingValues(device.file, db) }
+        let edits = try device.database.unsafeRead { db in try PendingValues(device.file, db) }
         let summary = try device.engine.handle(reply, to: number, at: now(of: device))
         counts.conflicts += summary.merged
-        if let lost = try device.database.read({ db in try edits.lost(device.file, db, after: reply) }) {
+        if let lost = try device.database.unsafeRead({ db in try edits.lost(device.file, db, after: reply) }) {
             throw failure("\(device.name) has lost an edit without a receipt: \(lost).")
         }
     }
@@ -462,7 +463,7 @@ private struct SimulatedWorld {
 
     /// All records of a device: type, name, zone and fields.
     private func contents(of device: SimulatedDevice) throws -> [String] {
-        try device.database.read { db in
+        try device.database.unsafeRead { db in
             let zones = try Row.fetchAll(db, sql: "SELECT id, name FROM mist_zone")
             let names = Dictionary(uniqueKeysWithValues: zones.map { ($0["id"] as Int64, $0["name"] as String) })
             return try device.file.orderedTables.flatMap { table in
@@ -526,7 +527,7 @@ private struct SimulatedWorld {
                     "\(device.name) differs from the service:\n" + (missing + extra).joined(separator: "\n")
                 )
             }
-            let left = try device.database.read { db in
+            let left = try device.database.unsafeRead { db in
                 try ["mist_edit", "mist_tombstone", "mist_request", "mist_sent", "mist_parked", "mist_cascade"]
                     .compactMap {
                         let rows = try Row.fetchAll(db, sql: "SELECT * FROM \($0)")
@@ -535,7 +536,7 @@ private struct SimulatedWorld {
             }
             guard left.isEmpty else { throw failure("\(device.name) has work left: \(left.joined(separator: ", ")).") }
             // A row's change tag is a copy, for reading, of the one that the engine goes by.
-            let wrong = try device.database.read { db in
+            let wrong = try device.database.unsafeRead { db in
                 try device.file.orderedTables.flatMap { table in
                     try String.fetchAll(
                         db,
