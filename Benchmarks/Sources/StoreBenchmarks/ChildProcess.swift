@@ -160,7 +160,7 @@ enum ChildProcess {
         let locks = Mutex<[Double]>([])
         let service = CountingService(service: address.service)
         var configuration = StoreConfiguration()
-        configuration.zoneName = zone.zoneName
+        configuration.zones = .single(zone.zoneName)
         configuration.onEngineTransaction = { duration in locks.withLock { $0.append(duration / .seconds(1)) } }
         let store = try MistStore(
             at: folder,

@@ -20,7 +20,7 @@ struct Main {
         var names: [String] = []
     }
 
-    static let measurements: [(name: String, run: (Options) async throws -> [Finding])] = [
+    static let measurements: [(name: String, run: @Sendable (Options) async throws -> [Finding])] = [
         ("write", { try await Writing(options: $0).findings() }),
         ("pull", { try await Pulling(options: $0).findings() }),
         ("push", { try await Pushing(options: $0).findings() }),

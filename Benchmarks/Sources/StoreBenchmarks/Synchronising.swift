@@ -109,7 +109,7 @@ struct Pushing {
 
     private func fill(_ folder: URL) async throws {
         var configuration = StoreConfiguration()
-        configuration.zoneName = ChildProcess.zone.zoneName
+        configuration.zones = .single(ChildProcess.zone.zoneName)
         let store = try MistStore(at: folder, records: [Article.self], configuration: configuration)
         let pool = try Writing.open(folder.appending(path: "user.sqlite"))
         for first in stride(from: 0, to: options.records, by: 2000) {
