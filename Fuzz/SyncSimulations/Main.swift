@@ -33,7 +33,7 @@ struct Main {
         print(
             """
             seeds \(numbers[1]) operations \(counts.operations) requests \(counts.requests) conflicts \(counts.conflicts) \
-            crashes \(counts.crashes) lost-requests \(counts.lostRequests) lost-replies \(counts.lostReplies) \
+            crashes \(counts.crashes) network-losses \(counts.networkLosses) lost-requests \(counts.lostRequests) lost-replies \(counts.lostReplies) \
             duplicates \(counts.duplicates) throttles \(counts.throttles) expired-tokens \(counts.expiredTokens) \
             purges \(counts.purges)
             """

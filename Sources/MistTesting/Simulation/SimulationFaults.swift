@@ -4,7 +4,7 @@ public struct SimulationFaults: Hashable, Sendable {
     public var lostRequest = 0.0
     /// The service carries out the request; the device sees a connection that broke.
     public var lostReply = 0.0
-    /// The request reaches the service twice, and the device sees the second reply; or a reply comes twice.
+    /// The request reaches the service twice, and the device sees the second reply; or one of the last replies comes once more.
     public var duplicate = 0.0
     /// Request or reply take their time: other devices, and the program on this one, go on meanwhile.
     public var delay = 0.0
@@ -18,6 +18,8 @@ public struct SimulationFaults: Hashable, Sendable {
     public var quota = 0.0
     /// The process dies, and is started again with the file as it was.
     public var crash = 0.0
+    /// The device has no network for 5 to 60 seconds, in which its program goes on. After a request that broke, five times as often.
+    public var offline = 0.0
     /// The zone is deleted at the service, by the person or another program.
     public var purge = 0.0
     /// The most that the clock of a device is wrong by, in seconds.
@@ -36,7 +38,8 @@ public struct SimulationFaults: Hashable, Sendable {
         failedItem: 0.05,
         expiredToken: 0.03,
         quota: 0.02,
-        crash: 0.05
+        crash: 0.05,
+        offline: 0.04
     )
 
     /// Everything.
@@ -62,6 +65,8 @@ public struct SimulationCounts: Hashable, Sendable {
     public var conflicts = 0
     /// Crashes.
     public var crashes = 0
+    /// How often a device had no network for a while.
+    public var networkLosses = 0
     /// Requests that never arrived.
     public var lostRequests = 0
     /// Replies that never arrived.
@@ -86,6 +91,7 @@ public struct SimulationCounts: Hashable, Sendable {
         left.requests += right.requests
         left.conflicts += right.conflicts
         left.crashes += right.crashes
+        left.networkLosses += right.networkLosses
         left.lostRequests += right.lostRequests
         left.lostReplies += right.lostReplies
         left.duplicates += right.duplicates

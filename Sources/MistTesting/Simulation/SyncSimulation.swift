@@ -96,8 +96,10 @@ private final class SimulatedDevice {
     var clockError: Int64
     /// The request under way: what the service answers, once it is asked, and when.
     var flight: Flight?
-    /// The last reply, which may come once more.
-    var lastReply: (number: Int64, reply: Result<SyncReply, CloudKitError>)?
+    /// The last replies, which may come once more.
+    var lastReplies: [(number: Int64, reply: Result<SyncReply, CloudKitError>)] = []
+    /// When the device has a network again, in milliseconds since 1970.
+    var offlineUntil: Int64 = 0
 
     struct Flight {
         let number: Int64
@@ -230,10 +232,20 @@ private struct SimulatedWorld {
                 try purge()
             } else if generator.chance(0.4) {
                 try operate(device)
-            } else {
+            } else if time.withLock({ $0 }) >= device.offlineUntil {
                 try step(device, isFaulty: true)
+                goOffline(device, simulation.faults.offline)
             }
         }
+    }
+
+    /// The network is away for a while.
+    private mutating func goOffline(_ device: SimulatedDevice, _ probability: Double) {
+        guard generator.chance(probability) else { return }
+        counts.networkLosses += 1
+        let duration = Int64.random(in: 5000...60_000, using: &generator)
+        tell("\(device.name) has no network for \(duration) ms")
+        device.offlineUntil = time.withLock { $0 } + duration
     }
 
     /// The person deletes a zone, with everything in it.
@@ -249,7 +261,9 @@ private struct SimulatedWorld {
 
     /// One step of a device's engine: it sends a request, or gets a reply.
     private mutating func step(_ device: SimulatedDevice, isFaulty: Bool) throws {
-        if let last = device.lastReply, isFaulty, generator.chance(simulation.faults.duplicate) {
+        if isFaulty, generator.chance(simulation.faults.duplicate),
+            let last = device.lastReplies.randomElement(using: &generator)
+        {
             counts.duplicates += 1
             tell("\(device.name) gets an old reply once more: \(last.reply.summary)")
             try handle(last.reply, to: last.number, on: device)
@@ -337,7 +351,8 @@ private struct SimulatedWorld {
         let reply = flight.reply ?? answer(flight.request)
         tell("\(device.name) gets \(reply.summary)")
         try handle(reply, to: flight.number, on: device)
-        device.lastReply = (flight.number, reply)
+        device.lastReplies = device.lastReplies.suffix(3) + [(flight.number, reply)]
+        if case .failure(let error) = reply, error.code == .network { goOffline(device, simulation.faults.offline * 5) }
     }
 
     /// The device applies a reply. Each of its edits is still pending then, or is the value of the record, or has a receipt.
