@@ -59,9 +59,12 @@ extension Article {
         var generator = SplitMix(state: UInt64(number))
         func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) } }
         // One time: the device and 1 700 000 000 000 ms. Then the checksums of five fields and of the creation.
-        let time = [UInt8](repeating: 7, count: 8) + [0x80, 0xA0, 0xAB, 0xFE, 0xF9, 0x62]
-        let checksums = (0..<6).flatMap { _ in random(4) + [0] }
-        record.fields["mist_edits"] = .bytes(Data([1, 2] + time + [12] + checksums + [0, 0]))
+        var edits = Data([1, 2])
+        edits += Data(repeating: 7, count: 8)
+        edits += Data([0x80, 0xA0, 0xAB, 0xFE, 0xF9, 0x62, 12])
+        for _ in 0..<6 { edits += random(4) + [0] }
+        edits += Data([0, 0])
+        record.fields["mist_edits"] = .bytes(edits)
         return record
     }
 }

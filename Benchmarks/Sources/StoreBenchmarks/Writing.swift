@@ -133,7 +133,7 @@ struct Writing {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
         configuration.prepareDatabase { db in
-            try db.execute(sql: "PRAGMA synchronous = NORMAL")
+            try db.execute(sql: "PRAGMA synchronous = FULL")
             if db.configuration.readonly { try db.execute(sql: "PRAGMA temp_store = MEMORY") }
         }
         return try DatabasePool(path: file.path, configuration: configuration)

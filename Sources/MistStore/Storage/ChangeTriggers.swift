@@ -63,7 +63,7 @@ struct ChangeTriggers {
     private var replace: String {
         """
         CREATE TRIGGER \(quoted("mist_replace_\(table.recordType)")) AFTER INSERT ON \(table.name)
-        WHEN \(Self.isKnown) AND \(Self.isOn)
+        WHEN \(Self.isOn) AND \(Self.isKnown)
         BEGIN
             \(refusalOfTakenNames)
             \(upsertedEdit("field.id", "JOIN mist_field AS field ON field.type = \(table.id) WHERE true"))
