@@ -33,9 +33,9 @@ struct Main {
         print(
             """
             seeds \(numbers[1]) operations \(counts.operations) requests \(counts.requests) conflicts \(counts.conflicts) \
-            crashes \(counts.crashes) network-losses \(counts.networkLosses) lost-requests \(counts.lostRequests) lost-replies \(counts.lostReplies) \
-            duplicates \(counts.duplicates) throttles \(counts.throttles) expired-tokens \(counts.expiredTokens) \
-            purges \(counts.purges)
+            crashes \(counts.crashes) network-losses \(counts.networkLosses) lost-requests \(counts.lostRequests) \
+            lost-replies \(counts.lostReplies) duplicates \(counts.duplicates) throttles \(counts.throttles) \
+            expired-tokens \(counts.expiredTokens) purges \(counts.purges)
             """
         )
     }

@@ -51,6 +51,14 @@ struct SimulationTests {
         try run(120) { $0.faults = .all }
     }
 
+    /// Seeds of the long run that found a mistake. 4669: a record was to be looked up in a zone that had been deleted.
+    @Test(arguments: [UInt64(4669)])
+    func devicesAgreeWhereTheyDidNot(seed: UInt64) throws {
+        var simulation = SyncSimulation(records: [Shelf.self, Book.self])
+        simulation.faults = .all
+        try simulation.run(seed: seed)
+    }
+
     @Test func devicesAgreeWithoutEditTimesOfFields() throws {
         var configuration = StoreConfiguration()
         configuration.setEditTimes(.ofRecord, of: Shelf.self)

@@ -133,6 +133,8 @@ extension SyncEngine.Transaction {
             switch result {
             case .success(let record):
                 if names.contains(record.recordName ?? "") { try apply(record, in: zone, at: now, &summary) }
+            case .failure(let error) where error.code == .zoneNotFound:
+                return try zoneIsGone(zone, at: now, &summary)
             case .failure(let error):
                 guard case .record(let name)? = error.item, names.contains(name) else { continue }
                 if error.code == .notFound, try wasNeverStored(name, in: zone) {
@@ -442,6 +444,10 @@ extension SyncEngine.Transaction {
             try db.run("UPDATE mist_scope SET token = NULL WHERE id = ?", [scope.number])
             // From the start, the service lists the zones that exist and none that is gone: each known zone is asked for.
             try db.run("UPDATE mist_zone SET is_stale = 1 WHERE scope = ? AND state = 1", [scope.number])
+        case .zoneNotFound:
+            // A lookup in a zone that was deleted meanwhile.
+            guard let number = request.zone, let zone = try ZoneRow.fetch(number, db) else { fallthrough }
+            try zoneIsGone(zone, at: now, &summary)
         default:
             try rest(because: error.condition, error, at: now)
         }
