@@ -427,11 +427,16 @@ extension SyncEngine.Transaction {
         at now: Int64,
         _ summary: inout SyncSummary
     ) throws {
+        if request.kind == .modify, let zone = request.zone, error.mayHaveBeenDone || error.code == .outcomeUnknown {
+            try outcomeIsUnknown(inZone: zone)
+            return try rest(because: error.condition, error, at: now)
+        }
+        // Whatever was asked of the zone: it was deleted meanwhile.
+        if error.code == .zoneNotFound, let number = request.zone, let zone = try ZoneRow.fetch(number, db) {
+            try zoneIsGone(zone, at: now, &summary)
+            return try endRequest()
+        }
         if request.kind == .modify, let zone = request.zone {
-            if error.mayHaveBeenDone || error.code == .outcomeUnknown {
-                try outcomeIsUnknown(inZone: zone)
-                return try rest(because: error.condition, error, at: now)
-            }
             let count = try db.value("SELECT count(*) FROM mist_sent WHERE zone = ?", [zone], as: Int64.self) ?? 0
             try handleRefused(error, of: request, count: count, zone: zone, at: now, &summary)
             try forgetSent(in: zone)
@@ -444,10 +449,6 @@ extension SyncEngine.Transaction {
             try db.run("UPDATE mist_scope SET token = NULL WHERE id = ?", [scope.number])
             // From the start, the service lists the zones that exist and none that is gone: each known zone is asked for.
             try db.run("UPDATE mist_zone SET is_stale = 1 WHERE scope = ? AND state = 1", [scope.number])
-        case .zoneNotFound:
-            // A lookup in a zone that was deleted meanwhile.
-            guard let number = request.zone, let zone = try ZoneRow.fetch(number, db) else { fallthrough }
-            try zoneIsGone(zone, at: now, &summary)
         default:
             try rest(because: error.condition, error, at: now)
         }
@@ -463,8 +464,6 @@ extension SyncEngine.Transaction {
         _ summary: inout SyncSummary
     ) throws {
         switch error.code {
-        case .zoneNotFound:
-            if let zone = try ZoneRow.fetch(zone, db) { try zoneIsGone(zone, at: now, &summary) }
         case .throttled, .tryAgainLater, .zoneBusy, .internalError, .serviceUnavailable, .network, .quotaExceeded,
             .authenticationRequired, .authenticationFailed, .misdirectedRequest, .cancelled:
             try rest(because: error.condition, error, at: now)

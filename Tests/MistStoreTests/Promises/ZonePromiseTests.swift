@@ -98,6 +98,36 @@ struct ZonePromiseTests {
         try scenario.synchronise()
         try scenario.expect([], recovery: ["phone: Book a zoneDeleted title=pending"])
     }
+
+    @Test(
+        "18, F2. ZONE_NOT_FOUND to a lookup means the same, for the request or for its record",
+        arguments: [true, false]
+    )
+    func lookupsNoticeThatTheZoneIsGone(isWholeRequest: Bool) throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        try scenario.synchronise()
+        try phone.run("UPDATE Book SET title = 'pending'")
+        try laptop.run("UPDATE Book SET title = 'faster'")
+        var isEdited = false
+        let trace = try phone.sync { request in
+            if request.operations != nil {
+                if !isEdited { try laptop.sync() }
+                isEdited = true
+            }
+            guard case .lookup = request else { return .answered }
+            try scenario.purge()
+            let error = ErrorResponse(serverErrorCode: .zoneNotFound)
+            guard !isWholeRequest else { return .reply(.failure(CloudKitError(error))) }
+            return .reply(.success(.records([.failure(CloudKitError(error, item: .record(name: "a")))])))
+        }
+        #expect(trace.lines.last == "lookup a")
+        // Without another request.
+        #expect(trace.summary.removed == 1)
+        try scenario.synchronise()
+        try scenario.expect([], recovery: ["phone: Book a zoneDeleted title=pending"])
+    }
 }
 
 /// Promises 15, 17 and 18 with a zone for each record without a parent. A book's shelf is its parent.
