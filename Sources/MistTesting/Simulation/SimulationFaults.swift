@@ -18,7 +18,7 @@ public struct SimulationFaults: Hashable, Sendable {
     public var quota = 0.0
     /// The process dies, and is started again with the file as it was.
     public var crash = 0.0
-    /// The device has no network for 5 to 60 seconds, in which its program goes on. After a request that broke, five times as often.
+    /// The device has no network for 5 to 60 seconds, while its program goes on. It is five times as likely after a connection broke.
     public var offline = 0.0
     /// The zone is deleted at the service, by the person or another program.
     public var purge = 0.0
@@ -65,7 +65,7 @@ public struct SimulationCounts: Hashable, Sendable {
     public var conflicts = 0
     /// Crashes.
     public var crashes = 0
-    /// How often a device had no network for a while.
+    /// How many times a device lost its network.
     public var networkLosses = 0
     /// Requests that never arrived.
     public var lostRequests = 0

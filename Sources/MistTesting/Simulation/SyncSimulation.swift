@@ -88,7 +88,7 @@ public struct SimulationFailure: Error, CustomStringConvertible {
 /// One device: a file, an engine over it, and a clock that may be wrong.
 private final class SimulatedDevice {
     let name: String
-    /// In memory. It is read by `unsafeRead`: `read` would change `PRAGMA query_only`, and SQLite compiles all statements again after that.
+    /// In memory.
     let database: DatabaseQueue
     var file: StoreFile
     var engine: SyncEngine
@@ -131,6 +131,11 @@ private final class SimulatedDevice {
             newDevice: { device }
         )
         engine = SyncEngine(file: file, scope: .private, settings: settings)
+    }
+
+    /// Reads the file. `DatabaseQueue.read` would change `PRAGMA query_only`, after which SQLite compiles all statements again.
+    func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        try database.unsafeRead(body)
     }
 
     /// The process dies and starts again. Everything but the file is forgotten.
@@ -233,13 +238,13 @@ private struct SimulatedWorld {
             } else if generator.chance(0.4) {
                 try operate(device)
             } else if time.withLock({ $0 }) >= device.offlineUntil {
-                try step(device, isFaulty: true)
+                try step(device)
                 goOffline(device, simulation.faults.offline)
             }
         }
     }
 
-    /// The network is away for a while.
+    /// Takes the network from a device for 5 to 60 seconds.
     private mutating func goOffline(_ device: SimulatedDevice, _ probability: Double) {
         guard generator.chance(probability) else { return }
         counts.networkLosses += 1
@@ -260,21 +265,21 @@ private struct SimulatedWorld {
     }
 
     /// One step of a device's engine: it sends a request, or gets a reply.
-    private mutating func step(_ device: SimulatedDevice, isFaulty: Bool) throws {
-        if isFaulty, generator.chance(simulation.faults.duplicate),
+    private mutating func step(_ device: SimulatedDevice) throws {
+        if generator.chance(simulation.faults.duplicate),
             let last = device.lastReplies.randomElement(using: &generator)
         {
             counts.duplicates += 1
             tell("\(device.name) gets an old reply once more: \(last.reply.summary)")
             try handle(last.reply, to: last.number, on: device)
         }
-        if device.flight != nil { return try deliver(to: device) }
-        if generator.chance(0.2) || !isFaulty { try device.engine.requestPull(at: now(of: device)) }
+        if device.flight != nil { return try deliverFaulty(to: device) }
+        if generator.chance(0.2) { try device.engine.requestPull(at: now(of: device)) }
         guard case .send(let request, let number) = try device.engine.next(at: now(of: device)) else { return }
         counts.requests += 1
         if request.isAtomic { counts.atomicRequests += 1 }
         tell("\(device.name) sends \(request.summary)")
-        let faults = isFaulty ? simulation.faults : .none
+        let faults = simulation.faults
         var flight = SimulatedDevice.Flight(
             number: number,
             request: request,
@@ -334,7 +339,7 @@ private struct SimulatedWorld {
             flight.reply = answer(request)
         }
         device.flight = flight
-        if !generator.chance(faults.delay) { try deliver(to: device) }
+        if !generator.chance(faults.delay) { try deliverFaulty(to: device) }
     }
 
     private func answer(_ request: SyncRequest) -> Result<SyncReply, CloudKitError> {
@@ -345,6 +350,14 @@ private struct SimulatedWorld {
         }
     }
 
+    /// Where the connection broke, the network is often away for a while.
+    private mutating func deliverFaulty(to device: SimulatedDevice) throws {
+        try deliver(to: device)
+        if case .failure(let error)? = device.lastReplies.last?.reply, error.code == .network {
+            goOffline(device, simulation.faults.offline * 5)
+        }
+    }
+
     private mutating func deliver(to device: SimulatedDevice) throws {
         guard let flight = device.flight else { return }
         device.flight = nil
@@ -352,7 +365,6 @@ private struct SimulatedWorld {
         tell("\(device.name) gets \(reply.summary)")
         try handle(reply, to: flight.number, on: device)
         device.lastReplies = device.lastReplies.suffix(3) + [(flight.number, reply)]
-        if case .failure(let error) = reply, error.code == .network { goOffline(device, simulation.faults.offline * 5) }
     }
 
     /// The device applies a reply. Each of its edits is still pending then, or is the value of the record, or has a receipt.
@@ -361,10 +373,10 @@ private struct SimulatedWorld {
         to number: Int64,
         on device: SimulatedDevice
     ) throws {
-        let edits = try device.database.unsafeRead { db in try PendingValues(device.file, db) }
+        let edits = try device.read { db in try PendingValues(device.file, db) }
         let summary = try device.engine.handle(reply, to: number, at: now(of: device))
         counts.conflicts += summary.merged
-        if let lost = try device.database.unsafeRead({ db in try edits.lost(device.file, db, after: reply) }) {
+        if let lost = try device.read({ db in try edits.lost(device.file, db, after: reply) }) {
             throw failure("\(device.name) has lost an edit without a receipt: \(lost).")
         }
     }
@@ -478,7 +490,7 @@ private struct SimulatedWorld {
 
     /// All records of a device: type, name, zone and fields.
     private func contents(of device: SimulatedDevice) throws -> [String] {
-        try device.database.unsafeRead { db in
+        try device.read { db in
             let zones = try Row.fetchAll(db, sql: "SELECT id, name FROM mist_zone")
             let names = Dictionary(uniqueKeysWithValues: zones.map { ($0["id"] as Int64, $0["name"] as String) })
             return try device.file.orderedTables.flatMap { table in
@@ -542,7 +554,7 @@ private struct SimulatedWorld {
                     "\(device.name) differs from the service:\n" + (missing + extra).joined(separator: "\n")
                 )
             }
-            let left = try device.database.unsafeRead { db in
+            let left = try device.read { db in
                 try ["mist_edit", "mist_tombstone", "mist_request", "mist_sent", "mist_parked", "mist_cascade"]
                     .compactMap {
                         let rows = try Row.fetchAll(db, sql: "SELECT * FROM \($0)")
@@ -551,7 +563,7 @@ private struct SimulatedWorld {
             }
             guard left.isEmpty else { throw failure("\(device.name) has work left: \(left.joined(separator: ", ")).") }
             // A row's change tag is a copy, for reading, of the one that the engine goes by.
-            let wrong = try device.database.unsafeRead { db in
+            let wrong = try device.read { db in
                 try device.file.orderedTables.flatMap { table in
                     try String.fetchAll(
                         db,
