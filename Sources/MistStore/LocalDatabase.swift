@@ -87,7 +87,7 @@ public struct LocalDatabase: Sendable {
 
     /// The record of a name.
     ///
-    /// - Throws: A ``StoreError``: `notFound` when there is none on this machine.
+    /// - Throws: A ``StoreError`` with the code `notFound` when this machine has no record of that name.
     public func fetch<Model: CloudKitRecord>(_ type: Model.Type, _ recordName: String) async throws -> StoredRecord<
         Model
     > {

@@ -15,7 +15,7 @@ public struct StoreReader {
 
     /// The record of a name.
     ///
-    /// - Throws: A ``StoreError``: `notFound` when there is none on this machine.
+    /// - Throws: A ``StoreError`` with the code `notFound` when this machine has no record of that name.
     public func fetch<Model: CloudKitRecord>(_ type: Model.Type, _ recordName: String) throws -> StoredRecord<Model> {
         let table = try database.file.table(of: Model.recordType)
         return try database.record(try row(named: recordName, table), as: type, table, db)
@@ -23,7 +23,7 @@ public struct StoreReader {
 
     /// The row of a name.
     ///
-    /// - Throws: A ``StoreError``: `notFound` when there is none on this machine.
+    /// - Throws: A ``StoreError`` with the code `notFound` when this machine has no record of that name.
     func row(named recordName: String, _ table: RecordTable) throws -> LocalRow {
         guard let row = try database.row(named: recordName, table, db) else {
             throw StoreError(
@@ -56,7 +56,7 @@ public struct StoreWriter {
 
     /// The record of a name.
     ///
-    /// - Throws: A ``StoreError``: `notFound` when there is none on this machine.
+    /// - Throws: A ``StoreError`` with the code `notFound` when this machine has no record of that name.
     public func fetch<Model: CloudKitRecord>(_ type: Model.Type, _ recordName: String) throws -> StoredRecord<Model> {
         try reader.fetch(type, recordName)
     }

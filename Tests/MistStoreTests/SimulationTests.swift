@@ -51,7 +51,7 @@ struct SimulationTests {
         try run(120) { $0.faults = .all }
     }
 
-    /// Seeds of the long run that found a mistake. 4669: a record was to be looked up in a zone that had been deleted.
+    /// Seeds that failed once. 4669: the lookup of a record in a deleted zone was repeated without end.
     @Test(arguments: [UInt64(4669)])
     func devicesAgreeWhereTheyDidNot(seed: UInt64) throws {
         var simulation = SyncSimulation(records: [Shelf.self, Book.self])

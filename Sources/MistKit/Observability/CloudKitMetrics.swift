@@ -73,7 +73,7 @@ struct CloudKitMetrics {
 }
 
 extension MetricsSystem {
-    /// What makes the metrics; `nil` when no metrics system is installed.
+    /// The factory of the installed metrics system; `nil` when none is installed.
     package static var installedFactory: (any MetricsFactory)? {
         factory is NOOPMetricsHandler ? nil : factory
     }

@@ -54,7 +54,7 @@ private struct Families {
     /// For each of them, the position in `needed` of the last member of its family.
     private let ends: [Int]
 
-    /// Finds the families; `nil` where no new record is below another new one.
+    /// Finds the families; `nil` when no new record is below another new one.
     init?(_ candidates: [PushCandidate]) {
         let creates = Dictionary(
             candidates.indices.filter { candidates[$0].isCreate }.map { (candidates[$0].name, $0) },

@@ -55,7 +55,7 @@ public enum SyncRequest: Hashable, Sendable {
         }
     }
 
-    /// What it asks for, in the tables and in reports.
+    /// The kind of a request, as the tables and the reports name it.
     enum Kind: String {
         case databaseChanges, zoneChanges, createZones, lookup, modify, query
     }

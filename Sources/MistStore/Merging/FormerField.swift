@@ -6,7 +6,7 @@ struct FormerField: Hashable {
     /// Whether the value is another than in the version that this device knew before; `false` where it knew none.
     var isChanged = false
 
-    /// Decides whether the field has the value under its former name: it does where the present name has no value, or an older one.
+    /// Decides whether the value under the former name counts. It does when the present name has no value, or an older one.
     ///
     /// Programs that know both names write both, so that the values differ only after another program has written one of them.
     ///

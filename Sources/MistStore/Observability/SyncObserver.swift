@@ -210,7 +210,7 @@ private struct SyncMetrics {
 }
 
 extension CloudKitError {
-    /// How a request ended that failed, in reports.
+    /// The outcome of a failed request, as reports name it.
     fileprivate var outcome: String { mayHaveBeenDone ? "unknown" : "failed" }
 }
 
