@@ -9,20 +9,23 @@ struct Redactor: Sendable {
     static let mark = "<redacted>"
 
     mutating func hide(_ secret: String) {
-        guard !secret.isEmpty, !secrets.contains(secret) else { return }
-        secrets.append(secret)
-        // A text may write the same percent-encoding with small letters.
-        if secret.utf8.contains(UInt8(ascii: "%")) { secrets.append(secret.lowercasedPercentEncoding) }
-        // Longer ones first, so that one that holds another leaves nothing of itself behind.
-        secrets.sort { $0.utf8.count > $1.utf8.count }
+        if !secret.isEmpty { secrets.append(secret) }
     }
 
     func redact(_ text: String) -> String {
         var text = text
-        for secret in secrets where text.contains(secret) {
+        for secret in spellings where text.contains(secret) {
             text = text.replacing(secret, with: Self.mark)
         }
         return text
+    }
+
+    /// The texts to remove. Only a failure or a log line asks for them, so they are made then and not for each request.
+    private var spellings: [String] {
+        // A text may write the same percent-encoding with small letters.
+        let lowercased = secrets.filter { $0.contains("%") }.map(\.lowercasedPercentEncoding)
+        // Longer ones first, so that one that holds another leaves nothing of itself behind.
+        return (secrets + lowercased).sorted { $0.utf8.count > $1.utf8.count }
     }
 
     func redact(_ error: CloudKitError) -> CloudKitError {

@@ -20,9 +20,10 @@ import HTTPTypes
 public struct ServerToServerAuthManager: TokenManager {
     private let keyID: Secret
     private let privateKey: ServerToServerKey
-    /// Whether the private key was given as the key ID.
-    private let isKeyIDPrivateKey: Bool
+    /// What is wrong with the key ID.
+    private let keyIDProblem: CloudKitError?
     private let now: @Sendable () -> Date
+    private static let dateStyle = Date.ISO8601FormatStyle()
 
     /// Makes a manager of one key.
     ///
@@ -33,7 +34,7 @@ public struct ServerToServerAuthManager: TokenManager {
     public init(keyID: String, privateKey: ServerToServerKey, now: @escaping @Sendable () -> Date = { Date() }) {
         self.keyID = Secret(keyID)
         self.privateKey = privateKey
-        isKeyIDPrivateKey = privateKey.isWritten(as: self.keyID.revealed)
+        keyIDProblem = Self.problem(of: self.keyID, beside: privateKey)
         self.now = now
     }
 
@@ -46,8 +47,8 @@ public struct ServerToServerAuthManager: TokenManager {
     /// - Throws: ``CloudKitError/Code-swift.struct/invalidCredentials`` where the key ID cannot be one,
     ///   ``CloudKitError/Code-swift.struct/signing`` where the body cannot be read.
     public func authenticate(_ request: inout OutgoingRequest) async throws(CloudKitError) {
-        try checkKeyID()
-        let date = Date.ISO8601FormatStyle().format(now())
+        if let keyIDProblem { throw keyIDProblem }
+        let date = Self.dateStyle.format(now())
         let digest = Data(try await request.bodyDigest()).base64EncodedString()
         let signature = try privateKey.signature(for: "\(date):\(digest):\(request.subpath)")
         request.addCredential(headerField: .requestKeyID, value: keyID.revealed)
@@ -55,18 +56,20 @@ public struct ServerToServerAuthManager: TokenManager {
         request.addCredential(headerField: .requestSignature, value: signature)
     }
 
-    private func checkKeyID() throws(CloudKitError) {
-        try keyID.checkToken(
-            "key ID",
-            source: "the CloudKit console (Tokens & Keys), where the public key is registered"
-        )
-        guard !isKeyIDPrivateKey else {
-            throw CloudKitError(
-                code: .invalidCredentials,
-                message:
-                    "The key ID is the private key itself. The key ID is what the CloudKit console shows for the key."
+    private static func problem(of keyID: Secret, beside privateKey: ServerToServerKey) -> CloudKitError? {
+        do throws(CloudKitError) {
+            try keyID.checkToken(
+                "key ID",
+                source: "the CloudKit console (Tokens & Keys), where the public key is registered"
             )
+        } catch {
+            return error
         }
+        guard privateKey.isWritten(as: keyID.revealed) else { return nil }
+        return CloudKitError(
+            code: .invalidCredentials,
+            message: "The key ID is the private key itself. The key ID is what the CloudKit console shows for the key."
+        )
     }
 }
 

@@ -50,35 +50,33 @@ enum PagingState<Position: Equatable & Sendable>: Equatable, Sendable {
     ///   - looksAhead: Whether the next page is requested before the caller asks for it.
     /// - Returns: What to do.
     mutating func handle(_ event: Event, looksAhead: Bool) -> Effect {
-        let effect: Effect
-        (self, effect) = after(event, looksAhead: looksAhead)
-        return effect
+        switch event {
+        case .asked:
+            switch self {
+            case .idle(let position): return become(.awaited(position), .fetch(position))
+            case .ahead(let position): return become(.awaited(position), .receive)
+            case .stuck: return become(.finished, .failEndless)
+            case .finished: return become(.finished, .end)
+            case .awaited, .reading: break
+            }
+        case .arrived(let announced):
+            guard case .awaited(let position) = self else { break }
+            guard looksAhead, let announced, announced != position else {
+                return become(.reading(position, ahead: nil), .nothing)
+            }
+            return become(.reading(position, ahead: announced), .send(announced))
+        case .read(let next, let isEmpty):
+            guard case .reading(let position, let ahead) = self, let next else { break }
+            if next == position { return isEmpty ? become(.finished, .failEndless) : become(.stuck, .discard) }
+            if next == ahead { return become(.ahead(next), .nothing) }
+            return looksAhead ? become(.ahead(next), .send(next)) : become(.idle(next), .nothing)
+        case .failed: break
+        }
+        return become(.finished, .discard)
     }
 
-    private func after(_ event: Event, looksAhead: Bool) -> (PagingState, Effect) {
-        switch (self, event) {
-        case (.idle(let position), .asked):
-            return (.awaited(position), .fetch(position))
-        case (.ahead(let position), .asked):
-            return (.awaited(position), .receive)
-        case (.awaited(let position), .arrived(let announced)):
-            guard looksAhead, let announced, announced != position else {
-                return (.reading(position, ahead: nil), .nothing)
-            }
-            return (.reading(position, ahead: announced), .send(announced))
-        case (.reading, .read(next: nil, _)):
-            return (.finished, .discard)
-        case (.reading(let position, _), .read(let next?, let isEmpty)) where next == position:
-            return isEmpty ? (.finished, .failEndless) : (.stuck, .discard)
-        case (.reading(_, let ahead), .read(let next?, _)):
-            if ahead == next { return (.ahead(next), .nothing) }
-            return looksAhead ? (.ahead(next), .send(next)) : (.idle(next), .nothing)
-        case (.stuck, .asked):
-            return (.finished, .failEndless)
-        case (.finished, .asked):
-            return (.finished, .end)
-        case (_, .failed), (_, .asked), (_, .arrived), (_, .read):
-            return (.finished, .discard)
-        }
+    private mutating func become(_ state: PagingState, _ effect: Effect) -> Effect {
+        self = state
+        return effect
     }
 }

@@ -14,16 +14,17 @@ private let markerKeys = JSONKeys("continuationMarker")
 
 private func markerBeforeRecords(in body: ArraySlice<UInt8>) -> String? {
     var marker: String?
-    // The reader is left in the middle of the body, which it reports as an error.
     try? JSONReader.withReader(over: body.span) { (reader) throws(JSONError) in
         try reader.beginObject()
         while let key = try reader.nextKey(in: markerKeys), try reader.peekKind() == .string {
             let text = try reader.readString()
             if key == 0 {
                 marker = text
-                return
+                break
             }
         }
+        // The reader is left in the middle of the body. It would throw an error for that, and search for its path first.
+        throw JSONError(code: .trailingData, message: "", path: "")
     }
     return marker
 }

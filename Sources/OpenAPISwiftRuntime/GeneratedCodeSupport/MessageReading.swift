@@ -23,11 +23,14 @@ extension ReadableMessage {
     ///
     /// A message without a content type, or with one that cannot be read, counts as the first.
     @_spi(Generated) public func matchContentType(_ documented: [String]) throws -> Int {
-        guard let field = headerFields[.contentType] else { return 0 }
+        guard let field = headerFields.value(of: .contentType) else { return 0 }
         // The common cases, spelled as we write them ourselves.
         if let index = documented.firstIndex(of: field) { return index }
         for charset in ["; charset=utf-8", "; charset=UTF-8"] {
-            if let index = documented.firstIndex(where: { isText(field, $0, followedBy: charset) }) { return index }
+            let count = field.utf8.count - charset.utf8.count
+            if let index = documented.firstIndex(where: { $0.utf8.count == count && field == $0 + charset }) {
+                return index
+            }
         }
         guard let received = ContentType(field), !received.isWildcard else { return 0 }
         var best: (index: Int, score: Int)?
@@ -37,11 +40,6 @@ extension ReadableMessage {
         }
         guard let best else { throw GeneratedCodeError.unexpectedContentType(field, expected: documented) }
         return best.index
-    }
-
-    private func isText(_ text: String, _ start: String, followedBy end: String) -> Bool {
-        text.utf8.count == start.utf8.count + end.utf8.count && text.utf8.starts(with: start.utf8)
-            && text.utf8.dropFirst(start.utf8.count).elementsEqual(end.utf8)
     }
 
     // MARK: Bodies
@@ -109,7 +107,9 @@ extension ReadableMessage {
         _ shape: ParameterShape,
         _ type: T.Type = T.self
     ) throws -> T? {
-        try header(name, shape) { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) }
+        // Text as it is needs no JSON in between.
+        if case .string = shape, T.self == String.self { return try field(name).map { decodedHeader($0[...]) } as? T }
+        return try header(name, shape) { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) }
     }
 
     /// A header field that may be missing, read by a closure.
@@ -119,13 +119,8 @@ extension ReadableMessage {
         _ read: (inout JSONReader) throws(JSONError) -> T
     ) throws -> T? {
         guard let text = try field(name) else { return nil }
-        let decode: (Substring) -> String =
-            switch configuration.headerValueEncoding {
-            case .percentEncoded: { PercentEncoding.decode(ContentType.trimmed($0)) }
-            case .plain: { String(ContentType.trimmed($0)) }
-            }
         return try ParameterDecoder.read(
-            ParameterDecoder.delimited(text[...], shape, named: name, decode),
+            ParameterDecoder.delimited(text[...], shape, named: name) { decodedHeader($0) },
             shape,
             named: name,
             dates: configuration.dates,
@@ -185,9 +180,27 @@ extension ReadableMessage {
         try jsonHeader(name, read).required(name, in: "header field")
     }
 
+    /// The text of a header field's value, or of one of its values.
+    private func decodedHeader(_ value: Substring) -> String {
+        let text = ContentType.trimmed(value)
+        return switch configuration.headerValueEncoding {
+        case .percentEncoded: PercentEncoding.decode(text)
+        case .plain: String(text)
+        }
+    }
+
     private func field(_ name: String) throws -> String? {
         guard let name = HTTPField.Name(name) else { return nil }
-        return headerFields[name]
+        return headerFields.value(of: name)
+    }
+}
+
+extension HTTPFields {
+    /// The value of a field, as the subscript returns it, but the value of a single field is not copied.
+    fileprivate func value(of name: HTTPField.Name) -> String? {
+        guard let first = firstIndex(where: { $0.name == name }) else { return nil }
+        guard self[(first + 1)...].contains(where: { $0.name == name }) else { return self[first].value }
+        return self[name]
     }
 }
 

@@ -184,7 +184,17 @@ enum ParameterEncoder {
     ) throws -> ParameterValue {
         if let text = value as? String { return .text(text) }
         if let number = value as? Int { return .text(String(number)) }
-        return try ParameterValue(json: json(of: value, dates: dates, write), jsonMembers: jsonMembers)
+        let json = try json(of: value, dates: dates, write)
+        if let text = plainText(json) { return .text(text) }
+        return try ParameterValue(json: json, jsonMembers: jsonMembers)
+    }
+
+    /// The text of a JSON string in which nothing is escaped, such as a case of an enumeration; nil for any other JSON.
+    private static func plainText(_ json: [UInt8]) -> String? {
+        let quote = UInt8(ascii: "\"")
+        guard json.count >= 2, json[0] == quote, json[json.count - 1] == quote else { return nil }
+        let content = json[1..<json.count - 1]
+        return content.contains(UInt8(ascii: "\\")) ? nil : String(decoding: content, as: UTF8.self)
     }
 
     /// `1`, `1,2` or `a,1,b,2`: paths and header fields.

@@ -180,7 +180,7 @@ public import StreamingJSON
 /// A request while it is put together.
 @_spi(Generated) public struct ClientRequest: WritableMessage {
     /// The header fields so far.
-    public var headerFields: HTTPFields = [:]
+    public var headerFields = HTTPFields()
     /// The body so far.
     public var body: HTTPBody?
     /// How values are written.
@@ -208,6 +208,13 @@ public import StreamingJSON
     /// Adds the path's text between placeholders.
     public mutating func addPath(_ text: String) {
         path += text
+    }
+
+    /// Adds a placeholder's text to the path.
+    ///
+    /// It throws nothing, but generated code writes `try` in front of every placeholder.
+    public mutating func addPath(parameter text: String) throws {
+        path += PercentEncoding.encode(text)
     }
 
     /// Adds a placeholder's value to the path.
@@ -313,8 +320,11 @@ public import StreamingJSON
 
     /// Sets the Accept header.
     public mutating func setAccept<T: AcceptableProtocol>(_ types: [AcceptHeaderContentType<T>]) {
-        guard !types.isEmpty else { return }
-        headerFields[.accept] = types.map { $0.rawValue }.joined(separator: ", ")
+        switch types.count {
+        case 0: break
+        case 1: headerFields[.accept] = types[0].rawValue
+        default: headerFields[.accept] = types.map { $0.rawValue }.joined(separator: ", ")
+        }
     }
 }
 

@@ -21,12 +21,14 @@ public struct AcceptHeaderContentType<ContentType: AcceptableProtocol>: Sendable
     /// - Parameters:
     ///   - contentType: The media type.
     ///   - quality: How much it is wanted.
+    @inlinable
     public init(contentType: ContentType, quality: QualityValue = 1.0) {
         self.contentType = contentType
         self.quality = quality
     }
 
     /// Every media type that the operation can answer with, all equally wanted.
+    @inlinable
     public static var defaultValues: [Self] {
         ContentType.allCases.map { Self(contentType: $0) }
     }
@@ -101,6 +103,7 @@ extension AcceptHeaderContentType: RawRepresentable {
 
 extension Array {
     /// Every media type that the operation can answer with, all equally wanted.
+    @inlinable
     public static func defaultValues<ContentType: AcceptableProtocol>() -> [AcceptHeaderContentType<ContentType>]
     where Element == AcceptHeaderContentType<ContentType> {
         AcceptHeaderContentType<ContentType>.defaultValues

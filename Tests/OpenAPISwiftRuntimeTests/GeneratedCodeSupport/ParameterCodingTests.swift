@@ -345,26 +345,34 @@ struct Passed<Value: Sendable>: Sendable {
         write: @escaping @Sendable (inout ClientRequest) throws -> Void,
         read: @escaping @Sendable (ServerRequest) throws -> Value
     ) async throws {
-        let transport = CapturingTransport()
-        let client = UniversalClient(
-            serverURL: URL(string: "http://host")!,
-            configuration: .init(),
-            transport: transport,
-            middlewares: []
-        )
-        try await client.send(
-            (),
-            operationID: "op",
-            method: .get,
-            encode: { _, request in
-                try write(&request)
-                if path == "/op" { request.addPath("/op") }
-            },
-            decode: { _ in }
-        )
-        request = try #require(await transport.request)
+        request = try await sentRequest { request in
+            try write(&request)
+            if path == "/op" { request.addPath("/op") }
+        }
         value = try await readRequest(request.path ?? "", template: path, headerFields: request.headerFields, read)
     }
+}
+
+/// The request that one operation writes.
+func sentRequest(
+    _ configuration: Configuration = .init(),
+    _ write: (inout ClientRequest) throws -> Void
+) async throws -> HTTPRequest {
+    let transport = CapturingTransport()
+    let client = UniversalClient(
+        serverURL: URL(string: "http://host")!,
+        configuration: configuration,
+        transport: transport,
+        middlewares: []
+    )
+    try await client.send(
+        (),
+        operationID: "op",
+        method: .get,
+        encode: { _, request in try write(&request) },
+        decode: { _ in }
+    )
+    return try #require(await transport.request)
 }
 
 /// What an operation reads of a request.
