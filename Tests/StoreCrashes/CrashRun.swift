@@ -120,8 +120,7 @@ final class CrashRun {
         case .sync(let name, let failure, let meanwhile):
             let device = try device(name)
             let (database, clock) = (database(of: device), clock)
-            device.service.begin(failure) {
-                guard !meanwhile.isEmpty else { return }
+            let edits: @Sendable () throws -> Void = {
                 try Self.write(to: database, at: clock) { db in
                     // Only once, in whichever process.
                     let mark = -number - 1
@@ -135,7 +134,10 @@ final class CrashRun {
                     try Self.note(mark, db)
                 }
             }
+            device.service.begin(failure, meanwhile: meanwhile.isEmpty ? nil : edits)
             try await device.store.sync()
+            // A process that went on learned by pulling that its push was done, and sent none. The program edits all the same.
+            if try device.service.editMeanwhile() { try await device.store.sync() }
             try write(to: name) { db in try Self.note(number, db) }
         case .program(let name, let body):
             try write(to: name) { _ in }

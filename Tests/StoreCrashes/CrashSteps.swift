@@ -53,8 +53,21 @@ final class FailingService: SyncService {
     }
 
     /// Begins a synchronisation.
-    func begin(_ failure: CrashScenario.ServiceFailure?, meanwhile: @escaping @Sendable () throws -> Void) {
+    func begin(_ failure: CrashScenario.ServiceFailure?, meanwhile: (@Sendable () throws -> Void)?) {
         plan.withLock { $0 = Plan(failure: failure, meanwhile: meanwhile) }
+    }
+
+    /// Makes the edits that belong into the time of a push, once.
+    ///
+    /// - Returns: Whether they had not been made.
+    @discardableResult
+    func editMeanwhile() throws -> Bool {
+        let meanwhile = plan.withLock { plan in
+            defer { plan.meanwhile = nil }
+            return plan.meanwhile
+        }
+        try meanwhile?()
+        return meanwhile != nil
     }
 
     func send(_ request: SyncRequest, to scope: DatabaseScope) async throws -> SyncReply {
@@ -99,11 +112,7 @@ final class FailingService: SyncService {
             return .records(results)
         case .expiredToken?, nil:
             let reply = try await service.send(request, to: scope)
-            let meanwhile = plan.withLock { plan in
-                defer { plan.meanwhile = nil }
-                return plan.meanwhile
-            }
-            try meanwhile?()
+            try editMeanwhile()
             return reply
         }
     }

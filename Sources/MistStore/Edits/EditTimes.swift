@@ -1,4 +1,5 @@
 import CloudKitModel
+public import CloudKitSchema
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -181,5 +182,24 @@ private struct ByteReader {
         guard let count = count() else { return nil }
         defer { rest = rest.dropFirst(count) }
         return String(validating: rest.prefix(count), as: UTF8.self)
+    }
+}
+
+extension ContainerSchema {
+    /// Adds the field `mist_edits` to each record type, in which a store keeps when each field of a record was edited.
+    ///
+    /// ```swift
+    /// var schema = try ContainerSchema(of: TodoList.self, Todo.self)
+    /// schema.addStoreFields()
+    /// // RECORD TYPE Todo (
+    /// //     …
+    /// //     mist_edits BYTES,
+    /// ```
+    ///
+    /// Production refuses the records of a store without it.
+    public mutating func addStoreFields() {
+        for index in recordTypes.indices where recordTypes[index][field: EditTimes.fieldName] == nil {
+            recordTypes[index].fields.append(Field(name: EditTimes.fieldName, type: .bytes))
+        }
     }
 }

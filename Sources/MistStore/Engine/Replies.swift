@@ -132,7 +132,10 @@ extension SyncEngine.Transaction {
         for result in results {
             switch result {
             case .success(let record):
-                if names.contains(record.recordName ?? "") { try apply(record, in: zone, at: now, &summary) }
+                guard let name = record.recordName, names.contains(name) else { continue }
+                try apply(record, in: zone, at: now, &summary)
+                // The version shows whether what was sent was done. If not, it is sent again.
+                try forgetSent(named: name, in: zone.id)
             case .failure(let error) where error.code == .zoneNotFound:
                 return try zoneIsGone(zone, at: now, &summary)
             case .failure(let error):

@@ -192,10 +192,16 @@ struct LocalPromiseTests {
             #expect(try phone.records() == ["Book b title=B"])
             #expect(try phone.pending() == [])
             try phone.run("UPDATE Book SET title = 'BB'")
-            #expect(try phone.sync().lines == ["modify update b"])
+            try phone.sync { $0.operations == nil ? .answered : wasDone ? .lostReply : .lostRequest }
+            #expect(try phone.sync().lines == (wasDone ? ["lookup b"] : ["lookup b", "modify update b"]))
             let found = try scenario.service.result(of: .lookup(["b"], zone: .default), in: .public).get()
             guard case .records(let records) = found else { throw StoreError(.notFound, "no lookup") }
             #expect(try records.map { try $0.get().fields["title"] } == [.string("BB")])
+            try phone.run("DELETE FROM Book")
+            try phone.sync { $0.operations == nil ? .answered : wasDone ? .lostReply : .lostRequest }
+            #expect(try phone.sync().lines == (wasDone ? ["lookup b"] : ["lookup b", "modify delete b"]))
+            #expect(try phone.records() == [])
+            #expect(try phone.pending() == [])
         }
     }
 
