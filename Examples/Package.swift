@@ -8,6 +8,8 @@ let package = Package(
         .package(name: "MistKit", path: ".."),
         // What middleware sees: requests, responses and header fields.
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
+        // The identity of articles: SHA-256.
+        .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
         // The servers of the examples.
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
     ],
@@ -106,6 +108,18 @@ let package = Package(
                 .product(name: "OpenAPISwiftHummingbird", package: "MistKit"),
             ],
             path: "Peated/Tests"
+        ),
+
+        // An aggregator of feeds: from the bytes of a response to a feed.
+        .target(
+            name: "CelestraFeeds",
+            dependencies: [.product(name: "Crypto", package: "swift-crypto")],
+            path: "Celestra/Feeds"
+        ),
+        .testTarget(
+            name: "CelestraFeedsTests",
+            dependencies: ["CelestraFeeds"],
+            path: "Celestra/FeedsTests"
         ),
     ]
 )
