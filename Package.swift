@@ -20,6 +20,8 @@ let package = Package(
         .library(name: "CloudKitContract", targets: ["CloudKitContract"]),
         // CloudKit's nouns as Swift values, without the client.
         .library(name: "CloudKitModel", targets: ["CloudKitModel"]),
+        // The schema language: schema files and Swift types, each from the other.
+        .library(name: "CloudKitSchema", targets: ["CloudKitSchema"]),
         // The emulator: its rules alone, or its rules behind HTTP.
         .library(name: "CloudKitEmulator", targets: ["CloudKitEmulator"]),
         .library(name: "CloudKitEmulatorServer", targets: ["CloudKitEmulatorServer"]),
@@ -201,10 +203,13 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ]
         ),
+        // The schema language: schemas read, written, compared, and turned into Swift.
+        .target(name: "CloudKitSchema", dependencies: ["CloudKitModel"]),
         .target(
             name: "MistKit",
             dependencies: [
                 "CloudKitModel",
+                "CloudKitSchema",
                 "CloudKitWebServices",
                 .target(
                     name: "OpenAPISwiftAsyncHTTPClient",
@@ -246,6 +251,7 @@ let package = Package(
             name: "MistStore",
             dependencies: [
                 "CloudKitModel",
+                "CloudKitSchema",
                 "MistKit",
                 "OpenAPISwiftRuntime",
                 "StreamingJSON",
@@ -260,6 +266,7 @@ let package = Package(
             name: "CloudKitEmulator",
             dependencies: [
                 "CloudKitModel",
+                "CloudKitSchema",
                 "StreamingJSON",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -312,6 +319,7 @@ let package = Package(
                 "CloudKitEmulator",
                 "CloudKitEmulatorServer",
                 "CloudKitModel",
+                "CloudKitSchema",
                 "MistKit",
                 "MistSignIn",
                 "MistStore",
@@ -340,6 +348,7 @@ let package = Package(
             ("openapi-swift", ["OpenAPISwiftGenerator"]),
             ("CloudKitModel", ["StreamingJSON", "TestSupport"]),
             ("CloudKitWebServices", ["CloudKitModel", "OpenAPISwiftRuntime"]),
+            ("CloudKitSchema", ["CloudKitModel", "TestSupport"]),
             (
                 "MistKit",
                 [
@@ -347,15 +356,21 @@ let package = Package(
                     "TestSupport",
                 ]
             ),
-            ("MistModels", ["CloudKitModel", "MistKit", "MistTesting", "OpenAPISwiftRuntime", "TestSupport"]),
+            (
+                "MistModels",
+                ["CloudKitModel", "CloudKitSchema", "MistKit", "MistTesting", "OpenAPISwiftRuntime", "TestSupport"]
+            ),
             (
                 "MistStore",
                 [
-                    "CloudKitEmulator", "CloudKitModel", "MistKit", "MistModels", "MistTesting", "OpenAPISwiftRuntime",
-                    "StoreCrashes", "StreamingJSON", "TestSupport",
+                    "CloudKitEmulator", "CloudKitModel", "CloudKitSchema", "MistKit", "MistModels", "MistTesting",
+                    "OpenAPISwiftRuntime", "StoreCrashes", "StreamingJSON", "TestSupport",
                 ]
             ),
-            ("CloudKitEmulator", ["CloudKitModel", "MistTesting", "StreamingJSON", "TestSupport"]),
+            (
+                "CloudKitEmulator",
+                ["CloudKitModel", "CloudKitSchema", "MistTesting", "StreamingJSON", "TestSupport"]
+            ),
             (
                 "CloudKitEmulatorServer",
                 [
@@ -366,7 +381,7 @@ let package = Package(
             (
                 "CloudKitContract",
                 [
-                    "CloudKitEmulator", "CloudKitModel", "MistTesting", "OpenAPISwiftAsyncHTTPClient",
+                    "CloudKitEmulator", "CloudKitModel", "CloudKitSchema", "MistTesting", "OpenAPISwiftAsyncHTTPClient",
                     "OpenAPISwiftRuntime", "StreamingJSON",
                 ]
             ),
@@ -375,7 +390,7 @@ let package = Package(
                 ["MistKit", "MistTesting", "OpenAPISwiftAsyncHTTPClient", "OpenAPISwiftRuntime", "TestSupport"]
             ),
             ("MistTesting", ["CloudKitEmulator", "CloudKitModel", "MistKit", "OpenAPISwiftRuntime"]),
-            ("MistKitCLI", ["MistKit"]),
+            ("MistKitCLI", ["CloudKitSchema", "MistKit", "TestSupport"]),
         ].map { (name: String, others: [String]) in
             // A folder of tests for each target.
             .testTarget(
@@ -463,8 +478,8 @@ let package = Package(
             .testTarget(
                 name: "MistKitDocumentationTests",
                 dependencies: [
-                    "CloudKitEmulator", "CloudKitEmulatorServer", "MistKit", "MistModels", "MistTesting",
-                    "OpenAPISwiftRuntime",
+                    "CloudKitEmulator", "CloudKitEmulatorServer", "CloudKitSchema", "MistKit", "MistModels",
+                    "MistTesting", "OpenAPISwiftRuntime",
                     .product(name: "ArgumentParser", package: "swift-argument-parser"),
                     .product(name: "HTTPTypes", package: "swift-http-types"),
                     .product(name: "Hummingbird", package: "hummingbird"),

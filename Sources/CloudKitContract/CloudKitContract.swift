@@ -34,7 +34,7 @@ public enum CloudKitContract {
         subscriptionRules, deviceTokenRules, pushRules,
         assetRules,
         comparatorRules, filterRules, systemFieldRules, sortRules, pagingRules,
-        sharingRules,
+        sharingRules, schemaRules,
     ].flatMap(\.self)
 
     /// What came of a rule.
@@ -97,6 +97,7 @@ public enum CloudKitContract {
                 "___createdBy" REFERENCE QUERYABLE,
                 "___createTime" TIMESTAMP QUERYABLE SORTABLE,
                 title STRING QUERYABLE SORTABLE SEARCHABLE,
+                label STRING,
                 body STRING QUERYABLE SORTABLE SEARCHABLE,
                 count INT64 QUERYABLE SORTABLE,
                 price DOUBLE QUERYABLE SORTABLE,
@@ -138,6 +139,15 @@ public enum CloudKitContract {
                 place LOCATION QUERYABLE SORTABLE,
                 GRANT WRITE TO "_creator",
                 GRANT CREATE TO "_icloud",
+                GRANT READ TO "_world"
+            );
+            RECORD TYPE ContractGuarded (
+                title STRING QUERYABLE,
+                GRANT READ, WRITE TO "_creator",
+                GRANT CREATE TO "_icloud"
+            );
+            RECORD TYPE ContractClosed (
+                title STRING QUERYABLE,
                 GRANT READ TO "_world"
             );
             RECORD TYPE ContractAnchor (

@@ -39,6 +39,8 @@ public struct ContractRule: Sendable, Identifiable, CustomStringConvertible {
         case production
         /// ``ContractTarget/hasOpenSchema``.
         case openSchema
+        /// A target without ``ContractTarget/hasOpenSchema``, which has ``CloudKitContract/schema``.
+        case closedSchema
         /// A ``ContractTarget/indexDelay`` of zero.
         case indexesAtOnce
         /// ``ContractTarget/servesUserDiscovery``.
@@ -93,6 +95,7 @@ extension ContractRule {
             case .serverKey: target.serverKey == nil
             case .production: target.production == nil
             case .openSchema: !target.hasOpenSchema
+            case .closedSchema: target.hasOpenSchema
             case .indexesAtOnce: target.indexDelay > .zero
             case .userDiscovery: !target.servesUserDiscovery
             case .deviceTokens: !target.servesDeviceTokens

@@ -36,7 +36,11 @@ import Synchronization
 /// - ``authenticate(_:for:in:at:)``
 ///
 /// ### The schema
+/// - ``schema(of:in:)``
+/// - ``importSchema(_:into:)``
 /// - ``deploySchema(of:)``
+/// - ``resetSchema(of:)``
+/// - ``setRoles(_:of:in:_:)``
 ///
 /// ### Pushes
 /// - ``nextPush(forCourier:)``

@@ -25,11 +25,24 @@ public struct EmulatorConfiguration: Hashable, Sendable {
         case extendedByWrites
     }
 
+    /// Which record types and fields writes may add to the development environment.
+    public enum DevelopmentSchema: Hashable, Sendable {
+        /// Any, until a schema was imported; from then on only what that schema has.
+        case extendedUntilImport
+        /// Any, beside those of an imported schema.
+        case extendedByWrites
+        /// Only those of an imported schema. A server-to-server key met this on the service (observed live).
+        case importedOnly
+    }
+
     /// Which containers exist.
     public var containers = Containers.createdOnFirstUse
     /// Which record types and fields the production environment takes. Default: ``ProductionSchema/deployedOnly``, as on the
     /// service (Apple's "Designing and Creating a CloudKit Database").
     public var productionSchema = ProductionSchema.deployedOnly
+    /// Which record types and fields the development environment takes. Default: ``DevelopmentSchema/extendedUntilImport``. Apps make
+    /// types and fields by saving records; over web services a server-to-server key did not (observed live).
+    public var developmentSchema = DevelopmentSchema.extendedUntilImport
     /// How far the date of a signed request may lie from the clock, in seconds each way.
     ///
     /// Ten minutes is what is commonly said; no page of Apple's gives a figure.
@@ -231,6 +244,14 @@ extension EmulatorConfiguration {
             case fromZero
         }
 
+        /// The index that a filter on a range needs.
+        public enum RangeIndex: Hashable, Sendable {
+            /// `QUERYABLE`.
+            case queryable
+            /// `SORTABLE`.
+            case sortable
+        }
+
         /// `create` of a name that exists. Default: ``CreateOnExisting/exists``.
         public var createOnExisting = CreateOnExisting.exists
         /// `update` and `replace` without a change tag. Default: ``MissingTag/refused``, as the record table and
@@ -255,6 +276,9 @@ extension EmulatorConfiguration {
         public var expiredToken: ServerErrorCode = "CHANGE_TOKEN_EXPIRED"
         /// The sync token `""`. Default: ``EmptySyncToken/caughtUp``.
         public var emptySyncToken = EmptySyncToken.caughtUp
+        /// The index of an imported schema without which a field is compared by no range. Default: ``RangeIndex/queryable``, as in practice;
+        /// Apple's page on the schema language says `SORTABLE`.
+        public var rangeIndex = RangeIndex.queryable
         /// The code for a query of a record type that was never saved. Default: `BAD_REQUEST`.
         public var unknownRecordType = ServerErrorCode.badRequest
         /// Whether `NOT_EQUALS`, `NOT_IN` and the other negations match records that lack the field. Default: they do

@@ -47,6 +47,9 @@ struct MistKitCommand: AsyncParsableCommand {
             end(with: CommandError(error))
         } catch let error as StoreError {
             end(with: CommandError(error))
+        } catch let code as ExitCode {
+            // A command whose exit code is part of its result.
+            Foundation.exit(code.rawValue)
         } catch  where exitCode(for: error).isSuccess {
             // A command that is only a group of others prints its help.
             exit(withError: error)
@@ -84,10 +87,10 @@ struct DemoCommand: AsyncParsableCommand {
 struct RecordsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "records",
-        abstract: "Query, look up, create, update and delete records, and follow their changes.",
+        abstract: "Query, look up, create, update, delete, export and import records, and follow their changes.",
         subcommands: [
             QueryCommand.self, LookupCommand.self, CreateCommand.self, UpdateCommand.self, DeleteCommand.self,
-            ChangesCommand.self,
+            ChangesCommand.self, ExportRecordsCommand.self, ImportRecordsCommand.self,
         ]
     )
 }

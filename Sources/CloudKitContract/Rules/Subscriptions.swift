@@ -194,7 +194,7 @@ let pushRules: [ContractRule] = [
     ContractRule(
         "a query subscription reports each change of a matching record, and what kind of change it was",
         "JPI",
-        requires: [.user, .deviceTokens]
+        requires: [.user, .deviceTokens, .openSchema]
     ) {
         session in
         let (zone, type) = (try await session.makeZone(), session.ownType)

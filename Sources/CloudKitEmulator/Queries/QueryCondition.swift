@@ -14,6 +14,8 @@ struct QueryCondition {
         case beginsWith(String)
         case near(Location, metres: Double)
         case containsTokens(Set<String>, all: Bool)
+        /// In any of some fields; of all fields where no schema names those that can be searched.
+        case anyFieldContainsTokens(Set<String>, all: Bool, fields: Set<String>?)
         case listContains([FieldValue], all: Bool)
         case listMemberBeginsWith(String)
     }
@@ -39,7 +41,11 @@ struct QueryCondition {
         let isTextSearch = comparator == .containsAllTokens || comparator == .containsAnyTokens
         if isTextSearch, filter.fieldName == nil, filter.systemFieldName == nil {
             subject = nil
-            test = .containsTokens(try Self.tokens(filter.fieldValue), all: comparator == .containsAllTokens)
+            test = .anyFieldContainsTokens(
+                try Self.tokens(filter.fieldValue),
+                all: comparator == .containsAllTokens,
+                fields: type.searchedFields
+            )
             return
         }
         let subject = try QuerySubject(
@@ -55,6 +61,7 @@ struct QueryCondition {
                     + "and cannot be queried using filter type \(comparator.rawValue)"
             )
         }
+        try IndexRules.require(IndexRules.index(for: comparator, configuration.unsettled), of: subject, in: type)
         let value = Self.plain(filter.fieldValue)
         let limit = configuration.limits.valuesPerListFilter
         switch comparator {
@@ -156,9 +163,10 @@ extension QueryCondition {
     /// Whether the condition holds of a record.
     func matches(_ candidate: QueryCandidate) throws -> Bool {
         guard let subject else {
-            guard case .containsTokens(let tokens, let all) = test else { return false }
+            guard case .anyFieldContainsTokens(let tokens, let all, let fields) = test else { return false }
             let words = try candidate.content().fields.reduce(into: Set<String>()) { words, field in
-                if case .string(let text) = field.value { words.formUnion(textTokens(in: text)) }
+                guard fields?.contains(field.name) ?? true, case .string(let text) = field.value else { return }
+                words.formUnion(textTokens(in: text))
             }
             return all ? words.isSuperset(of: tokens) : !words.isDisjoint(with: tokens)
         }
@@ -183,6 +191,7 @@ extension QueryCondition {
         case .containsTokens(let tokens, let all):
             guard let words = value.stringValue.map(textTokens(in:)) else { return false }
             return all ? words.isSuperset(of: tokens) : !words.isDisjoint(with: tokens)
+        case .anyFieldContainsTokens: return false
         case .listContains(let wanted, let all):
             let elements = value.elements ?? []
             func isMember(_ wanted: FieldValue) -> Bool { elements.contains { Self.areEqual($0, wanted) } }

@@ -33,7 +33,9 @@ struct QueryOrder {
                 systemFieldName: sort.systemFieldName,
                 of: type
             )
-            self.sorts.append(Sort(key: try Self.key(sort, subject), ascending: sort.ascending))
+            let key = try Self.key(sort, subject)
+            if case .nothing = key {} else { try IndexRules.require(.sortable, of: subject, in: type) }
+            self.sorts.append(Sort(key: key, ascending: sort.ascending))
         }
     }
 

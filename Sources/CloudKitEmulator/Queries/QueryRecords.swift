@@ -50,6 +50,10 @@ extension RequestContext {
                     "Did not find record type: \(query.recordType)"
                 )
             }
+            let roles = try context.callerRoles()
+            let readable = database.scope == .public ? roles.readableRecords(of: type) : .all
+            if case .noRecords = readable { throw EmulatorError.denied("READ") }
+            try IndexRules.requireFilter(query.filters, of: type)
             let conditions = try query.filters.map { filter in
                 try QueryCondition(filter, of: type, configuration: configuration)
             }
@@ -70,6 +74,7 @@ extension RequestContext {
                 start: start,
                 limit: limit,
                 access: try context.sharedAccess(to: zones),
+                readable: readable,
                 db: context.db
             ).records()
 
@@ -135,6 +140,8 @@ private struct QueryRun {
     let limit: Int
     /// What the caller may see, in zones that are not the caller's.
     let access: SharedAccess?
+    /// Which records the grants of the type let the caller read.
+    let readable: ReadableRecords
     let db: Database
 
     /// The records of the page, and one more where there is one.
@@ -200,6 +207,7 @@ private struct QueryRun {
     /// The record, if it matches and comes after the start of the page.
     private func match(_ row: RecordRow) throws -> Match? {
         if let access, try !access.sees(row.id) { return nil }
+        if case .own(let creator) = readable, row.creator != creator { return nil }
         let candidate = QueryCandidate(row: row)
         guard try conditions.allSatisfy({ try $0.matches(candidate) }) else { return nil }
         let position = try plan.order.position(of: candidate)

@@ -39,6 +39,7 @@ extension RequestContext {
             let zone = try context.zone(zoneID)
             let schema = try context.schema()
             let access = try context.sharedAccess(to: [zone])
+            let roles = database.scope == .public ? try context.callerRoles() : nil
             let records = try lookups.map { lookup in
                 try RecordResult(lookup.recordName) {
                     try itemFault?.check(lookup.recordName)
@@ -48,6 +49,9 @@ extension RequestContext {
                         try access?.sees(row.id) ?? true
                     else {
                         throw EmulatorError(.notFound, "Record not found")
+                    }
+                    if let roles, let type = schema.type(row.type), !roles.mayRead(row, of: type) {
+                        throw EmulatorError.denied("READ")
                     }
                     let presentation = presentation(
                         desiredKeys: lookup.desiredKeys ?? desiredKeys,

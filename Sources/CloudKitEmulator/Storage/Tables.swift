@@ -101,6 +101,7 @@ enum Tables {
         migrator.registerMigration("location entries") { db in
             try db.execute(sql: "ALTER TABLE place RENAME TO location_entry")
         }
+        migrator.registerMigration("imported schemas", migrate: SchemaTables.create)
         return migrator
     }
 }

@@ -20,6 +20,7 @@ final class RecordWriter {
     private var isZoneChanged = false
     /// What the caller may do, in a zone of another person.
     private let access: SharedAccess?
+    private let roles: CallerRoles
     /// Whether anything of the zone is shared.
     var hasShares: Bool
     /// The records that were written so far, with the tags that they had before.
@@ -37,6 +38,7 @@ final class RecordWriter {
         storage = try RecordStorage(context, zone: zone.id)
         schema = try context.schema()
         access = try context.sharedAccess(to: [zone])
+        roles = try context.callerRoles()
         hasShares = try !zone.isDefault && ShareRow.exists(inZone: zone.id, context.db)
         fanout = try PushFanout(for: zone, in: context)
     }
@@ -139,6 +141,10 @@ extension RecordWriter {
             participation: participation,
             scope: context.address.scope,
             user: context.user,
+            permissions: roles.permissions(
+                for: schema[existingType ?? request.recordType ?? ""],
+                creator: existing.map(\.creator) ?? nil
+            ),
             configuration: context.configuration
         )
     }
@@ -209,7 +215,8 @@ extension RecordWriter {
                 requested: request.recordType,
                 existing: existing,
                 isKnown: schema[name] != nil,
-                extendsSchema: context.writesExtendSchema
+                extendsSchema: context.writesExtend(schema),
+                isProduction: context.address.environment == .production
             )
         )
         return name
@@ -248,7 +255,8 @@ extension RecordWriter {
                     name: name,
                     type: type,
                     isKnown: kind != nil,
-                    extendsSchema: context.writesExtendSchema,
+                    extendsSchema: context.writesExtend(schema),
+                    isProduction: context.address.environment == .production,
                     limits: context.configuration.limits
                 )
             )

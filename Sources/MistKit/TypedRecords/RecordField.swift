@@ -159,24 +159,6 @@ extension EncryptedRecordField where Value == String {
     }
 }
 
-/// The indexes of a field. They decide what queries can do with it.
-public struct FieldIndexes: OptionSet, Hashable, Sendable {
-    /// The bits.
-    public let rawValue: UInt8
-
-    /// Makes a set of its bits.
-    public init(rawValue: UInt8) {
-        self.rawValue = rawValue
-    }
-
-    /// `QUERYABLE`: filters may compare the field.
-    public static let queryable = FieldIndexes(rawValue: 1 << 0)
-    /// `SORTABLE`: sorts may use it.
-    public static let sortable = FieldIndexes(rawValue: 1 << 1)
-    /// `SEARCHABLE`: filters may look for words in it.
-    public static let searchable = FieldIndexes(rawValue: 1 << 2)
-}
-
 extension RecordFieldSet {
     /// The record's name; compared with one, or with a reference.
     public var recordName: RecordField<Reference> { RecordField(.recordName, key: "recordName") }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CloudKitEmulator
 import CloudKitEmulatorServer
+import CloudKitSchema
 import Foundation
 import Logging
 import MistKit
@@ -36,6 +37,14 @@ struct EmulatorCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("The folder of the data.", valueName: "folder"))
     var dataFolder = EmbeddedEmulator.defaultFolder
+
+    @Option(
+        help: ArgumentHelp(
+            "A schema file that becomes the development schema, as with `mistkit schema import`.",
+            valueName: "file"
+        )
+    )
+    var schema: SchemaFile?
 
     @Option(
         name: .customLong("public-key"),
@@ -74,6 +83,11 @@ struct EmulatorCommand: AsyncParsableCommand {
         limits.apply(to: &configuration)
         ServerLimitOptions.raiseFileDescriptorLimit()
         let embedded = try EmbeddedEmulator(folder: dataFolder, container: container, configuration: configuration)
+        if let schema {
+            let service = SchemaService(emulator: embedded.emulator, container: container, environment: .development)
+            let imported = try schema.validDocument().schema
+            _ = try service.perform("imported") { try embedded.emulator.importSchema(imported, into: container) }
+        }
         let keys = try publicKeys.map { path in
             guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
                 throw CommandError.unreadable(path)

@@ -1,4 +1,5 @@
 import CloudKitModel
+import CloudKitSchema
 import Testing
 
 @testable import CloudKitEmulator
@@ -120,6 +121,7 @@ struct OperationRuleTests {
             participation: participation,
             scope: scope,
             user: user,
+            permissions: CallerRoles(user: user, own: []).permissions(for: nil, creator: exists ? row.creator : nil),
             configuration: EmulatorConfiguration()
         )
     }

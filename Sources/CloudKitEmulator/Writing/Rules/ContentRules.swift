@@ -10,6 +10,7 @@ struct TypeFacts {
     let isKnown: Bool
     /// Whether writes add types and fields to the schema.
     let extendsSchema: Bool
+    let isProduction: Bool
 }
 
 /// What the rules about one field of a record that is saved look at.
@@ -19,6 +20,7 @@ struct FieldFacts {
     /// Whether the schema has the field.
     let isKnown: Bool
     let extendsSchema: Bool
+    let isProduction: Bool
     let limits: EmulatorConfiguration.Limits
 
     /// Whether the field is one that shares have.
@@ -77,7 +79,7 @@ enum ContentRules {
         WriteRule("production takes no record type that was not deployed") {
             guard let type = $0.existing ?? $0.requested, !$0.isKnown, !$0.extendsSchema, !FieldRules.isSystemType(type)
             else { return nil }
-            return .notDeployed(type: type)
+            return $0.isProduction ? .notDeployed(type: type) : .notDefined(type: type)
         },
     ]
 
@@ -87,8 +89,13 @@ enum ContentRules {
             guard isLong || !$0.isKnown && !$0.isOfShares && !FieldRules.isIdentifier($0.name) else { return nil }
             return .badRequest("'\($0.name)' is not a valid field name")
         },
-        WriteRule("a field that the record type does not have is refused") {
-            $0.isKnown || $0.extendsSchema || $0.isOfShares ? nil : .notDeployed(field: $0.name, of: $0.type)
+        WriteRule(
+            "a field that the record type does not have is refused",
+            also: "a save of a field that the schema lacks is refused"
+        ) {
+            if $0.isKnown || $0.extendsSchema || $0.isOfShares { return nil }
+            return $0.isProduction
+                ? .notDeployed(field: $0.name, of: $0.type) : .notDefined(field: $0.name, of: $0.type)
         },
     ]
 

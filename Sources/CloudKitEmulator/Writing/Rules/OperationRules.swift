@@ -1,4 +1,5 @@
 import CloudKitModel
+import CloudKitSchema
 
 /// What the rules about an operation look at: the operation, who asks for it, and the record that it finds.
 struct OperationFacts {
@@ -15,6 +16,8 @@ struct OperationFacts {
     let participation: Participation?
     let scope: DatabaseScope
     let user: String?
+    /// What the grants of the record type allow the caller to do with the record.
+    let permissions: ContainerSchema.Permissions
     let configuration: EmulatorConfiguration
 
     var mustExist: Bool { requirements.presence == .present }
@@ -112,17 +115,18 @@ enum OperationRules {
             case (true, false), (false, true): return nil
             }
         },
-        // The default grants of a public database: READ to `_world`, CREATE to `_icloud`, WRITE to `_creator`. Private databases are
-        // their owner's.
+        // A schema grants READ, CREATE and WRITE; without one they are granted to `_world`, `_icloud` and `_creator`. An anonymous caller
+        // writes nothing, whatever is granted. Private databases are their owner's.
         WriteRule(
             "a user does not write a record that another user made",
-            also: "with the API token alone, nothing can be created"
+            also: "with the API token alone, nothing can be created",
+            "a record type without a grant of CREATE takes no records"
         ) {
             guard $0.scope == .public else { return nil }
-            if let existing = $0.existing {
-                return $0.user == nil || $0.user != existing.creator ? .denied("WRITE") : nil
+            if $0.existing != nil {
+                return $0.user != nil && $0.permissions.contains(.write) ? nil : .denied("WRITE")
             }
-            return $0.user == nil ? .denied("CREATE") : nil
+            return $0.user != nil && $0.permissions.contains(.create) ? nil : .denied("CREATE")
         },
         // Every participant may leave a share, which they do by deleting it.
         WriteRule(

@@ -1,0 +1,70 @@
+import StreamingJSON
+
+/// What the schema of a container decides: fields, indexes and grants. The rules need ``CloudKitContract/schema``.
+let schemaRules: [ContractRule] = [
+    ContractRule("a save of a field that the schema lacks is refused", "L", requires: [.user, .closedSchema]) {
+        session in
+        let name = session.unique("a")
+        let failure = JSONPattern.failure(
+            name,
+            "BAD_REQUEST",
+            reason: session.target.environment == "development" ? "Field unheard not found in ContractNote" : nil
+        )
+        try await session.modify([.create(name, ["unheard": "a"])], in: .privateDatabase).expectRecords([failure])
+    },
+    ContractRule("a filter needs the index QUERYABLE", "L", requires: [.user, .closedSchema]) { session in
+        let zone = try await session.makeZone()
+        for field in ["label", "data"] {
+            let value: Field = field == "data" ? .typed("AA==", "BYTES") : "a"
+            try await session.query(filters: [.filter("EQUALS", field, value)], in: zone)
+                .expectError("BAD_REQUEST", reason: "Field '\(field)' is not marked queryable")
+        }
+    },
+    ContractRule("a sort needs the index SORTABLE", "AI", requires: [.user, .closedSchema]) { session in
+        let zone = try await session.makeZone()
+        for field in ["label", "link"] {
+            try await session.query(sorts: [.sort(field)], in: zone)
+                .expectError("BAD_REQUEST", reason: "Field '\(field)' is not marked sortable")
+        }
+    },
+    ContractRule("a search in a field needs the index SEARCHABLE", "AI", requires: [.user, .closedSchema]) {
+        session in
+        let zone = try await session.makeZone()
+        try await session.query(filters: [.filter("CONTAINS_ALL_TOKENS", "label", "a")], in: zone)
+            .expectError("BAD_REQUEST", reason: "Field 'label' is not marked searchable")
+    },
+    ContractRule(
+        "a query without filters needs the index QUERYABLE of record names",
+        "L",
+        requires: [.user, .closedSchema]
+    ) { session in
+        let zone = try await session.makeZone()
+        try await session.query("ContractGuarded", in: zone)
+            .expectError("BAD_REQUEST", reason: "Field 'recordName' is not marked queryable")
+    },
+    ContractRule(
+        "READ that is granted to the creator alone hides a record from others",
+        "AI",
+        requires: [.user, .secondUser, .closedSchema]
+    ) { session in
+        let name = session.unique("a")
+        session.willDelete(name, in: mine)
+        let record = JSONPattern.record(name, ["title": "a"], type: "ContractGuarded")
+        try await session.modify([.create(name, ["title": "a"], type: "ContractGuarded")], in: mine)
+            .expectRecords([record])
+        try await session.lookup([name], in: mine).expectRecords([record])
+        let others = mine.seen(by: .secondUser)
+        try await session.lookup([name], in: others).expectRecords([.failure(name, "ACCESS_DENIED", "NOT_FOUND")])
+    },
+    ContractRule(
+        "a record type without a grant of CREATE takes no records",
+        "L",
+        requires: [.user, .closedSchema]
+    ) { session in
+        let name = session.unique("a")
+        try await session.modify([.create(name, ["title": "a"], type: "ContractClosed")], in: mine)
+            .expectRecords([.failure(name, "ACCESS_DENIED", reason: "CREATE operation not permitted")])
+    },
+]
+
+private let mine = Destination.publicDatabase(as: .user)

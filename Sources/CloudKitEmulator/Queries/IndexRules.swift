@@ -1,0 +1,77 @@
+import CloudKitModel
+import CloudKitSchema
+
+/// Which indexes queries need where a schema was imported. Without one every field has every index.
+///
+/// Source: section "The schema language" of the protocol reference; the words of the failures were observed live for `QUERYABLE`.
+enum IndexRules {
+    /// The index that a filter needs.
+    static func index(
+        for comparator: QueryFilter.Comparator.Known,
+        _ unsettled: EmulatorConfiguration.Unsettled
+    ) -> FieldIndexes {
+        switch comparator {
+        case .containsAllTokens, .containsAnyTokens: .searchable
+        case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals:
+            unsettled.rangeIndex == .queryable ? .queryable : .sortable
+        case .equals, .notEquals, .in, .notIn, .beginsWith, .notBeginsWith, .near, .listContains, .notListContains,
+            .listContainsAny, .notListContainsAny, .listContainsAll, .notListContainsAll, .listMemberBeginsWith,
+            .notListMemberBeginsWith:
+            .queryable
+        }
+    }
+
+    /// Throws where a field lacks an index.
+    static func require(
+        _ index: FieldIndexes,
+        of subject: QuerySubject,
+        in type: Schema.RecordType
+    ) throws(EmulatorError) {
+        guard let indexes = type.indexes(of: subject), !indexes.contains(index) else { return }
+        let name =
+            switch index {
+            case .queryable: "queryable"
+            case .sortable: "sortable"
+            default: "searchable"
+            }
+        throw .badRequest("Field '\(subject.name)' is not marked \(name)")
+    }
+
+    /// A query without filters asks for all records by their names (observed live: "Field 'recordName' is not marked queryable").
+    static func requireFilter(_ filters: [QueryFilter], of type: Schema.RecordType) throws(EmulatorError) {
+        if filters.isEmpty { try require(.queryable, of: .recordName, in: type) }
+    }
+}
+
+extension Schema.RecordType {
+    /// The indexes of what a filter or a sort looks at; `nil` where no schema says which there are.
+    func indexes(of subject: QuerySubject) -> FieldIndexes? {
+        guard let declaration, !FieldRules.isSystemType(name) else { return nil }
+        if case .field(_, let name, _) = subject { return declaration[field: name]?.indexes }
+        return subject.systemField.flatMap { declaration[field: $0.rawValue]?.indexes } ?? []
+    }
+
+    /// The fields in which a search without a field looks; `nil` for all.
+    var searchedFields: Set<String>? {
+        guard let declaration, !FieldRules.isSystemType(name) else { return nil }
+        let undeclared = fields.keys.filter { declaration[field: $0] == nil }
+        return Set(declaration.fields.filter { $0.indexes.contains(.searchable) }.map(\.name)).union(undeclared)
+    }
+}
+
+extension QuerySubject {
+    /// The name in schemas; `nil` for a field of the app's own.
+    fileprivate var systemField: SystemField? {
+        switch self {
+        case .field: nil
+        case .recordName: .recordID
+        case .created: .createTime
+        case .modified: .modTime
+        case .creator: .createdBy
+        case .modifier: .modifiedBy
+        case .changeTag: .etag
+        case .parent: .parent
+        case .share: .share
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import CloudKitModel
+import CloudKitSchema
+import GRDB
+
+/// The security roles of a caller in a public database.
+struct CallerRoles {
+    /// The caller; `nil` for an anonymous one.
+    let user: String?
+    /// The roles that the schema creates and the caller has.
+    let own: Set<String>
+
+    /// What the caller may do with a record of a type. Types without a declaration have the default grants.
+    ///
+    /// - Parameters:
+    ///   - type: The record type.
+    ///   - creator: The user who created the record; `nil` for a record that does not exist yet.
+    /// - Returns: The permissions.
+    func permissions(for type: Schema.RecordType?, creator: String?) -> ContainerSchema.Permissions {
+        var roles = own.union([PredefinedRole.world.rawValue])
+        if user != nil { roles.insert(PredefinedRole.icloud.rawValue) }
+        if let user, user == creator { roles.insert(PredefinedRole.creator.rawValue) }
+        return grants(of: type).reduce(into: []) { permissions, grant in
+            if roles.contains(grant.role) { permissions.formUnion(grant.permissions) }
+        }
+    }
+
+    private func grants(of type: Schema.RecordType?) -> [ContainerSchema.Grant] {
+        guard let declaration = type?.declaration, !FieldRules.isSystemType(declaration.name) else {
+            return .publicDefault
+        }
+        return declaration.grants
+    }
+}
+
+/// Which records of a type a caller may read in a public database.
+enum ReadableRecords {
+    case all
+    /// Those that the caller created.
+    case own(creator: String)
+    case noRecords
+}
+
+extension CallerRoles {
+    func readableRecords(of type: Schema.RecordType) -> ReadableRecords {
+        if permissions(for: type, creator: nil).contains(.read) { return .all }
+        guard let user, permissions(for: type, creator: user).contains(.read) else { return .noRecords }
+        return .own(creator: user)
+    }
+
+    /// Whether the caller may read a record.
+    func mayRead(_ row: RecordRow, of type: Schema.RecordType) -> Bool {
+        permissions(for: type, creator: row.creator).contains(.read)
+    }
+}
+
+extension DatabaseContext {
+    /// The roles of the caller, which count in public databases alone.
+    func callerRoles() throws -> CallerRoles {
+        guard let user, address.scope == .public else { return CallerRoles(user: user, own: []) }
+        let rows = try db.rows("SELECT role FROM user_role WHERE container = ? AND user = ?", [containerID, user])
+        return CallerRoles(user: user, own: Set(rows.map { $0[0] }))
+    }
+}

@@ -1,0 +1,63 @@
+/// A place of a schema file that does not follow the schema language.
+///
+/// ```swift
+/// do {
+///     _ = try ContainerSchema(parsing: "DEFINE SCHEMA\nRECORD TYPE Note (title STRNG);")
+/// } catch {
+///     print(error)
+/// }
+/// // line 2, column 25: Expected a type such as STRING, not "STRNG".
+/// //   RECORD TYPE Note (title STRNG);
+/// //                           ^^^^^
+/// ```
+public struct SchemaSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What was expected, and what was found.
+    public var message: String
+    /// Where.
+    public var location: SchemaLocation
+
+    /// The location, the message, and the line with a mark below.
+    public var description: String { "\(location): \(message).\n\(location.excerpt)" }
+
+    init(_ message: String, at range: Range<Int>, in bytes: [UInt8]) {
+        self.message = message
+        location = SchemaLocation(range, in: bytes)
+    }
+}
+
+/// Where something is in a schema file.
+public struct SchemaLocation: Hashable, Sendable, CustomStringConvertible {
+    /// The line; the first is 1.
+    public var line: Int
+    /// The character of the line; the first is 1.
+    public var column: Int
+    /// The number of characters, at least 1.
+    public var length: Int
+    /// The whole line.
+    public var sourceLine: String
+
+    /// Finds the line of a range of bytes.
+    init(_ range: Range<Int>, in bytes: [UInt8]) {
+        let start = min(range.lowerBound, bytes.count)
+        let newline = UInt8(ascii: "\n")
+        let lineStart = bytes[..<start].lastIndex(of: newline).map { $0 + 1 } ?? 0
+        let lineEnd = bytes[start...].firstIndex(of: newline) ?? bytes.count
+        line = bytes[..<lineStart].count { $0 == newline } + 1
+        column = String(decoding: bytes[lineStart..<start], as: UTF8.self).count + 1
+        let marked = bytes[start..<min(max(range.upperBound, start), lineEnd)]
+        length = max(String(decoding: marked, as: UTF8.self).count, 1)
+        var text = bytes[lineStart..<lineEnd]
+        if text.last == UInt8(ascii: "\r") { text.removeLast() }
+        sourceLine = String(decoding: text, as: UTF8.self)
+    }
+
+    /// `line 2, column 25`
+    public var description: String { "line \(line), column \(column)" }
+
+    /// The line, and below it a mark under the place.
+    public var excerpt: String {
+        // A tab stays a tab, so that the mark is below its place however wide a terminal shows one.
+        let indent = sourceLine.prefix(column - 1).map { $0 == "\t" ? "\t" : " " as Character }
+        return "  \(sourceLine)\n  \(String(indent))\(String(repeating: "^", count: length))"
+    }
+}

@@ -1,0 +1,135 @@
+import ArgumentParser
+import CloudKitEmulator
+import CloudKitSchema
+import Foundation
+
+/// `mistkit schema import`
+struct ImportSchemaCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Make a schema file the development schema of the embedded emulator.",
+        discussion: """
+            From then on, the emulator enforces the indexes and grants of the schema, and development takes no other record types and fields. \
+            What the file lacks is dropped, unless there are records of it or production has it.
+
+            Examples:
+              mistkit schema import schema.ckdb
+              mistkit schema import schema.ckdb --dry-run
+            """
+    )
+
+    @Argument(help: "The schema file; - is standard input.")
+    var file: SchemaFile
+
+    @Flag(help: "Print the changes, and make none.")
+    var dryRun = false
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let schema = try file.validDocument().schema
+        let service = try SchemaService.open(connection, for: .importing(file))
+        let comparison =
+            dryRun
+            ? SchemaComparison(from: try service.emulator.schema(of: service.container, in: .development), to: schema)
+            : try service.perform("imported") { try service.emulator.importSchema(schema, into: service.container) }
+        Terminal.writeLine(comparison.isEmpty ? "Development has this schema already." : comparison.description)
+    }
+}
+
+/// `mistkit schema export`
+struct ExportSchemaCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Print the schema of the embedded emulator as a schema file.",
+        discussion: """
+            Record types and fields that were made by saving records are among them, with every index that they can have.
+
+            Examples:
+              mistkit schema export
+              mistkit schema export --environment production --output schema.ckdb
+            """
+    )
+
+    @Option(help: ArgumentHelp("A file to write to.", valueName: "file"))
+    var output: String?
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let text = try SchemaService.open(connection, for: .export).schema().description
+        guard let output else { return Terminal.write(text) }
+        do {
+            try text.write(toFile: output, atomically: true, encoding: .utf8)
+        } catch {
+            throw CommandError.unwritable(output, error)
+        }
+    }
+}
+
+/// `mistkit schema deploy`
+struct DeploySchemaCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "deploy",
+        abstract: "Copy the development schema of the embedded emulator to production.",
+        discussion: """
+            Records are not copied. Production refuses to drop types and fields, and to change the type of a field; then nothing is deployed.
+
+            Examples:
+              mistkit schema deploy
+              mistkit schema deploy --container iCloud.com.example.app
+            """
+    )
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let service = try SchemaService.open(connection, for: .deployment)
+        let comparison = try service.perform("deployed") { try service.emulator.deploySchema(of: service.container) }
+        Terminal.writeLine(
+            comparison.isEmpty ? "Production has the schema of development already." : comparison.description
+        )
+    }
+}
+
+/// `mistkit schema reset`
+struct ResetSchemaCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reset",
+        abstract: "Give development the schema of production, and delete its records.",
+        discussion: """
+            All zones, records, shares and files of the development environment are deleted, of all users.
+
+            Examples:
+              mistkit schema reset --yes
+              mistkit schema reset --yes --container iCloud.com.example.app
+            """
+    )
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let service = try SchemaService.open(connection, for: .reset)
+        if !yes { try confirm(service.container) }
+        let comparison = try service.perform("reset") { try service.emulator.resetSchema(of: service.container) }
+        Terminal.writeLine(
+            "The records are deleted. "
+                + (comparison.isEmpty ? "The schema was that of production already." : "The schema changed:")
+        )
+        if !comparison.isEmpty { Terminal.writeLine(comparison.description) }
+    }
+
+    private func confirm(_ container: String) throws {
+        let question = "All development records of \(container) will be deleted."
+        guard Terminal.isInteractive else {
+            throw CommandError(code: .usage, message: question, remedy: "Give --yes to go on without a question.")
+        }
+        Terminal.write("\(question) Go on? [y/N] ")
+        guard ["y", "yes"].contains(readLine()?.lowercased()) else {
+            throw CommandError(code: .usage, message: "Nothing was deleted.", remedy: "Answer with y to go on.")
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+
+/// A cell of a CSV file.
+struct CSVCell: Hashable {
+    var text: String
+    /// Whether it stands in quotes: a quoted empty cell is an empty text, and an unquoted one has no value.
+    var isQuoted = false
+}
+
+extension CSVCell {
+    /// Takes a row apart, as RFC 4180 defines it.
+    ///
+    /// - Returns: The cells; `nil` where a quote is open at the end, so that the row goes on in the next line.
+    static func cells(of row: String) -> [CSVCell]? {
+        var cells: [CSVCell] = []
+        var cell = CSVCell(text: "")
+        var isInQuotes = false
+        var scalars = row.unicodeScalars.makeIterator()
+        var next = scalars.next()
+        while let scalar = next {
+            next = scalars.next()
+            switch scalar {
+            case "\"" where isInQuotes && next == "\"":
+                cell.text.unicodeScalars.append(scalar)
+                next = scalars.next()
+            case "\"" where isInQuotes: isInQuotes = false
+            case "\"" where cell.text.isEmpty && !cell.isQuoted:
+                isInQuotes = true
+                cell.isQuoted = true
+            case "," where !isInQuotes:
+                cells.append(cell)
+                cell = CSVCell(text: "")
+            default: cell.text.unicodeScalars.append(scalar)
+            }
+        }
+        guard !isInQuotes else { return nil }
+        return cells + [cell]
+    }
+}
+
+/// The lines of a file, read piece by piece.
+struct LineReader {
+    private let handle: FileHandle
+    private var buffer: [UInt8] = []
+    private var start = 0
+    private var isAtEnd = false
+    /// The offset in the file behind the last line that was read.
+    private(set) var offset: Int64
+    /// No line is longer: a record has at most 1 MB, and JSON may need some bytes for each of its characters.
+    static let longestLine = 16 << 20
+
+    /// - Parameters:
+    ///   - handle: The file.
+    ///   - offset: Where to begin.
+    /// - Throws: An error of the operating system where the file cannot be positioned.
+    init(_ handle: FileHandle, from offset: Int64 = 0) throws {
+        self.handle = handle
+        self.offset = offset
+        if offset > 0 { try handle.seek(toOffset: UInt64(offset)) }
+    }
+
+    /// The next line without its end; `nil` at the end of the file.
+    ///
+    /// - Throws: ``CommandError`` for a line of more than 16 MB.
+    mutating func next() throws -> [UInt8]? {
+        var searched = start
+        while true {
+            if let end = buffer[searched...].firstIndex(of: UInt8(ascii: "\n")) {
+                defer { start = end + 1 }
+                offset += Int64(end + 1 - start)
+                return Array(buffer[start..<end])
+            }
+            searched = buffer.count
+            if isAtEnd {
+                guard start < buffer.count else { return nil }
+                defer { start = buffer.count }
+                offset += Int64(buffer.count - start)
+                return Array(buffer[start...])
+            }
+            guard buffer.count - start <= Self.longestLine else {
+                throw CommandError(
+                    code: .data,
+                    message: "The line at byte \(offset) has more than 16 MB.",
+                    remedy: "Give one record on each line; a record has at most 1 MB."
+                )
+            }
+            buffer.removeFirst(start)
+            searched -= start
+            start = 0
+            if let data = try handle.read(upToCount: 1 << 18), !data.isEmpty {
+                buffer.append(contentsOf: data)
+            } else {
+                isAtEnd = true
+            }
+        }
+    }
+}

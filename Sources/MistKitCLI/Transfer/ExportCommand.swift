@@ -1,0 +1,254 @@
+import ArgumentParser
+import Foundation
+import MistKit
+import StreamingJSON
+
+/// `mistkit records export`
+struct ExportRecordsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write the records of types, of a zone or of all zones into a file.",
+        discussion: """
+            The file has one record on each line (NDJSON), or is CSV where its name ends so. It appears when it is complete. A run that was \
+            killed goes on where it was when the same command is given again. Memory does not grow with the number of records.
+
+            With record types, their records are queried. Without, all records of a custom zone (--zone) or of all custom zones (--all-zones) \
+            are exported; the default zone has no change feed, so its record types have to be named. Of files, only the descriptions are \
+            exported.
+
+            Examples:
+              mistkit records export Note --output notes.ndjson
+              mistkit records export --all-zones --output backup.ndjson
+            """
+    )
+
+    @Argument(help: "Record types; without them everything in the zone.")
+    var types: [String] = []
+
+    @Option(name: .shortAndLong, help: ArgumentHelp("The file to write; - is standard output.", valueName: "file"))
+    var output: String
+
+    @Option(name: .customLong("as"), help: "The format, where the name of the file does not say.")
+    var format: TransferFormat?
+
+    @Option(
+        name: .customLong("filter"),
+        help: ArgumentHelp("A condition, as of `records query`; may be given more than once.", valueName: "condition")
+    )
+    var filters: [String] = []
+
+    @Flag(help: "Export all custom zones.")
+    var allZones = false
+
+    @Flag(help: "Replace the file where it exists.")
+    var force = false
+
+    @OptionGroup var zone: ZoneOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func validate() throws {
+        guard !types.isEmpty || zone.zone != nil || allZones else {
+            throw ValidationError(
+                "There is nothing to export.\nName record types, a zone with --zone, or all zones with --all-zones."
+            )
+        }
+        guard !allZones || zone.zone == nil else {
+            throw ValidationError("--all-zones and --zone cannot be combined.\nName one zone, or export all of them.")
+        }
+        guard filters.isEmpty || !types.isEmpty else {
+            throw ValidationError("--filter needs record types.\nName the record types that the filters are for.")
+        }
+    }
+
+    func run() async throws {
+        let filters = try filters.map { (filter) throws(CommandError) in try QueryExpression.filter(filter) }
+        let connection = try Connection.open(connection)
+        let database = connection.database
+        if output == "-" {
+            for step in try await steps(in: database, filters) {
+                try await step.forEachPage(of: database, from: nil) { page in
+                    Terminal.write(String(decoding: try Self.lines(of: page.records), as: UTF8.self))
+                }
+            }
+            return
+        }
+        let purpose =
+            (["export"] + types + self.filters + [
+                zone.zone ?? "", allZones ? "all zones" : "", database.scope.rawValue,
+            ])
+            .filter { !$0.isEmpty }.joined(separator: " ")
+        var journal = try TransferJournal.open(for: output, purpose: purpose)
+        let part = output + ".part"
+        if journal.isComplete {
+            // An earlier run ended between the last two steps below.
+            if FileManager.default.fileExists(atPath: part) { try finish(part) }
+            TransferJournal.remove(for: output)
+            Terminal.writeError("\(journal.records) records exported to \(output) by an earlier run")
+            return
+        }
+        guard force || !FileManager.default.fileExists(atPath: output) else {
+            throw CommandError(
+                code: .usage,
+                message: "\(output) exists already.",
+                remedy: "Name another file, or replace it with --force."
+            )
+        }
+        let handle = try Self.open(part, keeping: journal.bytes)
+        var progress = TransferProgress("exported", earlierRecords: journal.records, earlierBytes: journal.bytes)
+        for step in try await steps(in: database, filters) where !journal.finished.contains(step.title) {
+            try await step.forEachPage(of: database, from: journal.position) { page in
+                let lines = try Self.lines(of: page.records)
+                do { try handle.write(contentsOf: lines) } catch { throw CommandError.unwritable(part, error) }
+                journal.bytes += Int64(lines.count)
+                journal.records += page.records.count
+                journal.position = page.next
+                if page.next == nil { journal.finished.append(step.title) }
+                try journal.save(for: output)
+                progress.show(records: journal.records, bytes: journal.bytes)
+            }
+        }
+        try handle.close()
+        if format ?? TransferFormat(path: output) == .csv { try Self.convertToCSV(part) }
+        journal.isComplete = true
+        try journal.save(for: output)
+        try finish(part)
+        TransferJournal.remove(for: output)
+        progress.finish(records: journal.records, failures: 0, to: " to \(output)")
+    }
+
+    /// Gives the complete file its name.
+    private func finish(_ part: String) throws {
+        do {
+            if force { try? FileManager.default.removeItem(atPath: output) }
+            try FileManager.default.moveItem(atPath: part, toPath: output)
+        } catch {
+            throw CommandError.unwritable(output, error)
+        }
+    }
+
+    /// The parts of the export.
+    private func steps(in database: CloudKitDatabase, _ filters: [QueryFilter]) async throws -> [ExportStep] {
+        guard types.isEmpty else {
+            return types.map { type in
+                let query = Query(recordType: type, filters: filters.map { Filter($0) })
+                return .query(query, type: type, zone: zone.zoneID, zoneWide: allZones)
+            }
+        }
+        if let zoneID = zone.zoneID { return [.zone(zoneID)] }
+        return try await database.fetchZones().map(\.zoneID).filter { $0.zoneName != ZoneID.default.zoneName }
+            .map { .zone($0) }
+    }
+
+    /// Opens the unfinished file, without what came after the last note in the journal.
+    private static func open(_ path: String, keeping bytes: Int64) throws -> FileHandle {
+        do {
+            if !FileManager.default.fileExists(atPath: path) { try Data().write(to: URL(fileURLWithPath: path)) }
+            let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+            guard try handle.seekToEnd() >= UInt64(bytes) else {
+                throw CommandError(
+                    code: .data,
+                    message: "\(path) is shorter than its journal says.",
+                    remedy: "Remove both to begin from the start."
+                )
+            }
+            try handle.truncate(atOffset: UInt64(bytes))
+            try handle.seekToEnd()
+            return handle
+        } catch let error as CommandError {
+            throw error
+        } catch {
+            throw CommandError.unwritable(path, error)
+        }
+    }
+
+    /// The records as lines of NDJSON.
+    static func lines(of records: [Record]) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        for record in records {
+            bytes += try JSONWriter.bytes(of: record)
+            bytes.append(UInt8(ascii: "\n"))
+        }
+        return bytes
+    }
+
+    /// Turns a file of NDJSON into CSV: the first pass finds the columns, the second writes the rows.
+    static func convertToCSV(_ path: String) throws {
+        var columns = RecordColumns()
+        var known: Set<RecordColumns.Column> = []
+        try forEachRecord(in: path) { columns.add(fieldsOf: $0, known: &known) }
+        let target = path + ".csv"
+        do {
+            try Data().write(to: URL(fileURLWithPath: target))
+            let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: target))
+            var text = CommaSeparatedValues.line(columns.columns.map(\.title))
+            try forEachRecord(in: path) { record in
+                text += columns.line(of: record)
+                if text.utf8.count > 1 << 18 {
+                    try handle.write(contentsOf: Data(text.utf8))
+                    text = ""
+                }
+            }
+            try handle.write(contentsOf: Data(text.utf8))
+            try handle.close()
+            try FileManager.default.removeItem(atPath: path)
+            try FileManager.default.moveItem(atPath: target, toPath: path)
+        } catch let error as CommandError {
+            throw error
+        } catch {
+            throw CommandError.unwritable(target, error)
+        }
+    }
+
+    private static func forEachRecord(in path: String, _ body: (Record) throws -> Void) throws {
+        guard let handle = FileHandle(forReadingAtPath: path) else { throw CommandError.unreadable(path) }
+        defer { try? handle.close() }
+        var lines = try LineReader(handle)
+        while let line = try lines.next() { try body(JSONReader.read(Record.self, from: line)) }
+    }
+}
+
+/// A part of an export.
+enum ExportStep: Sendable {
+    case query(Query<Record>, type: String, zone: ZoneID?, zoneWide: Bool)
+    case zone(ZoneID)
+
+    /// Some records, and where the next ones begin; `nil` at the end.
+    struct Page: Sendable {
+        var records: [Record]
+        var next: String?
+    }
+
+    /// What the journal calls the part.
+    var title: String {
+        switch self {
+        case .query(_, let type, let zone, _): "type \(type)" + (zone.map { " in \($0.zoneName)" } ?? "")
+        case .zone(let zone): "zone \(zone.zoneName)"
+        }
+    }
+
+    /// Goes through the pages of the part.
+    func forEachPage(
+        of database: CloudKitDatabase,
+        from position: String?,
+        _ body: (Page) throws -> Void
+    ) async throws {
+        switch self {
+        case .query(let query, _, let zone, let zoneWide):
+            let records = database.records(
+                matching: query,
+                inZone: zone,
+                zoneWide: zoneWide,
+                startingAt: position
+            )
+            for try await page in records.pages {
+                try body(Page(records: page.results.map { try $0.get() }, next: page.marker))
+            }
+        case .zone(let zone):
+            let changes = database.changes(inZone: zone, since: position.flatMap { ZoneChangeToken($0) })
+            for try await page in changes {
+                if let failure = page.failures.first { throw failure }
+                try body(Page(records: page.changedRecords, next: page.moreComing ? page.token.text : nil))
+            }
+        }
+    }
+}

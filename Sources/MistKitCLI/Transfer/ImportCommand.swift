@@ -1,0 +1,278 @@
+import ArgumentParser
+import Foundation
+import MistKit
+
+/// `mistkit records import`
+struct ImportRecordsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Save the records of a file.",
+        discussion: """
+            The file has one record on each line (NDJSON), as `records export` writes it, or is CSV with a header such as \
+            recordName,title:STRING,rating:INT64. A run that was killed goes on where it was when the same command is given again: nothing is \
+            saved twice, and nothing is missed. Memory does not grow with the size of the file.
+
+            Lines that fail are written to a file of their own, which can be imported again. Records of zones are saved into zones of the same \
+            names, which are made where they do not exist; --zone names one zone for all.
+
+            Examples:
+              mistkit records import notes.ndjson
+              mistkit records import notes.csv --type Note --dry-run
+            """
+    )
+
+    /// What happens to a record of the file whose name exists.
+    enum Existing: String, CaseIterable, ExpressibleByArgument {
+        /// The fields of the file are set, and others stay.
+        case update
+        /// The record becomes what the file says.
+        case replace
+        /// The record stays as it is.
+        case skip
+        /// The line fails.
+        case fail
+    }
+
+    @Argument(help: "The file.")
+    var file: String
+
+    @Option(help: ArgumentHelp("The type of records that have no type in the file.", valueName: "name"))
+    var type: String?
+
+    @Option(name: .customLong("as"), help: "The format, where the name of the file does not say.")
+    var format: TransferFormat?
+
+    @Option(help: "What happens to a record whose name exists.")
+    var existing = Existing.update
+
+    @Option(
+        help: ArgumentHelp("The file for lines that fail; by default the file's name with .failed.", valueName: "file")
+    )
+    var failed: String?
+
+    @Flag(help: "Read the file, and save nothing.")
+    var dryRun = false
+
+    @OptionGroup var zone: ZoneOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        guard let handle = FileHandle(forReadingAtPath: file) else { throw CommandError.unreadable(file) }
+        defer { try? handle.close() }
+        let format = format ?? TransferFormat(path: file)
+        if dryRun { return try check(handle, format) }
+        let database = try Connection.open(connection).database
+        let purpose =
+            (["import", existing.rawValue, type ?? "", zone.zone ?? "", database.scope.rawValue])
+            .filter { !$0.isEmpty }.joined(separator: " ")
+        let journal = try TransferJournal.open(for: file, purpose: purpose)
+        let size = Int64(try handle.seekToEnd())
+        try handle.seek(toOffset: 0)
+        let reader = try ImportReader(handle, format, from: journal.bytes, line: journal.lines)
+        var transfer = ImportTransfer(
+            file: file,
+            failedFile: failed ?? file + ".failed",
+            header: reader.header,
+            existing: existing,
+            type: type,
+            zone: zone.zoneID,
+            database: database,
+            journal: journal
+        )
+        try await transfer.run(reader, size: size)
+    }
+
+    /// Reads the whole file, and says what is in it and what is wrong.
+    private func check(_ handle: FileHandle, _ format: TransferFormat) throws {
+        var reader = try ImportReader(handle, format, from: 0, line: 0)
+        var counts: [String: Int] = [:]
+        var failures = 0
+        while let item = try reader.next() {
+            do {
+                let record = try ImportTransfer.operation(for: item, existing, type, run: "").record
+                counts[record.recordType ?? "", default: 0] += 1
+            } catch {
+                failures += 1
+                Terminal.writeError("mistkit: \(file), line \(item.line): \(error.message)")
+            }
+        }
+        for (type, count) in counts.sorted(by: { $0.key < $1.key }) { Terminal.writeLine("\(type): \(count) records") }
+        guard failures == 0 else {
+            throw CommandError(
+                code: .data,
+                message: "\(failures) lines of \(file) cannot be imported.",
+                remedy: "Correct the lines above."
+            )
+        }
+    }
+}
+
+/// The saving of a file's records, step by step, with a journal.
+struct ImportTransfer {
+    let file: String
+    let failedFile: String
+    /// The first line of the file of failed lines, for CSV.
+    let header: [UInt8]
+    let existing: ImportRecordsCommand.Existing
+    let type: String?
+    let zone: ZoneID?
+    let database: CloudKitDatabase
+    var journal: TransferJournal
+
+    /// The items of a step: a few requests, which may be under way at once.
+    private static let itemsPerStep = 800
+    private static let bytesPerStep = 8 << 20
+
+    mutating func run(_ source: ImportReader, size: Int64) async throws {
+        var reader = source
+        var progress = TransferProgress(
+            "imported",
+            totalBytes: size,
+            earlierRecords: journal.records,
+            earlierBytes: journal.bytes
+        )
+        // What was under way when an earlier run ended may have been saved.
+        let doubtful = journal.sent
+        var zones: Set<String> = [ZoneID.default.zoneName]
+        while true {
+            var items: [ImportReader.Item] = []
+            var bytes = 0
+            while items.count < Self.itemsPerStep, bytes < Self.bytesPerStep, let item = try reader.next() {
+                items.append(item)
+                bytes += item.bytes.count
+            }
+            guard let last = items.last else { break }
+            journal.sent = last.end
+            try journal.save(for: file)
+            let failures = try await save(items, doubtful: doubtful, &zones)
+            try keep(failures)
+            journal.records += items.count - failures.count
+            journal.failures += failures.count
+            journal.lines = last.line
+            journal.bytes = last.end
+            try journal.save(for: file)
+            progress.show(records: journal.records, bytes: journal.bytes)
+        }
+        TransferJournal.remove(for: file)
+        progress.finish(records: journal.records, failures: journal.failures, to: " from \(file)")
+        guard journal.failures == 0 else {
+            throw CommandError(
+                code: .failure,
+                message: "\(journal.failures) of \(journal.failures + journal.records) records failed.",
+                remedy: "Their lines are in \(failedFile): correct them and import that file."
+            )
+        }
+    }
+
+    /// Saves some items.
+    ///
+    /// - Returns: Those that failed; their messages have been written.
+    private func save(
+        _ items: [ImportReader.Item],
+        doubtful: Int64,
+        _ zones: inout Set<String>
+    ) async throws -> [ImportReader.Item] {
+        var failed: [Int] = []
+        var groups: [String: [(index: Int, operation: RecordOperation)]] = [:]
+        for (index, item) in items.enumerated() {
+            do {
+                var operation = try Self.operation(for: item, existing, type, run: journal.run)
+                let name = zone?.zoneName ?? operation.record.zoneID?.zoneName ?? ZoneID.default.zoneName
+                operation.record.zoneID = nil
+                groups[name, default: []].append((index, operation))
+            } catch {
+                failed.append(index)
+                report(error.message, of: item)
+            }
+        }
+        for (name, group) in groups.sorted(by: { $0.key < $1.key }) {
+            if zone == nil, zones.insert(name).inserted { _ = try await database.createZone(name) }
+            let zoneID = name == ZoneID.default.zoneName ? nil : zone ?? ZoneID(zoneName: name)
+            let results = try await database.modify(
+                group.map(\.operation),
+                inZone: zoneID,
+                duplicates: .keepLast,
+                desiredKeys: []
+            )
+            for (result, (index, _)) in zip(results, group) {
+                guard case .failure(let error) = result else { continue }
+                // With `create`: the record is there, by this import or by someone else.
+                let exists = error.code == .exists || error.code == .conflict
+                if exists, existing == .skip || items[index].end <= doubtful { continue }
+                // A request whose answer was lost is repeated by the next run.
+                if error.mayHaveBeenDone { throw error }
+                failed.append(index)
+                report(CommandError.describe(error), of: items[index])
+            }
+        }
+        return failed.sorted().map { items[$0] }
+    }
+
+    private func report(_ message: String, of item: ImportReader.Item) {
+        Terminal.writeError("mistkit: \(file), line \(item.line): \(message)")
+    }
+
+    /// The operation that saves an item.
+    static func operation(
+        for item: ImportReader.Item,
+        _ existing: ImportRecordsCommand.Existing,
+        _ type: String?,
+        run: String
+    ) throws(CommandError) -> RecordOperation {
+        let source = try item.record.get()
+        guard let recordType = source.recordType ?? type, !recordType.isEmpty else {
+            throw CommandError(
+                code: .data,
+                message: "The record has no type.",
+                remedy: "Write it into the file, or give --type."
+            )
+        }
+        if let asset = source.fields.first(where: { $0.value.isFile }) {
+            throw CommandError(
+                code: .data,
+                message: "The field \(asset.name) is a file, which an import does not transfer.",
+                remedy: "Remove the field; `mistkit assets upload` saves a file."
+            )
+        }
+        // The tag, the times and the users of its past life are not part of what is imported.
+        var record = Record(
+            recordType: recordType,
+            recordName: source.recordName ?? "\(run)-\(item.line)",
+            fields: source.fields
+        )
+        record.zoneID = source.zoneID
+        record.parent = source.parent
+        return switch existing {
+        case .update: RecordOperation(.forceUpdate, record: record)
+        case .replace: RecordOperation(.forceReplace, record: record)
+        case .skip, .fail: RecordOperation(.create, record: record)
+        }
+    }
+
+    /// Appends lines to the file of failed ones, behind those that the journal knows.
+    private mutating func keep(_ items: [ImportReader.Item]) throws {
+        guard !items.isEmpty else { return }
+        var bytes = journal.failedBytes == 0 ? header : []
+        for item in items { bytes += item.bytes + [UInt8(ascii: "\n")] }
+        do {
+            if journal.failedBytes == 0 { try Data().write(to: URL(fileURLWithPath: failedFile)) }
+            let handle = try FileHandle(forUpdating: URL(fileURLWithPath: failedFile))
+            defer { try? handle.close() }
+            try handle.truncate(atOffset: UInt64(journal.failedBytes))
+            try handle.seekToEnd()
+            try handle.write(contentsOf: bytes)
+        } catch {
+            throw CommandError.unwritable(failedFile, error)
+        }
+        journal.failedBytes += Int64(bytes.count)
+    }
+}
+
+extension FieldValue {
+    fileprivate var isFile: Bool {
+        switch plain {
+        case .asset, .assetList: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import Foundation
+import MistKit
+import StreamingJSON
+
+/// How far an export or an import has come: a file beside the data, by which the next run goes on after a kill.
+///
+/// It is replaced as a whole after each step, and removed at the end.
+struct TransferJournal: Hashable, JSONReadable, JSONWritable {
+    /// The command's arguments that decide what is transferred. A run with others begins from the start.
+    var purpose: String
+    /// The parts, such as record types or zones, that are done.
+    var finished: [String] = []
+    /// Where the present part goes on: a marker or a token; `nil` at its beginning.
+    var position: String?
+    /// The bytes of the data that are done.
+    var bytes: Int64 = 0
+    /// The bytes of the data that were under way: of these it is not known whether they were done.
+    var sent: Int64 = 0
+    /// The number of records that are done.
+    var records = 0
+    /// The number of lines of an import that are done.
+    var lines = 0
+    /// The bytes of the file of failed lines.
+    var failedBytes: Int64 = 0
+    /// The number of records that failed.
+    var failures = 0
+    /// Whether all of the data is written, and only its name is missing.
+    var isComplete = false
+    /// What the names of nameless records begin with, so that a second run gives them the same names.
+    var run: String
+
+    init(purpose: String, run: String = UUID().uuidString) {
+        self.purpose = purpose
+        self.run = run
+    }
+
+    /// The journal's path for a data file.
+    static func path(for file: String) -> String { file + ".journal" }
+
+    /// The journal of an earlier run of the same purpose; a new one where there is none.
+    ///
+    /// - Throws: ``CommandError`` for a journal of another purpose, or one that cannot be read.
+    static func open(for file: String, purpose: String) throws -> TransferJournal {
+        let path = path(for: file)
+        guard let data = FileManager.default.contents(atPath: path) else { return TransferJournal(purpose: purpose) }
+        let remedy = "Run the command with the same options to go on, or remove \(path) to begin from the start."
+        guard let journal = try? JSONReader.read(TransferJournal.self, from: [UInt8](data)) else {
+            throw CommandError(code: .data, message: "\(path) cannot be read.", remedy: remedy)
+        }
+        guard journal.purpose == purpose else {
+            throw CommandError(
+                code: .usage,
+                message: "\(path) is of an unfinished run with other options: \(journal.purpose).",
+                remedy: remedy
+            )
+        }
+        return journal
+    }
+
+    func save(for file: String) throws {
+        let path = Self.path(for: file)
+        do {
+            try Data(JSONWriter.bytes(of: self)).write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            throw CommandError.unwritable(path, error)
+        }
+    }
+
+    static func remove(for file: String) {
+        try? FileManager.default.removeItem(atPath: path(for: file))
+    }
+}
+
+extension TransferJournal {
+    private static let keys = JSONKeys(
+        "purpose",
+        "finished",
+        "position",
+        "bytes",
+        "sent",
+        "records",
+        "failures",
+        "run",
+        "lines",
+        "failedBytes",
+        "isComplete"
+    )
+
+    init(json reader: inout JSONReader) throws(JSONError) {
+        self.init(purpose: "", run: "")
+        try reader.beginObject()
+        while let key = try reader.nextKey(in: Self.keys) {
+            switch key {
+            case 0: purpose = try reader.readString()
+            case 1: finished = try [String](json: &reader)
+            case 2: position = try reader.readString()
+            case 3: bytes = try Int64(json: &reader)
+            case 4: sent = try Int64(json: &reader)
+            case 5: records = try Int(json: &reader)
+            case 6: failures = try Int(json: &reader)
+            case 7: run = try reader.readString()
+            case 8: lines = try Int(json: &reader)
+            case 9: failedBytes = try Int64(json: &reader)
+            case 10: isComplete = try Bool(json: &reader)
+            default: try reader.skipValue()
+            }
+        }
+        guard !run.isEmpty else { throw reader.error(.missingKey, "a journal needs \"run\"") }
+    }
+
+    func write(json writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("purpose")
+        writer.write(purpose)
+        writer.key("finished")
+        writer.write(finished)
+        if let position {
+            writer.key("position")
+            writer.write(position)
+        }
+        writer.key("bytes")
+        writer.write(bytes)
+        writer.key("sent")
+        writer.write(sent)
+        writer.key("records")
+        writer.write(records)
+        writer.key("failures")
+        writer.write(failures)
+        writer.key("run")
+        writer.write(run)
+        writer.key("lines")
+        writer.write(lines)
+        writer.key("failedBytes")
+        writer.write(failedBytes)
+        writer.key("isComplete")
+        writer.write(isComplete)
+        writer.endObject()
+    }
+}

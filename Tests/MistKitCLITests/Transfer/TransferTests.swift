@@ -1,0 +1,169 @@
+import Foundation
+import MistKit
+import StreamingJSON
+import Testing
+
+@testable import MistKitCLI
+
+/// Files of records, and what the commands make of them.
+struct TransferTests {
+    @Test(arguments: [
+        ("a,b", [CSVCell(text: "a"), CSVCell(text: "b")]),
+        ("", [CSVCell(text: "")]),
+        (",", [CSVCell(text: ""), CSVCell(text: "")]),
+        ("\"\",x", [CSVCell(text: "", isQuoted: true), CSVCell(text: "x")]),
+        ("\"a,\"\"b\"\"\nc\",d", [CSVCell(text: "a,\"b\"\nc", isQuoted: true), CSVCell(text: "d")]),
+        ("a\"b,c", [CSVCell(text: "a\"b"), CSVCell(text: "c")]),
+        ("\"open", nil),
+    ])
+    func rowsAreTakenApart(_ row: String, _ cells: [CSVCell]?) {
+        #expect(CSVCell.cells(of: row) == cells)
+    }
+
+    /// Each type of fields goes into a cell and comes back.
+    @Test func everyTypeSurvivesARowOfCSV() throws {
+        var record = Record(
+            recordType: "T",
+            recordName: "r",
+            fields: [
+                "string": "a,\"b\"\n", "empty": "", "json": "[1]", "number": 3, "ratio": 0.5,
+                "when": .timestamp(Date(timeIntervalSince1970: 1_700_000_000.25)), "bytes": .bytes(Data([1, 2])),
+                "link": .reference(Reference(recordName: "x")),
+                "owner": .reference(Reference(recordName: "y", action: .deleteSelf)),
+                "place": .location(Location(latitude: 1.5, longitude: -2)), "tags": .list(["a,b", ""]),
+                "dates": .list([Date(timeIntervalSince1970: 1)]), "secret": .encrypted("s"),
+            ]
+        )
+        var columns = RecordColumns()
+        var known: Set<RecordColumns.Column> = []
+        columns.add(fieldsOf: record, known: &known)
+        let header = CommaSeparatedValues.line(columns.columns.map(\.title))
+        let read = try RecordColumns(header: #require(CSVCell.cells(of: String(header.dropLast()))))
+        let cells = try #require(CSVCell.cells(of: String(columns.line(of: record).dropLast())))
+        let copy = try read.record(of: cells)
+        record.zoneID = nil
+        #expect(copy.recordName == "r" && copy.recordType == "T")
+        for (name, value) in record.fields { #expect(copy[name]?.plain == value.plain, "\(name)") }
+        #expect(copy["secret"]?.isEncrypted == true)
+    }
+
+    @Test(arguments: [
+        ("a,a", "The header has the column a twice."), ("a,,b", "A cell of the header is empty."),
+    ])
+    func headersAreChecked(_ header: String, message: String) throws {
+        let cells = try #require(CSVCell.cells(of: header))
+        let error = #expect(throws: CommandError.self) { try RecordColumns(header: cells) }
+        #expect(error?.message == message)
+    }
+
+    @Test func linesAreReadFromAnyOffset() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "lines-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let long = String(repeating: "x", count: 600_000)
+        try "one\n\n\(long)\nlast".write(to: file, atomically: true, encoding: .utf8)
+        var lines = try LineReader(FileHandle(forReadingFrom: file))
+        var offsets: [Int64] = []
+        var found: [String] = []
+        while let line = try lines.next() {
+            found.append(String(decoding: line, as: UTF8.self))
+            offsets.append(lines.offset)
+        }
+        #expect(found == ["one", "", long, "last"])
+        #expect(offsets == [4, 5, 600_006, 600_010])
+        var rest = try LineReader(FileHandle(forReadingFrom: file), from: 600_006)
+        #expect(try rest.next() == Array("last".utf8))
+        #expect(try rest.next() == nil)
+    }
+
+    @Test func progressSaysHowLongItTakes() {
+        let text = TransferProgress.text(
+            "imported",
+            records: 12_000,
+            bytes: 3_400_000,
+            totalBytes: 10_000_000,
+            recordRate: 8000.4,
+            byteRate: 100_000
+        )
+        #expect(text == "12000 records imported, 3400 kB, 8000 a second, 34 %, 1 min 6 s left")
+    }
+
+    // MARK: Commands
+
+    private func commands() throws -> CommandTests { try CommandTests() }
+
+    @Test func recordsOfZonesComeBackIntoZones() throws {
+        let commands = try commands()
+        for zone in ["Notes", "Drafts"] { try commands.mistkit("zones", "create", zone) }
+        for (name, zone) in [("a", "Notes"), ("b", "Drafts")] {
+            try commands.mistkit(
+                "records",
+                "create",
+                "--type",
+                "Note",
+                "--name",
+                name,
+                "-F",
+                "title=\(name)",
+                "--zone",
+                zone
+            )
+        }
+        let export = try commands.mistkit("records", "export", "--all-zones", "--output", "all.ndjson")
+        #expect(export.status == 0 && export.errors.contains("2 records exported to all.ndjson"))
+        let again = try commands.mistkit("records", "export", "--all-zones", "--output", "all.ndjson")
+        #expect(again.status == 64 && again.errors.contains("all.ndjson exists already."))
+        let other = ["--container", "iCloud.other"]
+        let imported = try commands.mistkit(arguments: ["records", "import", "all.ndjson"] + other)
+        #expect(imported.status == 0 && imported.errors.contains("2 records imported"))
+        let found = try commands.mistkit(
+            arguments: ["records", "lookup", "b", "--zone", "Drafts", "-f", "ndjson"] + other
+        )
+        #expect(found.output.contains(#""title":{"value":"b","type":"STRING"}"#))
+        let one = try commands.mistkit(arguments: ["records", "export", "--zone", "Notes", "--output", "-"] + other)
+        #expect(one.lines.count == 1 && one.output.contains(#""recordName":"a""#))
+    }
+
+    @Test func linesThatFailGoIntoAFileOfTheirOwn() throws {
+        let commands = try commands()
+        let csv = "recordName,title:STRING,rating:INT64\na,x,1\nb,y,many\nc,\"z\nz\",3\n"
+        try csv.write(to: commands.folder.appending(path: "notes.csv"), atomically: true, encoding: .utf8)
+        let check = try commands.mistkit("records", "import", "notes.csv", "--type", "Note", "--dry-run")
+        #expect(check.status == 65 && check.output == "Note: 2 records\n")
+        #expect(check.errors.contains("notes.csv, line 3: \"many\" is not a valid INT64"))
+        let imported = try commands.mistkit("records", "import", "notes.csv", "--type", "Note")
+        #expect(imported.status == 1 && imported.errors.contains("Their lines are in notes.csv.failed"))
+        let failed = try String(contentsOf: commands.folder.appending(path: "notes.csv.failed"), encoding: .utf8)
+        #expect(failed == "recordName,title:STRING,rating:INT64\nb,y,many\n")
+        let found = try commands.mistkit("records", "lookup", "c", "-f", "ndjson")
+        #expect(found.output.contains(#""title":{"value":"z\nz","type":"STRING"}"#))
+    }
+
+    @Test func recordsThatExistAreTreatedAsAsked() throws {
+        let commands = try commands()
+        try commands.mistkit("records", "create", "--type", "Note", "--name", "a", "-F", "title=old", "-F", "rating=1")
+        try #"{"recordType":"Note","recordName":"a","fields":{"title":{"value":"new","type":"STRING"}}}"#
+            .write(to: commands.folder.appending(path: "a.ndjson"), atomically: true, encoding: .utf8)
+        func fields() throws -> [String] {
+            let output = try commands.mistkit("records", "lookup", "a", "-f", "csv").output
+            return output.split(separator: "\r\n").last?.split(separator: ",").suffix(2).map(String.init) ?? []
+        }
+        #expect(try commands.mistkit("records", "import", "a.ndjson", "--existing", "skip").status == 0)
+        #expect(try fields() == ["old", "1"])
+        let refused = try commands.mistkit("records", "import", "a.ndjson", "--existing", "fail")
+        #expect(refused.status == 1 && refused.errors.contains("a.ndjson, line 1: "))
+        #expect(try fields() == ["old", "1"])
+        #expect(try commands.mistkit("records", "import", "a.ndjson").status == 0)
+        #expect(try fields() == ["new", "1"])
+        #expect(try commands.mistkit("records", "import", "a.ndjson", "--existing", "replace").status == 0)
+        #expect(try fields().first?.hasPrefix("new") == true || fields().last == "new")
+    }
+
+    @Test func aJournalOfAnotherPurposeIsNotFollowed() throws {
+        let commands = try commands()
+        try "{\"purpose\":\"import skip private\",\"run\":\"x\"}"
+            .write(to: commands.folder.appending(path: "a.ndjson.journal"), atomically: true, encoding: .utf8)
+        try "".write(to: commands.folder.appending(path: "a.ndjson"), atomically: true, encoding: .utf8)
+        let outcome = try commands.mistkit("records", "import", "a.ndjson")
+        #expect(outcome.status == 64 && outcome.errors.contains("of an unfinished run with other options"))
+    }
+}
