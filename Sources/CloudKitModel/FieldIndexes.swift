@@ -15,3 +15,13 @@ public struct FieldIndexes: OptionSet, Hashable, Sendable {
     /// `SEARCHABLE`: filters may look for words in it.
     public static let searchable = FieldIndexes(rawValue: 1 << 2)
 }
+
+extension FieldIndexes {
+    /// Each index with its spelling in the schema language, in the order in which they are written.
+    package static let spellings: [(name: String, index: FieldIndexes)] = [
+        ("QUERYABLE", .queryable), ("SORTABLE", .sortable), ("SEARCHABLE", .searchable),
+    ]
+
+    /// The spellings of the indexes in the set.
+    package var names: [String] { Self.spellings.filter { contains($0.index) }.map(\.name) }
+}

@@ -164,11 +164,6 @@ extension SchemaComparison: CustomStringConvertible {
     public var description: String { changes.map(\.description).joined(separator: "\n") }
 }
 
-extension FieldIndexes {
-    /// The spellings of the indexes in the set.
-    package var names: [String] { Self.spellings.filter { contains($0.index) }.map(\.name) }
-}
-
 extension ContainerSchema {
     /// The record type of users, which every container has.
     static let userType = "Users"

@@ -110,7 +110,7 @@ private struct SchemaFormatter {
         switch item.kind {
         case .field(let name, let type, let indexes):
             let name = spelling(name)
-            let words = [type.description] + FieldIndexes.spellings.filter { indexes.contains($0.index) }.map(\.name)
+            let words = [type.description] + indexes.names
             return [name + padding(nameWidth - name.count + 1) + words.joined(separator: " ")]
         case .grant(let permissions, let roles):
             return roles.map { "GRANT \(permissions.names.joined(separator: ", ")) TO \(spelling($0, isRole: true))" }

@@ -188,13 +188,6 @@ extension SchemaParser {
     }
 }
 
-extension FieldIndexes {
-    /// Each index with its spelling, in the order in which they are written.
-    static let spellings: [(name: String, index: FieldIndexes)] = [
-        ("QUERYABLE", .queryable), ("SORTABLE", .sortable), ("SEARCHABLE", .searchable),
-    ]
-}
-
 // MARK: - Tokens
 
 extension SchemaParser {

@@ -134,16 +134,23 @@ extension ContainerSchema.Field {
             return ["The name of the field \"\(name)\" of \(recordType) \(problem)."]
         }
         return FieldIndexes.spellings.filter { indexes.contains($0.index) }.compactMap { name, index in
-            reason(against: index).map { "\(title) cannot be \(name): \($0)." }
+            type.reason(against: index).map { "\(title) cannot be \(name): \($0)." }
         }
     }
+}
 
-    /// Why the field cannot have an index.
-    private func reason(against index: FieldIndexes) -> String? {
-        // Files are compared by no filter, and encrypted values by none either.
-        if type.element == .asset || type.isEncrypted { return "a field of type \(type) has no indexes" }
-        if index == .searchable, type.element != .string { return "only text can be searched, and its type is \(type)" }
-        if index == .sortable, type.isList { return "records are not sorted by lists" }
+extension SchemaFieldType {
+    /// Every index that a field of the type can have.
+    package var possibleIndexes: FieldIndexes {
+        FieldIndexes(FieldIndexes.spellings.map(\.index).filter { reason(against: $0) == nil })
+    }
+
+    /// Why a field of the type cannot have an index.
+    fileprivate func reason(against index: FieldIndexes) -> String? {
+        // No filter compares files or encrypted values.
+        if element == .asset || isEncrypted { return "a field of type \(self) has no indexes" }
+        if index == .searchable, element != .string { return "only text can be searched, and its type is \(self)" }
+        if index == .sortable, isList { return "records are not sorted by lists" }
         return nil
     }
 }

@@ -23,7 +23,7 @@ struct HTMLScanner: Sequence, IteratorProtocol {
     struct Attribute {
         /// The name in lower case.
         var name: String
-        /// The value without its quotes; an empty range where there is none.
+        /// The value without its quotes; an empty range for an attribute without a value.
         var value: Range<Int>
     }
 

@@ -1,4 +1,5 @@
 public import CloudKitModel
+import CloudKitSchema
 import Crypto
 import GRDB
 
@@ -111,7 +112,7 @@ extension RequestContext {
     }
 
     private func check(_ request: AssetUploadRequest, in zone: ZoneRow, schema: Schema, _ db: Database) throws {
-        for name in [request.recordType, request.fieldName] where !FieldRules.isIdentifier(name) {
+        for name in [request.recordType, request.fieldName] where !name.isSchemaIdentifier {
             throw EmulatorError.badRequest("'\(name)' is not a valid name")
         }
         if let kind = schema[request.recordType]?.fields[request.fieldName]?.kind, kind.element != .asset {

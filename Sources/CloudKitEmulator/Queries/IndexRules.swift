@@ -28,13 +28,7 @@ enum IndexRules {
         in type: Schema.RecordType
     ) throws(EmulatorError) {
         guard let indexes = type.indexes(of: subject), !indexes.contains(index) else { return }
-        let name =
-            switch index {
-            case .queryable: "queryable"
-            case .sortable: "sortable"
-            default: "searchable"
-            }
-        throw .badRequest("Field '\(subject.name)' is not marked \(name)")
+        throw .badRequest("Field '\(subject.name)' is not marked \(index.names.joined(separator: ", ").lowercased())")
     }
 
     /// A query without filters asks for all records by their names (observed live: "Field 'recordName' is not marked queryable").
@@ -46,32 +40,15 @@ enum IndexRules {
 extension Schema.RecordType {
     /// The indexes of what a filter or a sort looks at; `nil` where no schema says which there are.
     func indexes(of subject: QuerySubject) -> FieldIndexes? {
-        guard let declaration, !FieldRules.isSystemType(name) else { return nil }
+        guard let declaration = enforcedDeclaration else { return nil }
         if case .field(_, let name, _) = subject { return declaration[field: name]?.indexes }
         return subject.systemField.flatMap { declaration[field: $0.rawValue]?.indexes } ?? []
     }
 
     /// The fields in which a search without a field looks; `nil` for all.
     var searchedFields: Set<String>? {
-        guard let declaration, !FieldRules.isSystemType(name) else { return nil }
+        guard let declaration = enforcedDeclaration else { return nil }
         let undeclared = fields.keys.filter { declaration[field: $0] == nil }
         return Set(declaration.fields.filter { $0.indexes.contains(.searchable) }.map(\.name)).union(undeclared)
-    }
-}
-
-extension QuerySubject {
-    /// The name in schemas; `nil` for a field of the app's own.
-    fileprivate var systemField: SystemField? {
-        switch self {
-        case .field: nil
-        case .recordName: .recordID
-        case .created: .createTime
-        case .modified: .modTime
-        case .creator: .createdBy
-        case .modifier: .modifiedBy
-        case .changeTag: .etag
-        case .parent: .parent
-        case .share: .share
-        }
     }
 }

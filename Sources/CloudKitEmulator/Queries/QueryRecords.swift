@@ -50,7 +50,7 @@ extension RequestContext {
                     "Did not find record type: \(query.recordType)"
                 )
             }
-            let roles = try context.callerRoles()
+            let roles = try context.callerRoles(in: schema)
             let readable = database.scope == .public ? roles.readableRecords(of: type) : .all
             if case .noRecords = readable { throw EmulatorError.denied("READ") }
             try IndexRules.requireFilter(query.filters, of: type)

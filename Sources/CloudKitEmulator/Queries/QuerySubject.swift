@@ -1,4 +1,5 @@
 import CloudKitModel
+import CloudKitSchema
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -34,15 +35,11 @@ enum QuerySubject: Hashable {
             self = .field(id: field.id, name: name, kind: field.kind)
             return
         }
+        if let field = SystemField(rawValue: name == "___recordId" ? "___recordID" : name) {
+            self.init(field)
+            return
+        }
         switch name {
-        case "___recordID", "___recordId": self = .recordName
-        case "___createTime": self = .created
-        case "___modTime": self = .modified
-        case "___createdBy": self = .creator
-        case "___modifiedBy": self = .modifier
-        case "___etag": self = .changeTag
-        case "___parent": self = .parent
-        case "___share": self = .share
         case "recordName" where systemFieldName != nil: self = .recordName
         case "createdTimestamp" where systemFieldName != nil: self = .created
         case "modifiedTimestamp" where systemFieldName != nil: self = .modified
@@ -53,6 +50,23 @@ enum QuerySubject: Hashable {
         default: throw .badRequest("Unknown field '\(name)'")
         }
     }
+
+    private init(_ field: SystemField) {
+        self =
+            switch field {
+            case .recordID: .recordName
+            case .createTime: .created
+            case .modTime: .modified
+            case .createdBy: .creator
+            case .modifiedBy: .modifier
+            case .etag: .changeTag
+            case .parent: .parent
+            case .share: .share
+            }
+    }
+
+    /// The name in schemas; `nil` for a field of the app's own.
+    var systemField: SystemField? { SystemField.allCases.first { QuerySubject($0) == self } }
 
     /// The name that refusals print.
     var name: String {

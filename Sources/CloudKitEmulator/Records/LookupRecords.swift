@@ -39,7 +39,7 @@ extension RequestContext {
             let zone = try context.zone(zoneID)
             let schema = try context.schema()
             let access = try context.sharedAccess(to: [zone])
-            let roles = database.scope == .public ? try context.callerRoles() : nil
+            let roles = database.scope == .public ? try context.callerRoles(in: schema) : nil
             let records = try lookups.map { lookup in
                 try RecordResult(lookup.recordName) {
                     try itemFault?.check(lookup.recordName)

@@ -6,8 +6,17 @@ import GRDB
 struct CallerRoles {
     /// The caller; `nil` for an anonymous one.
     let user: String?
-    /// The roles that the schema creates and the caller has.
-    let own: Set<String>
+    /// The names of the roles that the caller has for every record.
+    private let roles: Set<String>
+
+    /// - Parameters:
+    ///   - user: The caller; `nil` for an anonymous one.
+    ///   - own: The roles that the schema creates and the caller has.
+    init(user: String?, own: Set<String> = []) {
+        self.user = user
+        let predefined: [PredefinedRole] = user == nil ? [.world] : [.world, .icloud]
+        roles = own.union(predefined.map(\.rawValue))
+    }
 
     /// What the caller may do with a record of a type. Types without a declaration have the default grants.
     ///
@@ -16,20 +25,15 @@ struct CallerRoles {
     ///   - creator: The user who created the record; `nil` for a record that does not exist yet.
     /// - Returns: The permissions.
     func permissions(for type: Schema.RecordType?, creator: String?) -> ContainerSchema.Permissions {
-        var roles = own.union([PredefinedRole.world.rawValue])
-        if user != nil { roles.insert(PredefinedRole.icloud.rawValue) }
-        if let user, user == creator { roles.insert(PredefinedRole.creator.rawValue) }
-        return grants(of: type).reduce(into: []) { permissions, grant in
-            if roles.contains(grant.role) { permissions.formUnion(grant.permissions) }
+        let isCreator = user != nil && user == creator
+        return (type?.enforcedDeclaration?.grants ?? Self.defaultGrants).reduce(into: []) { permissions, grant in
+            if roles.contains(grant.role) || isCreator && grant.role == PredefinedRole.creator.rawValue {
+                permissions.formUnion(grant.permissions)
+            }
         }
     }
 
-    private func grants(of type: Schema.RecordType?) -> [ContainerSchema.Grant] {
-        guard let declaration = type?.declaration, !FieldRules.isSystemType(declaration.name) else {
-            return .publicDefault
-        }
-        return declaration.grants
-    }
+    private static let defaultGrants: [ContainerSchema.Grant] = .publicDefault
 }
 
 /// Which records of a type a caller may read in a public database.
@@ -55,8 +59,10 @@ extension CallerRoles {
 
 extension DatabaseContext {
     /// The roles of the caller, which count in public databases alone.
-    func callerRoles() throws -> CallerRoles {
-        guard let user, address.scope == .public else { return CallerRoles(user: user, own: []) }
+    func callerRoles(in schema: Schema) throws -> CallerRoles {
+        guard let user, address.scope == .public, schema.declaration?.roles.isEmpty == false else {
+            return CallerRoles(user: user)
+        }
         let rows = try db.rows("SELECT role FROM user_role WHERE container = ? AND user = ?", [containerID, user])
         return CallerRoles(user: user, own: Set(rows.map { $0[0] }))
     }

@@ -14,6 +14,9 @@ struct Schema: Sendable {
         var fields: [String: Field] = [:]
         /// What the imported schema says of the type; `nil` for a type that writes added.
         var declaration: ContainerSchema.RecordType?
+
+        /// What requests are held to: the declaration, except for the service's own types.
+        var enforcedDeclaration: ContainerSchema.RecordType? { FieldRules.isSystemType(name) ? nil : declaration }
     }
 
     struct Field: Sendable {
@@ -142,25 +145,14 @@ extension Schema.RecordType {
         var exported = declaration ?? ContainerSchema.RecordType(name: name, grants: .publicDefault)
         if declaration == nil {
             exported.fields = SystemField.allCases.map {
-                ContainerSchema.Field(name: $0.rawValue, type: $0.type, indexes: $0.type.everyIndex)
+                ContainerSchema.Field(name: $0.rawValue, type: $0.type, indexes: $0.type.possibleIndexes)
             }
         }
         for field in fields.values.sorted(by: { $0.name < $1.name }) where exported[field: field.name] == nil {
             let type = field.kind.schemaType
-            exported.fields.append(ContainerSchema.Field(name: field.name, type: type, indexes: type.everyIndex))
+            exported.fields.append(ContainerSchema.Field(name: field.name, type: type, indexes: type.possibleIndexes))
         }
         return exported
-    }
-}
-
-extension SchemaFieldType {
-    /// The indexes that a field of this type can have.
-    fileprivate var everyIndex: FieldIndexes {
-        [FieldIndexes.queryable, .sortable, .searchable].reduce(into: []) { indexes, index in
-            let field = ContainerSchema.Field(name: "field", type: self, indexes: index)
-            let type = ContainerSchema.RecordType(name: "Type", fields: [field])
-            if ContainerSchema(recordTypes: [type]).problems().isEmpty { indexes.formUnion(index) }
-        }
     }
 }
 

@@ -1,4 +1,5 @@
 public import CloudKitModel
+import CloudKitSchema
 import GRDB
 import StreamingJSON
 
@@ -123,7 +124,7 @@ extension DatabaseContext {
             guard !events.isEmpty, events.isSubset(of: [.create, .update, .delete]) else {
                 throw EmulatorError.badRequest("a query subscription needs firesOn, of create, update and delete")
             }
-            guard FieldRules.isIdentifier(query.recordType) else {
+            guard query.recordType.isSchemaIdentifier else {
                 throw EmulatorError.badRequest("'\(query.recordType)' is not a valid record type name")
             }
             // A type that was never saved has no fields to compare with: its filters are checked when there is a record.

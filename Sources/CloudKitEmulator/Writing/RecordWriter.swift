@@ -38,7 +38,7 @@ final class RecordWriter {
         storage = try RecordStorage(context, zone: zone.id)
         schema = try context.schema()
         access = try context.sharedAccess(to: [zone])
-        roles = try context.callerRoles()
+        roles = try context.callerRoles(in: schema)
         hasShares = try !zone.isDefault && ShareRow.exists(inZone: zone.id, context.db)
         fanout = try PushFanout(for: zone, in: context)
     }

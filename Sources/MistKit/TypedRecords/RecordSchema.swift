@@ -65,9 +65,7 @@ extension RecordSchema: CustomStringConvertible {
         return fields.reduce(into: recordType) { text, field in
             text += "\n  " + field.name + String(repeating: " ", count: width - field.name.count + 1)
             text += "\(field.isEncrypted ? "ENCRYPTED " : "")\(field.type)"
-            if field.indexes.contains(.queryable) { text += " QUERYABLE" }
-            if field.indexes.contains(.sortable) { text += " SORTABLE" }
-            if field.indexes.contains(.searchable) { text += " SEARCHABLE" }
+            text += field.indexes.names.map { " \($0)" }.joined()
         }
     }
 }

@@ -28,8 +28,8 @@ struct Terminal: Sendable {
         for line in table.lines(width: width) { writeLine(line) }
     }
 
-    static func writeError(_ text: String) {
-        FileHandle.standardError.writeQuietly(Data((text + "\n").utf8))
+    static func writeError(_ text: String, terminator: String = "\n") {
+        FileHandle.standardError.writeQuietly(Data((text + terminator).utf8))
     }
 
     /// Writes a hint on standard error, where there is one. The command goes on.

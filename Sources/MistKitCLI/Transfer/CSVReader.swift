@@ -7,34 +7,40 @@ struct CSVCell: Hashable {
     var isQuoted = false
 }
 
-extension CSVCell {
-    /// Takes a row apart, as RFC 4180 defines it.
-    ///
-    /// - Returns: The cells; `nil` where a quote is open at the end, so that the row goes on in the next line.
-    static func cells(of row: String) -> [CSVCell]? {
-        var cells: [CSVCell] = []
-        var cell = CSVCell(text: "")
-        var isInQuotes = false
-        var scalars = row.unicodeScalars.makeIterator()
+/// A row of a CSV file, taken apart as RFC 4180 defines it. A row with line ends between quotes comes in several pieces.
+struct CSVRow {
+    private var complete: [CSVCell] = []
+    private var cell = CSVCell(text: "")
+    /// Whether a quote is open, so that the row goes on in the next line.
+    private(set) var isOpen = false
+
+    /// All cells, once no quote is open.
+    var cells: [CSVCell] { complete + [cell] }
+
+    init(_ line: String) { append(line) }
+
+    /// Adds a line, or the next line of a quoted cell together with the line end before it.
+    mutating func append(_ line: String) {
+        var scalars = line.unicodeScalars.makeIterator()
         var next = scalars.next()
         while let scalar = next {
             next = scalars.next()
             switch scalar {
-            case "\"" where isInQuotes && next == "\"":
+            case "\"" where isOpen && next == "\"":
                 cell.text.unicodeScalars.append(scalar)
                 next = scalars.next()
-            case "\"" where isInQuotes: isInQuotes = false
+            case "\"" where isOpen: isOpen = false
             case "\"" where cell.text.isEmpty && !cell.isQuoted:
-                isInQuotes = true
+                isOpen = true
                 cell.isQuoted = true
-            case "," where !isInQuotes:
-                cells.append(cell)
+            case "," where !isOpen:
+                complete.append(cell)
                 cell = CSVCell(text: "")
+            // The first half of the line end.
+            case "\r" where !isOpen && next == nil: break
             default: cell.text.unicodeScalars.append(scalar)
             }
         }
-        guard !isInQuotes else { return nil }
-        return cells + [cell]
     }
 }
 

@@ -72,12 +72,11 @@ struct ExportRecordsCommand: AsyncParsableCommand {
             }
             return
         }
-        let purpose =
-            (["export"] + types + self.filters + [
-                zone.zone ?? "", allZones ? "all zones" : "", database.scope.rawValue,
-            ])
-            .filter { !$0.isEmpty }.joined(separator: " ")
-        var journal = try TransferJournal.open(for: output, purpose: purpose)
+        var journal = try TransferJournal.open(
+            for: output,
+            purpose: ["export"] + types + self.filters
+                + [zone.zone, allZones ? "all zones" : nil, database.scope.rawValue]
+        )
         let part = output + ".part"
         if journal.isComplete {
             // An earlier run ended between the last two steps below.

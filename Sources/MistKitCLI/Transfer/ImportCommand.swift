@@ -62,10 +62,10 @@ struct ImportRecordsCommand: AsyncParsableCommand {
         let format = format ?? TransferFormat(path: file)
         if dryRun { return try check(handle, format) }
         let database = try Connection.open(connection).database
-        let purpose =
-            (["import", existing.rawValue, type ?? "", zone.zone ?? "", database.scope.rawValue])
-            .filter { !$0.isEmpty }.joined(separator: " ")
-        let journal = try TransferJournal.open(for: file, purpose: purpose)
+        let journal = try TransferJournal.open(
+            for: file,
+            purpose: ["import", existing.rawValue, type, zone.zone, database.scope.rawValue]
+        )
         let size = Int64(try handle.seekToEnd())
         try handle.seek(toOffset: 0)
         let reader = try ImportReader(handle, format, from: journal.bytes, line: journal.lines)

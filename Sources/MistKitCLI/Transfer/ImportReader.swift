@@ -4,7 +4,7 @@ import StreamingJSON
 
 /// The records of a file, one after the other, whatever its size.
 struct ImportReader {
-    /// A record of the file, or why there is none.
+    /// A record of the file, or the error in its line.
     struct Item {
         /// The line; the first is 1. A row of CSV may have several.
         let line: Int
@@ -42,7 +42,7 @@ struct ImportReader {
                 )
             }
             header = bytes + [UInt8(ascii: "\n")]
-            columns = try RecordColumns(header: CSVCell.cells(of: Self.text(of: bytes, isFirst: true)) ?? [])
+            columns = try RecordColumns(header: CSVRow(Self.withoutByteOrderMark(bytes)).cells)
             lines = offset > first.offset ? try LineReader(handle, from: offset) : first
             self.line = max(line, 1)
         }
@@ -57,32 +57,29 @@ struct ImportReader {
             guard let columns else {
                 return Item(line: first, bytes: bytes, record: Self.record(inJSON: bytes), end: lines.offset)
             }
-            var cells = CSVCell.cells(of: Self.text(of: bytes))
-            while cells == nil, let more = try lines.next() {
+            var row = CSVRow(String(decoding: bytes, as: UTF8.self))
+            while row.isOpen, bytes.count < LineReader.longestLine, let more = try lines.next() {
                 line += 1
                 bytes += [UInt8(ascii: "\n")] + more
-                cells = CSVCell.cells(of: Self.text(of: bytes))
+                row.append("\n" + String(decoding: more, as: UTF8.self))
             }
             let record = Self.result {
-                guard let cells else {
+                guard !row.isOpen else {
                     throw CommandError(
                         code: .data,
                         message: "The quoted cell has no end.",
                         remedy: "Write a quote within a cell twice."
                     )
                 }
-                return try columns.record(of: cells)
+                return try columns.record(of: row.cells)
             }
             return Item(line: first, bytes: bytes, record: record, end: lines.offset)
         }
         return nil
     }
 
-    private static func text(of bytes: [UInt8], isFirst: Bool = false) -> String {
-        var slice = bytes[...]
-        if slice.last == UInt8(ascii: "\r") { slice.removeLast() }
-        if isFirst, slice.starts(with: [0xEF, 0xBB, 0xBF]) { slice = slice.dropFirst(3) }
-        return String(decoding: slice, as: UTF8.self)
+    private static func withoutByteOrderMark(_ bytes: [UInt8]) -> String {
+        String(decoding: bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...], as: UTF8.self)
     }
 
     private static func record(inJSON bytes: [UInt8]) -> Result<Record, CommandError> {

@@ -37,11 +37,15 @@ struct TransferJournal: Hashable, JSONReadable, JSONWritable {
     /// The journal's path for a data file.
     static func path(for file: String) -> String { file + ".journal" }
 
-    /// The journal of an earlier run of the same purpose; a new one where there is none.
+    /// Reads the journal that an earlier run of the same purpose left, or begins a new one.
     ///
+    /// - Parameters:
+    ///   - file: The path of the data.
+    ///   - purpose: The command and its arguments that decide what is transferred.
     /// - Throws: ``CommandError`` for a journal of another purpose, or one that cannot be read.
-    static func open(for file: String, purpose: String) throws -> TransferJournal {
+    static func open(for file: String, purpose: [String?]) throws -> TransferJournal {
         let path = path(for: file)
+        let purpose = purpose.compactMap(\.self).joined(separator: " ")
         guard let data = FileManager.default.contents(atPath: path) else { return TransferJournal(purpose: purpose) }
         let remedy = "Run the command with the same options to go on, or remove \(path) to begin from the start."
         guard let journal = try? JSONReader.read(TransferJournal.self, from: [UInt8](data)) else {

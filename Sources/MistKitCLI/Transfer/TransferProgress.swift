@@ -36,7 +36,7 @@ struct TransferProgress {
             byteRate: Double(bytes - earlierBytes) / max(seconds, 0.001)
         )
         if isTerminal {
-            FileHandle.standardError.write(Data("\r\u{1B}[K\(text)".utf8))
+            Terminal.writeError("\r\u{1B}[K\(text)", terminator: "")
         } else {
             Terminal.writeError(text)
         }

@@ -121,7 +121,7 @@ struct OperationRuleTests {
             participation: participation,
             scope: scope,
             user: user,
-            permissions: CallerRoles(user: user, own: []).permissions(for: nil, creator: exists ? row.creator : nil),
+            permissions: CallerRoles(user: user).permissions(for: nil, creator: exists ? row.creator : nil),
             configuration: EmulatorConfiguration()
         )
     }

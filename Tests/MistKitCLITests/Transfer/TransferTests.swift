@@ -17,7 +17,33 @@ struct TransferTests {
         ("\"open", nil),
     ])
     func rowsAreTakenApart(_ row: String, _ cells: [CSVCell]?) {
-        #expect(CSVCell.cells(of: row) == cells)
+        let read = CSVRow(row)
+        #expect((read.isOpen ? nil : read.cells) == cells)
+    }
+
+    /// A quoted cell keeps the line ends of its file; the one behind the row is not part of a cell.
+    @Test(arguments: [
+        (
+            "a:STRING,b:STRING\r\n\"x\r\ny\",z\r\n1,\"2\"\r\n",
+            ["2: a=x\r\ny b=z", "4: a=1 b=2"]
+        ),
+        ("\u{FEFF}a:STRING\n\"never closed\n2\n", ["2: The quoted cell has no end."]),
+    ])
+    func rowsMayHaveSeveralLines(_ text: String, _ expected: [String]) throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "rows-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        var reader = try ImportReader(FileHandle(forReadingFrom: file), .csv, from: 0, line: 0)
+        var found: [String] = []
+        while let item = try reader.next() {
+            let text =
+                switch item.record {
+                case .success(let record): record.fields.map { "\($0.name)=\($0.value.stringValue ?? "")" }.sorted().joined(separator: " ")
+                case .failure(let error): error.message
+                }
+            found.append("\(item.line): \(text)")
+        }
+        #expect(found == expected)
     }
 
     /// Each type of fields goes into a cell and comes back.
@@ -38,8 +64,8 @@ struct TransferTests {
         var known: Set<RecordColumns.Column> = []
         columns.add(fieldsOf: record, known: &known)
         let header = CommaSeparatedValues.line(columns.columns.map(\.title))
-        let read = try RecordColumns(header: #require(CSVCell.cells(of: String(header.dropLast()))))
-        let cells = try #require(CSVCell.cells(of: String(columns.line(of: record).dropLast())))
+        let read = try RecordColumns(header: CSVRow(String(header.dropLast())).cells)
+        let cells = CSVRow(String(columns.line(of: record).dropLast())).cells
         let copy = try read.record(of: cells)
         record.zoneID = nil
         #expect(copy.recordName == "r" && copy.recordType == "T")
@@ -51,7 +77,7 @@ struct TransferTests {
         ("a,a", "The header has the column a twice."), ("a,,b", "A cell of the header is empty."),
     ])
     func headersAreChecked(_ header: String, message: String) throws {
-        let cells = try #require(CSVCell.cells(of: header))
+        let cells = CSVRow(header).cells
         let error = #expect(throws: CommandError.self) { try RecordColumns(header: cells) }
         #expect(error?.message == message)
     }

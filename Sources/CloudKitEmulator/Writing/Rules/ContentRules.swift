@@ -1,4 +1,5 @@
 import CloudKitModel
+import CloudKitSchema
 
 /// What the rules about the type of a record that is saved look at.
 struct TypeFacts {
@@ -70,7 +71,7 @@ enum ContentRules {
             return .badRequest("recordType is required to create a record")
         },
         WriteRule("a record type's name is valid", tests: "OperationTests") {
-            guard $0.existing == nil, let type = $0.requested, type != Record.shareType, !FieldRules.isIdentifier(type)
+            guard $0.existing == nil, let type = $0.requested, type != Record.shareType, !type.isSchemaIdentifier
             else {
                 return nil
             }
@@ -86,7 +87,7 @@ enum ContentRules {
     static let field: [WriteRule<FieldFacts>] = [
         WriteRule("field names begin with a letter and hold letters, digits and underscores") {
             let isLong = $0.name.utf8.count > $0.limits.nameLength
-            guard isLong || !$0.isKnown && !$0.isOfShares && !FieldRules.isIdentifier($0.name) else { return nil }
+            guard isLong || !$0.isKnown && !$0.isOfShares && !$0.name.isSchemaIdentifier else { return nil }
             return .badRequest("'\($0.name)' is not a valid field name")
         },
         WriteRule(

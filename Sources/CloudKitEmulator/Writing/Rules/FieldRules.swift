@@ -169,13 +169,6 @@ extension FieldRules {
     static func isSystemType(_ name: String) -> Bool {
         name == Record.shareType || name == Record.userType
     }
-
-    /// Whether record types and fields may be called this: a letter, then letters, digits and `_`.
-    static func isIdentifier(_ name: String) -> Bool {
-        func isLetter(_ byte: UInt8) -> Bool { (65...90).contains(byte) || (97...122).contains(byte) }
-        guard let first = name.utf8.first, isLetter(first) else { return false }
-        return name.utf8.allSatisfy { isLetter($0) || (48...57).contains($0) || $0 == UInt8(ascii: "_") }
-    }
 }
 
 extension FieldValue {
