@@ -1,8 +1,11 @@
 import CloudKitModel
+import Dispatch
 import Foundation
 import StreamingJSON
+import Synchronization
 
 // swift run -c release --package-path Benchmarks
+// swift run -c release --package-path Benchmarks Benchmarks typed-call 1000   one part of a whole call, for a profiler
 //
 // Reads pages of records into typed values and writes a request, each against Foundation's JSONDecoder and JSONEncoder with
 // a hand-written Codable model (CodableModel.swift). What counts are the ratios: all contenders of a table run in turns. The
@@ -10,9 +13,26 @@ import StreamingJSON
 
 @main
 struct Benchmarks {
-    static func main() async throws {
-        // Away from the main actor, as in a server; from there each call of the client changes threads twice.
-        try await Task.detached { try await measure() }.value
+    static func main() throws {
+        // Away from the main actor, as in a server; from there each call of the client changes threads twice. Valgrind does not survive
+        // the end of a process whose `main` is asynchronous.
+        let end = DispatchSemaphore(value: 0)
+        let failure = Mutex<(any Error)?>(nil)
+        Task.detached {
+            do {
+                let arguments = CommandLine.arguments.dropFirst()
+                if let name = arguments.first {
+                    try await repeatPart(name, count: arguments.dropFirst().first.flatMap { Int($0) } ?? 1)
+                } else {
+                    try await measure()
+                }
+            } catch {
+                failure.withLock { $0 = error }
+            }
+            end.signal()
+        }
+        end.wait()
+        if let error = failure.withLock({ $0 }) { throw error }
     }
 
     private static func measure() async throws {

@@ -2,7 +2,7 @@ import CloudKitModel
 import Crypto
 import Foundation
 import HTTPTypes
-import MistKit
+@_spi(Benchmarks) import MistKit
 import OpenAPISwiftRuntime
 import StreamingJSON
 
@@ -13,12 +13,15 @@ import StreamingJSON
 struct WholeCall {
     var title: String
     var total: Double
+    /// The parts, each measured on its own.
     var parts: [(String, Double)]
+    /// All parts, one after the other, as a call does them: then each finds the heap and the caches as the others leave them.
+    var together: Double
 
     func report() {
         print("Whole call, \(title): a query is signed, sent in process, answered with the synthetic page, and read")
-        let rest = total - parts.reduce(0) { $0 + $1.1 }
-        for (name, seconds) in [("the call", total)] + parts + [("neither JSON nor crypto", rest)] {
+        let rows = [("the call", total)] + parts + [("these parts together", together)]
+        for (name, seconds) in rows + [("neither JSON nor crypto", total - together)] {
             print(
                 "  " + name.padding(toLength: 42, withPad: " ", startingAt: 0)
                     + String(format: "%9.1f µs %6.1f %%", seconds * 1e6, seconds / total * 100)
@@ -69,8 +72,8 @@ private func sign(_ body: [UInt8], with key: P256.Signing.PrivateKey, path: Stri
     return try key.signature(for: Data("\(date):\(digest):\(path)".utf8)).derRepresentation.base64EncodedString()
 }
 
-/// Measures a page of typed records and one of untyped records, each in turns with its parts.
-func measureWholeCalls(rounds: Int) async throws -> [WholeCall] {
+/// The calls and their parts.
+private func contenders() throws -> [Contender] {
     let page = try Samples.page(hasMore: false)
     let service = CloudKitService(
         containerIdentifier: "iCloud.com.example.app",
@@ -101,24 +104,68 @@ func measureWholeCalls(rounds: Int) async throws -> [WholeCall] {
     let key = P256.Signing.PrivateKey()
     let path = "/database/1/iCloud.com.example.app/development/public/records/query"
 
-    let times = try await medians(
-        of: [
-            Contender(name: "typed call") { try await count(of: database.records(matching: typed)) },
-            Contender(name: "untyped call") { try await count(of: database.records(matching: untyped)) },
-            Contender(name: "crypto") { try sign(body, with: key, path: path).utf8.count },
-            Contender(name: "writing") { try JSONWriter.bytes(of: request).count },
-            .typed(TypedNote.self, page),
-            Contender(name: "untyped reading") { try JSONReader.read(Page.self, from: page).records.count },
-        ],
-        rounds: rounds
-    )
+    return [
+        Contender(name: "typed-call") { try await count(of: database.records(matching: typed)) },
+        Contender(name: "untyped-call") { try await count(of: database.records(matching: untyped)) },
+        Contender(name: "signature") { try sign(body, with: key, path: path).utf8.count },
+        Contender(name: "request") { try JSONWriter.bytes(of: request).count },
+        Contender(name: "typed-page") { try count(ofTyped: page) },
+        Contender(name: "untyped-page") { try count(ofUntyped: page) },
+        Contender(name: "typed-parts") {
+            try sign(JSONWriter.bytes(of: request), with: key, path: path).utf8.count + count(ofTyped: page)
+        },
+        Contender(name: "untyped-parts") {
+            try sign(JSONWriter.bytes(of: request), with: key, path: path).utf8.count + count(ofUntyped: page)
+        },
+    ]
+}
+
+/// Runs a call or one of its parts again and again, for a profiler. `Scripts/measure-call` counts its instructions.
+func repeatPart(_ name: String, count: Int) async throws {
+    guard let contender = try contenders().first(where: { $0.name == name }) else {
+        throw UnknownPart(name: name, known: try contenders().map(\.name))
+    }
+    for _ in 0..<count { _ = try await contender.run() }
+}
+
+private struct UnknownPart: Error {
+    let name: String
+    let known: [String]
+}
+
+/// Measures a page of typed records and one of untyped records, each in turns with its parts.
+func measureWholeCalls(rounds: Int) async throws -> [WholeCall] {
+    let times = try await medians(of: contenders(), rounds: rounds)
     let common = [
         ("crypto: SHA-256 and a signature on P-256", times[2]), ("JSON of the request", times[3]),
     ]
     return [
-        WholeCall(title: "typed records", total: times[0], parts: common + [("JSON of the page", times[4])]),
-        WholeCall(title: "untyped records", total: times[1], parts: common + [("JSON of the page", times[5])]),
+        WholeCall(
+            title: "typed records",
+            total: times[0],
+            parts: common + [("JSON of the page", times[4])],
+            together: times[6]
+        ),
+        WholeCall(
+            title: "untyped records",
+            total: times[1],
+            parts: common + [("JSON of the page", times[5])],
+            together: times[7]
+        ),
     ]
+}
+
+private func count(ofTyped page: [UInt8]) throws -> Int {
+    var count = 0
+    for result in try readTypedRecords(TypedNote.self, from: page) {
+        _ = try result.get()
+        count += 1
+    }
+    return count
+}
+
+private func count(ofUntyped page: [UInt8]) throws -> Int {
+    try JSONReader.read(Page.self, from: page).records.count
 }
 
 private func count<Model>(of records: RecordSequence<Model>) async throws -> Int {

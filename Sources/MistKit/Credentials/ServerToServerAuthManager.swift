@@ -1,4 +1,5 @@
 import HTTPTypes
+import Synchronization
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -23,7 +24,7 @@ public struct ServerToServerAuthManager: TokenManager {
     /// What is wrong with the key ID.
     private let keyIDProblem: CloudKitError?
     private let now: @Sendable () -> Date
-    private static let dateStyle = Date.ISO8601FormatStyle()
+    private let dates = RequestDates()
 
     /// Makes a manager of one key.
     ///
@@ -48,7 +49,7 @@ public struct ServerToServerAuthManager: TokenManager {
     ///   ``CloudKitError/Code-swift.struct/signing`` where the body cannot be read.
     public func authenticate(_ request: inout OutgoingRequest) async throws(CloudKitError) {
         if let keyIDProblem { throw keyIDProblem }
-        let date = Self.dateStyle.format(now())
+        let date = dates.text(of: now())
         let digest = Data(try await request.bodyDigest()).base64EncodedString()
         let signature = try privateKey.signature(for: "\(date):\(digest):\(request.subpath)")
         request.addCredential(headerField: .requestKeyID, value: keyID.revealed)
@@ -70,6 +71,22 @@ public struct ServerToServerAuthManager: TokenManager {
             code: .invalidCredentials,
             message: "The key ID is the private key itself. The key ID is what the CloudKit console shows for the key."
         )
+    }
+}
+
+/// The dates of requests in ISO 8601. Requests of the same second share one text, as formatting costs as much as a hash.
+private final class RequestDates: Sendable {
+    private let last = Mutex<(second: Double, text: String)?>(nil)
+    private static let style = Date.ISO8601FormatStyle()
+
+    func text(of date: Date) -> String {
+        let second = date.timeIntervalSinceReferenceDate.rounded(.down)
+        return last.withLock { last in
+            if let last, last.second == second { return last.text }
+            let text = Self.style.format(date)
+            last = (second, text)
+            return text
+        }
     }
 }
 
