@@ -304,6 +304,7 @@ let package = Package(
                 "CloudKitEmulator",
                 "CloudKitEmulatorServer",
                 "CloudKitModel",
+                "CloudKitSchema",
                 "MistKit",
                 "MistStore",
                 "OpenAPISwiftAsyncHTTPClient",

@@ -1,10 +1,11 @@
 import Foundation
+import MistKit
 import MistTesting
 
 /// Runs simulations of the store with consecutive seeds, one after the other, and prints what happened in numbers.
 ///
 /// ```
-/// SyncSimulations 1 20
+/// SyncSimulations 1 20 private
 /// // seeds 20 operations 2400 requests 5710 conflicts 296 …
 /// ```
 ///
@@ -14,11 +15,12 @@ import MistTesting
 struct Main {
     static func main() {
         let numbers = CommandLine.arguments.dropFirst().compactMap { UInt64($0) }
-        guard numbers.count == 2 else {
-            FileHandle.standardError.write(Data("usage: SyncSimulations <first seed> <count>\n".utf8))
+        guard numbers.count == 2, let scope = DatabaseScope(rawValue: CommandLine.arguments.last ?? "") else {
+            FileHandle.standardError.write(Data("usage: SyncSimulations <first seed> <count> private|public\n".utf8))
             exit(2)
         }
         var simulation = SyncSimulation(records: [Shelf.self, Book.self])
+        simulation.scope = scope
         var counts = SimulationCounts()
         for seed in numbers[0]..<numbers[0] + numbers[1] {
             let (name, faults): (String, SimulationFaults) = seed % 2 == 0 ? ("network", .network) : ("all", .all)

@@ -1,5 +1,5 @@
-import CloudKitModel
-import GRDB
+package import CloudKitModel
+package import GRDB
 package import MistKit
 import StreamingJSON
 
@@ -8,7 +8,7 @@ import StreamingJSON
 /// The public database has no feed of changes. So records are fetched in the order of their modification, from a little before the
 /// latest one that was seen, since the service's index lags behind. Deletes are found by a sweep: the names of all records of the
 /// query are fetched, and those that are missing are looked up.
-struct FollowedQuery {
+package struct FollowedQuery {
     enum Phase: Int64 {
         case idle = 0
         case pull = 1
@@ -38,6 +38,16 @@ struct FollowedQuery {
         sweptAt = row["swept_at"]
         idlePasses = row["idle_passes"]
         idleSweeps = row["idle_sweeps"]
+    }
+
+    /// Begins to follow a query. A query that is followed already stays as it is.
+    package static func insert(_ query: RecordQuery, into db: Database) throws {
+        try db.run("INSERT INTO mist_follow (query) VALUES (?) ON CONFLICT (query) DO NOTHING", [try text(of: query)])
+    }
+
+    /// The form of a query by which its row is found.
+    fileprivate static func text(of query: RecordQuery) throws -> String {
+        String(decoding: try JSONWriter.bytes(of: query), as: UTF8.self)
     }
 
     /// The query whose turn it is.
@@ -70,9 +80,32 @@ extension SyncEngine.Transaction {
         try db.run(
             """
             UPDATE mist_follow SET phase = 1, continuation = NULL, newest_of_pass = newest
-            WHERE phase = 0 AND (?1 IS NULL OR due_at <= ?1)
+            WHERE phase = 0 AND (?1 IS NULL OR due_at NOT BETWEEN ?1 + 1 AND ?1 + ?2)
             """,
-            [now]
+            // What is due later than ever was noted before the clock was set back.
+            [now, PollInterval.next(afterIdle: .max, from: settings.pollInterval, doublings: 5)]
+        )
+        guard db.changesCount > 0 else { return }
+        try db.run(
+            "UPDATE mist_scope SET condition = NULL, detail = NULL WHERE id = ? AND condition = 'schema'",
+            [scope.number]
+        )
+    }
+
+    /// The service cannot answer the query whose turn it was: it lacks an index, or does not know the record type yet. The query is asked
+    /// again with the next pass, and everything else goes on, so that the first record of a new type can be sent.
+    func handleRefusedQuery(_ error: CloudKitError, at now: Int64) throws {
+        guard let followed = try FollowedQuery.next(db) else { return }
+        let interval = PollInterval.next(afterIdle: followed.idlePasses, from: settings.pollInterval, doublings: 5)
+        try db.run(
+            """
+            UPDATE mist_follow SET phase = 0, continuation = NULL, idle_passes = idle_passes + 1, due_at = ? WHERE id = ?
+            """,
+            [now + interval, followed.id]
+        )
+        try db.run(
+            "UPDATE mist_scope SET failures = 0, rests_until = 0, condition = ?, detail = ? WHERE id = ?",
+            [SyncCondition.schema.rawValue, error.description, scope.number]
         )
     }
 
@@ -116,7 +149,8 @@ extension SyncEngine.Transaction {
                 from: settings.sweepInterval,
                 doublings: 4
             )
-            let sweeps = now - followed.sweptAt >= sweepInterval
+            // A sweep in the future was noted before the clock was set back.
+            let sweeps = now < followed.sweptAt || now - followed.sweptAt >= sweepInterval
             let idle = newest > followed.newest ? 0 : followed.idlePasses + 1
             let interval =
                 idle == 0 ? 0 : PollInterval.next(afterIdle: idle - 1, from: settings.pollInterval, doublings: 5)
@@ -162,11 +196,11 @@ extension SyncEngine.Transaction {
         return isMissing
     }
 
-    /// After a lookup: what was sent with an unknown outcome, and whose fate is known now.
-    func settleLookups() throws {
+    /// Lets pushes go on once the outcome of every operation is known: a lookup told it, or a followed query brought the record.
+    func settleOutcomes() throws {
         try db.run(
             """
-            UPDATE mist_zone SET is_uncertain = 0, is_stale = 0 WHERE scope = 0 AND NOT EXISTS (
+            UPDATE mist_zone SET is_uncertain = 0, is_stale = 0 WHERE scope = 0 AND is_uncertain = 1 AND NOT EXISTS (
                 SELECT 1 FROM mist_sent WHERE mist_sent.zone = mist_zone.id AND is_uncertain = 1
             )
             """
@@ -218,10 +252,7 @@ extension LocalDatabase {
         var recordQuery = query.recordQuery
         recordQuery.sorts = []
         _ = try LocalQuery(recordQuery, in: table, zones: .scope(scope.number))
-        let text = String(decoding: try JSONWriter.bytes(of: recordQuery), as: UTF8.self)
-        try await write { writer in
-            try writer.db.run("INSERT INTO mist_follow (query) VALUES (?) ON CONFLICT (query) DO NOTHING", [text])
-        }
+        try await write { [recordQuery] writer in try FollowedQuery.insert(recordQuery, into: writer.db) }
     }
 
     /// Ends what ``follow(_:)`` began. The records stay.
@@ -231,7 +262,7 @@ extension LocalDatabase {
     public func unfollow<Model: CloudKitRecord>(_ query: Query<Model>) async throws {
         var recordQuery = query.recordQuery
         recordQuery.sorts = []
-        let text = String(decoding: try JSONWriter.bytes(of: recordQuery), as: UTF8.self)
+        let text = try FollowedQuery.text(of: recordQuery)
         try await write { writer in try writer.db.run("DELETE FROM mist_follow WHERE query = ?", [text]) }
     }
 }

@@ -41,8 +41,9 @@ extension SyncEngine.Transaction {
                 return try begin(.zoneChanges(cursors), zone: nil, at: now)
             }
         }
-        if scope == .public, let followed = try FollowedQuery.next(db) {
-            return try begin(followed.request, zone: nil, at: now)
+        if scope == .public {
+            if let followed = try FollowedQuery.next(db) { return try begin(followed.request, zone: nil, at: now) }
+            try settleOutcomes()
         }
         let conflicting = """
             state = 1 AND (

@@ -24,7 +24,7 @@ extension SyncEngine.Transaction {
             try db.run(
                 """
                 UPDATE mist_scope SET failures = 0, condition = NULL, detail = NULL, rests_until = 0
-                WHERE id = ? AND (condition IS NOT 'quotaExceeded' OR ?)
+                WHERE id = ? AND condition IS NOT 'schema' AND (condition IS NOT 'quotaExceeded' OR ?)
                 """,
                 [scope.number, request.kind == .modify]
             )
@@ -153,7 +153,6 @@ extension SyncEngine.Transaction {
                 }
             }
         }
-        try settleLookups()
     }
 
     /// Whether a record that the service does not have was only ever created here: it is sent again.
@@ -446,6 +445,9 @@ extension SyncEngine.Transaction {
             return try endRequest()
         }
         try endRequest()
+        if request.kind == .query, [.badRequest, .notFound, .accessDenied].contains(error.code) {
+            return try handleRefusedQuery(error, at: now)
+        }
         switch error.code {
         case .changeTokenExpired, .badRequest:
             guard request.kind == .databaseChanges, try scopeRow().token != nil else { fallthrough }

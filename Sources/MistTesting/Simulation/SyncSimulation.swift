@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import CloudKitModel
+import CloudKitSchema
 import GRDB
 public import MistKit
 public import MistStore
@@ -34,7 +35,9 @@ public struct SyncSimulation: Sendable {
     public var operations = 60
     /// What goes wrong.
     public var faults = SimulationFaults.network
-    /// The zones that the devices keep the records in.
+    /// The database that the devices keep: the private one, or the public one, of which they follow all records of all types.
+    public var scope = DatabaseScope.private
+    /// The zones that the devices keep the records of a private database in.
     public var zones = ZoneLayout.single("Records")
     let schemas: [RecordSchema]
     let settings: SyncSettings
@@ -109,28 +112,27 @@ private final class SimulatedDevice {
         let isSlowRequest: Bool
     }
 
-    private let zones: ZoneLayout
+    private let simulation: SyncSimulation
 
     init(
         name: String,
-        schemas: [RecordSchema],
+        of simulation: SyncSimulation,
         settings: SyncSettings,
-        zones: ZoneLayout,
         device: Int64,
         clockError: Int64
     ) throws {
         self.name = name
-        self.zones = zones
+        self.simulation = simulation
         self.clockError = clockError
         database = try DatabaseQueue()
-        file = try StoreFile(
-            database,
-            schemas: schemas,
-            scopes: [.private: zones.homeZone],
-            hasZonePerRoot: zones.isPerRoot,
-            newDevice: { device }
-        )
-        engine = SyncEngine(file: file, scope: .private, settings: settings)
+        file = try simulation.open(database) { device }
+        engine = SyncEngine(file: file, scope: simulation.scope, settings: settings)
+        guard simulation.scope == .public else { return }
+        try database.write { db in
+            for schema in simulation.schemas {
+                try FollowedQuery.insert(RecordQuery(recordType: schema.recordType), into: db)
+            }
+        }
     }
 
     /// Reads the file. `DatabaseQueue.read` would change `PRAGMA query_only`, after which SQLite compiles all statements again.
@@ -139,16 +141,31 @@ private final class SimulatedDevice {
     }
 
     /// The process dies and starts again. Everything but the file is forgotten.
-    func restart(schemas: [RecordSchema], settings: SyncSettings, at now: Int64) throws {
+    func restart(settings: SyncSettings, at now: Int64) throws {
         flight = nil
-        file = try StoreFile(
+        file = try simulation.open(database)
+        engine = SyncEngine(file: file, scope: simulation.scope, settings: settings)
+        try engine.start(at: now)
+    }
+}
+
+extension SyncSimulation {
+    /// Opens the file of a device.
+    ///
+    /// - Parameters:
+    ///   - database: The file.
+    ///   - newDevice: The device's identifier, for a new file.
+    fileprivate func open(
+        _ database: DatabaseQueue,
+        newDevice: @escaping () -> Int64 = { .random(in: 1...Int64.max) }
+    ) throws -> StoreFile {
+        try StoreFile(
             database,
             schemas: schemas,
-            scopes: [.private: zones.homeZone],
-            hasZonePerRoot: zones.isPerRoot
+            scopes: [scope: scope == .public ? .default : zones.homeZone],
+            hasZonePerRoot: scope != .public && zones.isPerRoot,
+            newDevice: newDevice
         )
-        engine = SyncEngine(file: file, scope: .private, settings: settings)
-        try engine.start(at: now)
     }
 }
 
@@ -189,6 +206,8 @@ private struct SimulatedWorld {
         var settings = simulation.settings
         let jitter = Mutex<SimulationGenerator>.Box(SimulationGenerator(seed: seed &+ 2))
         settings.random = { jitter.withLock { Double.random(in: 0..<1, using: &$0) } }
+        // A run takes some minutes; deletes in a public database would be looked for at its beginning alone.
+        settings.sweepInterval = min(settings.sweepInterval, 20_000)
         self.settings = settings
         // The model goes by the times of edits.
         model.isRelaxed = !settings.typesWithoutEditTimes.isEmpty
@@ -197,9 +216,8 @@ private struct SimulatedWorld {
             devices.append(
                 try SimulatedDevice(
                     name: "device \(index + 1)",
-                    schemas: simulation.schemas,
+                    of: simulation,
                     settings: settings,
-                    zones: simulation.zones,
                     device: Int64.random(in: 1...Int64.max, using: &generator),
                     clockError: generator.chance(0.5) ? Int64(Double.random(in: -error...error, using: &generator)) : 0
                 )
@@ -232,8 +250,8 @@ private struct SimulatedWorld {
             if generator.chance(simulation.faults.crash) {
                 counts.crashes += 1
                 tell("\(device.name) dies and starts again")
-                try device.restart(schemas: simulation.schemas, settings: settings, at: now(of: device))
-            } else if generator.chance(simulation.faults.purge) {
+                try device.restart(settings: settings, at: now(of: device))
+            } else if generator.chance(simulation.scope == .private ? simulation.faults.purge : 0) {
                 try purge()
             } else if generator.chance(0.4) {
                 try operate(device)
@@ -255,10 +273,11 @@ private struct SimulatedWorld {
 
     /// The person deletes a zone, with everything in it.
     private mutating func purge() throws {
-        let context = try emulator.request(in: DatabaseAddress(Self.container, .development, .private), as: .user(user))
         guard let zoneID = try serviceZones().randomElement(using: &generator) else { return }
         let zone = Zone(zoneID: zoneID)
-        guard case .success? = try context.modifyZones([ZoneOperation(.delete, zone: zone)]).first else { return }
+        guard case .success? = try serviceContext().modifyZones([ZoneOperation(.delete, zone: zone)]).first else {
+            return
+        }
         counts.purges += 1
         model.isRelaxed = true
         tell("the zone \(zoneID.zoneName) is deleted at the service")
@@ -344,7 +363,7 @@ private struct SimulatedWorld {
 
     private func answer(_ request: SyncRequest) -> Result<SyncReply, CloudKitError> {
         do throws(CloudKitError) {
-            return .success(try service.reply(to: request, in: .private))
+            return .success(try service.reply(to: request, in: simulation.scope))
         } catch {
             return .failure(error)
         }
@@ -393,7 +412,8 @@ private struct SimulatedWorld {
         var model = self.model
         var names = self.names
         let file = device.file
-        let assignment = { (db: Database) in ZoneAssignment(file: file, scope: .private, db: db) }
+        let scope = simulation.scope
+        let assignment = { (db: Database) in ZoneAssignment(file: file, scope: scope, db: db) }
         try device.database.write { db in
             try db.execute(sql: "UPDATE mist_state SET clock = ?", arguments: [now])
             let rows = try table.allRows(db)
@@ -403,7 +423,7 @@ private struct SimulatedWorld {
                 // With a zone for each root, each device has a record of its own for such a key.
                 let isShared = Double.random(in: 0..<1, using: &generator) < 0.1 && !file.hasZonePerRoot
                 let name = isShared ? "key\(table.id)-\(Int.random(in: 1...3, using: &generator))" : "r\(names)"
-                if try table.row(named: name, in: file.homeZones[.private] ?? 0, db) != nil { return }
+                if try table.row(named: name, in: file.homeZones[scope] ?? 0, db) != nil { return }
                 var fields = try randomFields(of: table, file, &generator, db)
                 let zone = try assignment(db).zone(for: fields, named: name, in: table) {
                     "Z\(UInt64.random(in: 0...UInt64.max, using: &generator))"
@@ -501,6 +521,10 @@ private struct SimulatedWorld {
         }
     }
 
+    private func serviceContext() throws -> RequestContext {
+        try emulator.request(in: DatabaseAddress(Self.container, .development, simulation.scope), as: .user(user))
+    }
+
     private func serviceZones() throws -> [ZoneID] {
         guard case .success(.databaseChanges(let page)) = answer(.databaseChanges(since: nil)) else {
             throw failure("The service does not list its zones.")
@@ -509,11 +533,32 @@ private struct SimulatedWorld {
     }
 
     private func serviceRecords() throws -> [Record] {
-        try serviceZones().flatMap(serviceRecords)
+        guard simulation.scope != .public else {
+            return try simulation.schemas.flatMap { try serviceRecords(ofType: $0.recordType) }
+        }
+        return try serviceZones().flatMap(serviceRecords)
+    }
+
+    /// All records of a type in the public database.
+    private func serviceRecords(ofType type: String) throws -> [Record] {
+        let context = try serviceContext()
+        // Before the first record of a type, the service does not know the type.
+        guard try emulator.schema(of: Self.container, in: .development)[recordType: type] != nil else { return [] }
+        var records: [Record] = []
+        var continuation: String?
+        repeat {
+            let page = try context.queryRecords(RecordQuery(recordType: type), continuationMarker: continuation)
+            for case .success(var record) in page.records {
+                record.zoneID = .default
+                records.append(record)
+            }
+            continuation = page.continuationMarker
+        } while continuation != nil
+        return records
     }
 
     private func serviceRecords(in zone: ZoneID) throws -> [Record] {
-        let context = try emulator.request(in: DatabaseAddress(Self.container, .development, .private), as: .user(user))
+        let context = try serviceContext()
         var records: [Record] = []
         var token: String?
         while true {

@@ -362,6 +362,22 @@ struct StatusPromiseTests {
         #expect(try laptop.pending() == [])
     }
 
+    @Test("23. A query that the service refuses is named by the status, and holds nothing else up")
+    func refusedQueriesHoldNothingUp() async throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone", scope: .public)
+        // The service does not know the type before its first record.
+        try await phone.local.follow(Query<Book>())
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        try phone.sync()
+        #expect(try await phone.local.status().conditions == [.schema])
+        #expect(try await phone.local.status().detail?.contains("Did not find record type: Book") == true)
+        #expect(try phone.pending() == [])
+        try phone.sync()
+        #expect(try await phone.local.status().conditions == [])
+        #expect(try phone.records() == ["Book a title=A"])
+    }
+
     @Test("23, L2. An unchanged poll of a followed query costs one request, and backs off while nothing changes")
     func unchangedPollsBackOff() async throws {
         let scenario = try SyncScenario()
