@@ -23,8 +23,8 @@ struct MistKitCommand: AsyncParsableCommand {
             """,
         version: version,
         subcommands: [
-            DemoCommand.self, RecordsCommand.self, ZonesCommand.self, AssetsCommand.self, SchemaCommand.self,
-            AuthCommand.self, EmulatorCommand.self,
+            DemoCommand.self, RecordsCommand.self, ZonesCommand.self, AssetsCommand.self, SharesCommand.self,
+            SubscriptionsCommand.self, UsersCommand.self, SchemaCommand.self, AuthCommand.self, EmulatorCommand.self,
         ]
     )
 
@@ -87,9 +87,10 @@ struct DemoCommand: AsyncParsableCommand {
 struct RecordsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "records",
-        abstract: "Query, look up, create, update, delete, export and import records, and follow their changes.",
+        abstract: "Query, count, look up, create, update, delete, export and import records, and follow their changes.",
         subcommands: [
-            QueryCommand.self, LookupCommand.self, CreateCommand.self, UpdateCommand.self, DeleteCommand.self,
+            QueryCommand.self, CountCommand.self, LookupCommand.self, CreateCommand.self, UpdateCommand.self,
+            DeleteCommand.self,
             ChangesCommand.self, ExportRecordsCommand.self, ImportRecordsCommand.self,
         ]
     )
@@ -99,8 +100,11 @@ struct RecordsCommand: AsyncParsableCommand {
 struct ZonesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "zones",
-        abstract: "List, create and delete zones.",
-        subcommands: [ListZonesCommand.self, CreateZoneCommand.self, DeleteZoneCommand.self]
+        abstract: "List, create, empty and delete zones, and follow their changes.",
+        subcommands: [
+            ListZonesCommand.self, CreateZoneCommand.self, DeleteZoneCommand.self, PurgeZoneCommand.self,
+            ZoneListChangesCommand.self,
+        ]
     )
 }
 

@@ -149,6 +149,118 @@ struct CommandTests {
         #expect(try mistkit("records", "lookup", "a", "--zone", "Notes").status == 1)
     }
 
+    @Test func recordsOfAQueryAreCountedChangedAndDeleted() throws {
+        let notes = (1...5).map { ##"{"recordType":"Note","recordName":"n\##($0)","fields":{"n":{"value":\##($0)}}}"## }
+        try mistkit("records", "create", "--from", "-", input: notes.joined(separator: "\n"))
+        #expect(try mistkit("records", "count", "Note").output == "5\n")
+        #expect(try mistkit("records", "count", "Note", "--filter", "n > 3").output == "2\n")
+
+        // Without a terminal nothing can be asked, and nothing is done.
+        let query = ["--type", "Note", "--where", "n < 3"]
+        let unasked = try mistkit(arguments: ["records", "update"] + query + ["-F", "done=1"])
+        #expect(unasked.status == 64)
+        #expect(unasked.errors.contains("Change 2 records of type Note?"))
+        #expect(unasked.errors.contains("--yes"))
+
+        let updated = try mistkit(
+            arguments: ["records", "update"] + query + ["-F", "done=1", "--yes", "-f", "ndjson"]
+        )
+        #expect(updated.lines.count == 2, "\(updated.errors)")
+        let deleted = try mistkit(
+            "records",
+            "delete",
+            "--type",
+            "Note",
+            "--where",
+            "done == 1",
+            "--yes",
+            "-f",
+            "ndjson"
+        )
+        #expect(deleted.lines.count == 2, "\(deleted.errors)")
+        let rest = try mistkit("records", "query", "Note", "--sort", "n", "--fields", "n", "-f", "csv")
+        #expect(rest.output.split(whereSeparator: \.isNewline).dropFirst().map { $0.prefix(2) } == ["n3", "n4", "n5"])
+
+        let outcomes = [
+            try mistkit("records", "delete"), try mistkit("records", "delete", "--type", "Note"),
+            try mistkit("records", "delete", "n3", "--type", "Note", "--where", "n > 0"),
+            try mistkit("records", "update", "--type", "Note", "--where", "n > 0", "-F", "n=1", "--tag", "x"),
+        ]
+        for outcome in outcomes { #expect(outcome.status == 64 && outcome.errors.split(separator: "\n").count == 2) }
+    }
+
+    @Test func zonesAreFollowedAndEmptied() throws {
+        try mistkit("zones", "create", "Notes")
+        let notes = (1...3).map { ##"{"recordType":"Note","recordName":"n\##($0)"}"## }.joined(separator: "\n")
+        try mistkit("records", "create", "--zone", "Notes", "--from", "-", input: notes)
+        let first = try mistkit("zones", "changes", "--token-file", "zones.token", "-f", "csv")
+        #expect(first.output == "change,zone,owner\r\nchanged,Notes,\r\n" || first.output.contains("changed,Notes,_"))
+        #expect(try mistkit("zones", "changes", "--token-file", "zones.token").output == "No changes.\n")
+        #expect(try mistkit("zones", "purge", "Notes").status == 64)
+        let purged = try mistkit("zones", "purge", "Notes", "--yes")
+        #expect(purged.errors == "Deleted 3 of 3 records of the zone Notes.\n")
+        #expect(try mistkit("records", "count", "Note", "--zone", "Notes").output == "0\n")
+        try mistkit("zones", "delete", "Notes")
+        #expect(try mistkit("zones", "changes", "--token-file", "zones.token").output.contains("deleted  Notes"))
+    }
+
+    @Test func subscriptionsAreMadeListedAndDeleted() throws {
+        try mistkit("zones", "create", "Notes")
+        let query = try mistkit(
+            arguments: ["subscriptions", "create", "new", "--type", "Note", "--filter", "rating > 3", "--on", "create"]
+                + ["--zone", "Notes", "--message", "New"]
+        )
+        #expect(query.status == 0, "\(query.errors)")
+        let zone = try mistkit("subscriptions", "create", "all", "--zone", "Notes")
+        #expect(zone.status == 0, "\(zone.errors)")
+        let list = try mistkit("subscriptions", "list", "-f", "csv")
+        #expect(list.output.contains("new,query,Note,Notes,create\r\n"))
+        #expect(list.output.contains("all,zone,,Notes,"))
+        let deleted = try mistkit("subscriptions", "delete", "new", "absent")
+        #expect(deleted.status == 1)
+        #expect(deleted.errors.contains("Deleted the subscription new."))
+        #expect(deleted.errors.contains("1 of 2 subscriptions failed."))
+        for arguments in [["x"], ["x", "--zone", "Notes", "--once"]] {
+            #expect(try mistkit(arguments: ["subscriptions", "create"] + arguments).status == 64)
+        }
+    }
+
+    @Test func peopleAreLookedUpAndInvited() throws {
+        let me = try mistkit("users", "me", "-f", "csv")
+        #expect(me.status == 0, "\(me.errors)")
+        #expect(me.output.hasPrefix("user,name,address\r\n_"))
+        #expect(try mistkit("users", "list").status == 0)
+        let absent = try mistkit("users", "lookup", "stranger@example.com")
+        #expect(absent.status == 1 || absent.output.contains("stranger@example.com"), "\(absent.errors)")
+        let misnamed = try mistkit("users", "lookup", "Ben")
+        #expect(misnamed.status == 64 && misnamed.errors.contains("\"Ben\" does not name a person."))
+
+        try mistkit("zones", "create", "Lists")
+        try mistkit("records", "create", "--type", "List", "--name", "l1", "--zone", "Lists")
+        let unshared = try mistkit("shares", "show", "l1", "--zone", "Lists")
+        #expect(unshared.status == 64 && unshared.errors.contains("mistkit shares create"))
+        let shared = try mistkit(
+            arguments: ["shares", "create", "l1", "--zone", "Lists", "--title", "Home", "--public", "read-only"]
+                + ["--invite-writer", "ben@example.com"]
+        )
+        #expect(shared.status == 0, "\(shared.errors)")
+        #expect(shared.output.contains("title   Home") && shared.output.contains("public  READ_ONLY"))
+        #expect(shared.output.contains("ben@example.com") && shared.output.contains("READ_WRITE"))
+        let link = try #require(shared.lines.first?.split(separator: " ").last.map(String.init))
+        let resolved = try mistkit("shares", "resolve", link, "-f", "csv")
+        #expect(resolved.output.contains(",Lists,") && resolved.output.contains(",l1,"), "\(resolved.errors)")
+        let updated = try mistkit(
+            arguments: ["shares", "update", "l1", "--zone", "Lists", "--remove", "ben@example.com"]
+                + ["--invite", "eva@example.com", "--public", "none"]
+        )
+        #expect(updated.output.contains("eva@example.com") && !updated.output.contains("ben@"), "\(updated.errors)")
+        // The owner takes part already.
+        #expect(try mistkit("shares", "accept", link).status != 64)
+        #expect(try mistkit("shares", "stop", "l1", "--zone", "Lists").status == 0)
+        #expect(try mistkit("shares", "show", "l1", "--zone", "Lists").status != 0)
+        #expect(try mistkit("shares", "leave", "l1").status == 64)
+    }
+
     @Test func changesComeOnceWithATokenFile() throws {
         try mistkit("zones", "create", "Notes")
         let notes = (1...3).map { ##"{"recordType":"Note","recordName":"n\##($0)","fields":{"n":{"value":\##($0)}}}"## }

@@ -10,7 +10,11 @@ struct KeyGenerationCommand: AsyncParsableCommand {
         discussion: """
             The file has the private key as PEM and only you can read it; an existing file is not replaced. For Apple's service, paste the \
             public key into the page Tokens & Keys of the container; the console shows the key ID for MISTKIT_KEY_ID. For the emulator, \
-            save the public key in a file: mistkit auth keygen > key.pub; mistkit emulator --public-key key.pub
+            save the public key in a file and give it to `mistkit emulator --public-key`.
+
+            Examples:
+              mistkit auth keygen > key.pub
+              mistkit auth keygen --output production.pem
             """
     )
 

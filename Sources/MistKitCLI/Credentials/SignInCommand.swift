@@ -11,6 +11,10 @@ struct SignInCommand: AsyncParsableCommand {
         discussion: """
             Needs an API token of the container. The web authentication token is kept in the data folder, in a file that only you can read. \
             Each command replaces it with the next one. MISTKIT_WEB_AUTH_TOKEN takes precedence over the file.
+
+            Examples:
+              mistkit auth sign-in --container iCloud.com.example.app --api-token 3f1c8e
+              mistkit auth sign-in --no-browser
             """,
         aliases: ["login"]
     )
@@ -96,6 +100,11 @@ struct SignOutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sign-out",
         abstract: "Forget the token of the user who signed in.",
+        discussion: """
+            Examples:
+              mistkit auth sign-out
+              mistkit auth sign-out --data-folder other
+            """,
         aliases: ["logout"]
     )
 

@@ -5,7 +5,12 @@ import MistKit
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Print the service, the database and the credentials of the settings, and check them."
+        abstract: "Print the service, the database and the credentials of the settings, and check them.",
+        discussion: """
+            Examples:
+              mistkit auth status
+              mistkit auth status --database public
+            """
     )
 
     @OptionGroup var connection: ConnectionOptions

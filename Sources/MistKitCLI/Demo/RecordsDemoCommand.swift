@@ -10,6 +10,10 @@ struct RecordsDemoCommand: AsyncParsableCommand {
         discussion: """
             Runs on the embedded emulator, or on the service for which a user's credentials are set. It uses the zone MistKitDemo of the \
             private database and deletes the records that it created.
+
+            Examples:
+              mistkit demo
+              mistkit demo records --count 50
             """
     )
 

@@ -12,10 +12,11 @@ struct SyncDemoCommand: AsyncParsableCommand {
             records offline, then synchronise. At the end both stores are compared with the service, field by field; the exit code is 1 \
             if they differ. The process that is killed is a real one: this command runs itself, and the second process gets SIGKILL when \
             the service has stored its changes and before it reads the reply. The network that is cut, and the reply that is lost, are \
-            simulated between the store and the emulator.
+            simulated between the store and the emulator. Any SQLite tool opens the stores.
 
-            Example: mistkit demo sync --folder stores
-            Then any SQLite tool opens stores/phone/user.sqlite.
+            Examples:
+              mistkit demo sync --folder stores
+              mistkit demo sync --count 50
             """
     )
 

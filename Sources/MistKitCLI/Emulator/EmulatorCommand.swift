@@ -23,6 +23,10 @@ struct EmulatorCommand: AsyncParsableCommand {
 
             Several emulators can use one data folder, each on its own port, and so can other commands at the same time. All of them work \
             on the same data, and a client of one emulator receives the pushes of changes made through another.
+
+            Examples:
+              mistkit emulator --port 8182
+              mistkit emulator --port 0 --schema schema.ckdb
             """
     )
 

@@ -17,8 +17,11 @@ struct UploadAssetCommand: AsyncParsableCommand {
         commandName: "upload",
         abstract: "Upload a file, and save it in a field of a record.",
         discussion: """
-            The field of the record is replaced, even if another client changed the record; a record that does not exist is created: \
-            mistkit assets upload photo.jpg --type User --name mei --field photo
+            The field of the record is replaced, even if another client changed the record; a record that does not exist is created.
+
+            Examples:
+              mistkit assets upload photo.jpg --type Person --name mei --field photo
+              mistkit assets upload photo.jpg --type Person --name mei --field photo --zone Notes
             """
     )
 
@@ -59,8 +62,11 @@ struct DownloadAssetCommand: AsyncParsableCommand {
         commandName: "download",
         abstract: "Download the file in a field of a record.",
         discussion: """
-            The file is written when the download is complete, and replaces a file of the same name: \
-            mistkit assets download photo.jpg --name mei --field photo
+            The file is written when the download is complete, and replaces a file of the same name.
+
+            Examples:
+              mistkit assets download copy.jpg --name mei --field photo
+              mistkit assets download copy.jpg --name mei --field photo --zone Notes
             """
     )
 

@@ -11,14 +11,14 @@ struct ChangesCommand: AsyncParsableCommand {
         discussion: """
             Without a token, every record is listed once, as it is now. The token for the next run is written to standard error, or to the \
             file of --token-file. With that file, the next run of the same command lists only new changes.
+
+            Examples:
+              mistkit records changes --zone Notes
+              mistkit records changes --zone Notes --token-file notes.token
             """
     )
 
-    @Option(help: ArgumentHelp("The token of an earlier run.", valueName: "token"))
-    var since: String?
-
-    @Option(help: ArgumentHelp("A file that keeps the token between runs.", valueName: "file"))
-    var tokenFile: String?
+    @OptionGroup var token: TokenOptions
 
     @Option(help: ArgumentHelp("The number of records of a page, at most 200.", valueName: "count"))
     var pageSize: Int?
@@ -35,11 +35,6 @@ struct ChangesCommand: AsyncParsableCommand {
                 remedy: "Name a custom zone with --zone; `mistkit zones list` prints them."
             )
         }
-        guard since == nil || tokenFile == nil else {
-            throw ValidationError(
-                "--since and --token-file cannot be combined.\nGive one of them: the token itself, or the file that keeps it."
-            )
-        }
         guard (1...200).contains(pageSize ?? 1) else {
             throw ValidationError("--page-size is out of range.\nGive a number from 1 to 200.")
         }
@@ -48,40 +43,15 @@ struct ChangesCommand: AsyncParsableCommand {
     func run() async throws {
         guard let zoneID = zone.zoneID else { return }
         let database = try Connection.open(connection).database
-        var token = try startToken()
+        var last = try token.start { ZoneChangeToken($0) }
         var feed = ChangeOutput(output.format)
-        for try await page in database.changes(inZone: zoneID, since: token, pageSize: pageSize) {
+        for try await page in database.changes(inZone: zoneID, since: last, pageSize: pageSize) {
             for record in page.changedRecords + page.deletedRecords { try feed.append(record) }
             for failure in page.failures { Terminal.writeError(CommandError(failure).text) }
-            token = page.token
+            last = page.token
         }
         feed.finish()
-        guard let token else { return }
-        if let tokenFile {
-            do {
-                try Data((token.text + "\n").utf8).write(to: URL(fileURLWithPath: tokenFile), options: .atomic)
-            } catch {
-                throw CommandError.unwritable(tokenFile, error)
-            }
-        } else {
-            Terminal.writeError("token: \(token.text)")
-        }
-    }
-
-    private func startToken() throws -> ZoneChangeToken? {
-        var text = since
-        if let tokenFile, let data = FileManager.default.contents(atPath: tokenFile) {
-            text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        }
-        guard let text else { return nil }
-        guard let token = ZoneChangeToken(text) else {
-            throw CommandError(
-                code: .data,
-                message: "\(tokenFile ?? "--since") does not hold a token.",
-                remedy: "Leave it out, or remove the file, to begin with the whole history."
-            )
-        }
-        return token
+        if let last { try token.keep(last.text) }
     }
 }
 

@@ -11,6 +11,10 @@ struct QueryCommand: AsyncParsableCommand {
             --filter 'tags LIST_CONTAINS swift', --filter 'place NEAR 59.9,10.7 within 5000', --filter 'when:TIMESTAMP >= 2026-01-01', \
             --filter 'zip == "4"' for a text. Give --filter once for each condition; a record has to meet all of them. @created, @modified and \
             @createdBy are system fields, which every record has.
+
+            Examples:
+              mistkit records query Note --filter 'rating > 3' --sort -rating
+              mistkit records query Note --zone Notes --format csv
             """
     )
 
@@ -86,7 +90,15 @@ struct QueryCommand: AsyncParsableCommand {
 
 /// `mistkit records lookup`
 struct LookupCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "lookup", abstract: "Fetch records by name.")
+    static let configuration = CommandConfiguration(
+        commandName: "lookup",
+        abstract: "Fetch records by name.",
+        discussion: """
+            Examples:
+              mistkit records lookup note-1
+              mistkit records lookup note-1 note-2 --fields title,rating
+            """
+    )
 
     @Argument(help: "The records' names.")
     var names: [String]

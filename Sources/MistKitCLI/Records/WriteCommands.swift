@@ -11,6 +11,10 @@ struct CreateCommand: AsyncParsableCommand {
             --field tags:STRING_LIST=a,b. Without a type, 4 is an INT64, 4.5 a DOUBLE, any other value a STRING. A type that ends in ! is encrypted.
 
             With --from, --type is the type of records that have no type in the file.
+
+            Examples:
+              mistkit records create --type Note --name milk --field title='Buy milk' --field rating=4
+              mistkit records create --type Note --from new-notes.ndjson
             """
     )
 
@@ -86,15 +90,21 @@ struct CreateCommand: AsyncParsableCommand {
 struct UpdateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "update",
-        abstract: "Change fields of a record.",
+        abstract: "Change fields of a record, or of all records of a query.",
         discussion: """
             The command fetches the record first. The service refuses the change where another client changed the record in between, or \
             after the state of --tag. --force overwrites the record in any state. name:NULL= clears a field.
+
+            With --type and --where, all records of the query are changed. The command says how many they are and asks first.
+
+            Examples:
+              mistkit records update note-1 --field rating=5
+              mistkit records update --type Note --where 'rating < 3' --field archived=1
             """
     )
 
     @Argument(help: "The record's name.")
-    var name: String
+    var name: String?
 
     @Option(
         name: [.customShort("F"), .customLong("field")],
@@ -108,11 +118,19 @@ struct UpdateCommand: AsyncParsableCommand {
     @Flag(help: "Overwrite the record, even if another client changed it.")
     var force = false
 
+    @OptionGroup var selection: RecordSelection
     @OptionGroup var zone: ZoneOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
+        try selection.validate(
+            hasNames: name != nil,
+            example: "mistkit records update --type Note --where 'rating < 3' --field archived=1"
+        )
+        guard tag == nil || name != nil else {
+            throw ValidationError("--tag is about one record.\nName the record, or leave --tag out.")
+        }
         guard tag == nil || !force else {
             throw ValidationError(
                 "--tag and --force cannot be combined.\nGive the change tag, or overwrite the record whatever its tag."
@@ -123,19 +141,25 @@ struct UpdateCommand: AsyncParsableCommand {
     func run() async throws {
         let changes = try fields.map { (field) throws(CommandError) in try FieldText.assignment(field) }
         let database = try Connection.open(connection).database
-        let known = try await database.fetch(name, inZone: zone.zoneID, desiredKeys: [])
-        var change = Record(recordType: known.recordType ?? "", recordName: name)
-        change.recordChangeTag = tag ?? known.recordChangeTag
-        for (name, value) in changes {
-            change[name] = value
-            Terminal.writeHint(FieldText.dateHint(for: value, of: name))
+        for (name, value) in changes { Terminal.writeHint(FieldText.dateHint(for: value, of: name)) }
+        let known =
+            if let name {
+                [try await database.fetch(name, inZone: zone.zoneID, desiredKeys: [])]
+            } else {
+                try await selection.records(in: database, zone: zone.zoneID, verb: "Change")
+            }
+        let operations = known.map { record in
+            var change = Record(recordType: record.recordType ?? "", recordName: record.recordName)
+            change.recordChangeTag = force ? nil : tag ?? record.recordChangeTag
+            for (name, value) in changes { change[name] = value }
+            return RecordOperation(force ? .forceUpdate : .update, record: change)
         }
-        let updated =
-            force
-            ? try await database.forceUpdate(change, inZone: zone.zoneID)
-            : try await database.update(change, inZone: zone.zoneID)
         var outcome = BatchOutcome(output.format)
-        try outcome.append(.success(updated))
+        for result in try await database.modify(operations, inZone: zone.zoneID) {
+            // The failure of the only record is the command's.
+            if name != nil { _ = try result.get() }
+            try outcome.append(result)
+        }
         try outcome.finish()
     }
 }
@@ -144,27 +168,48 @@ struct UpdateCommand: AsyncParsableCommand {
 struct DeleteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
-        abstract: "Delete records.",
+        abstract: "Delete records by their names, or all records of a query.",
         discussion: """
             The command fetches each record first. The service refuses to delete a record that another client changed in between. --force \
             deletes a record in any state. Deleted records cannot be restored.
+
+            With --type and --where, all records of the query are deleted. The command says how many they are and asks first.
+
+            Examples:
+              mistkit records delete note-1 note-2
+              mistkit records delete --type Note --where '@modified < 2025-01-01' --yes
             """
     )
 
     @Argument(help: "The records' names.")
-    var names: [String]
+    var names: [String] = []
 
     @Flag(help: "Delete the record, even if another client changed it.")
     var force = false
 
+    @OptionGroup var selection: RecordSelection
     @OptionGroup var zone: ZoneOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var connection: ConnectionOptions
 
+    func validate() throws {
+        try selection.validate(
+            hasNames: !names.isEmpty,
+            example: "mistkit records delete --type Note --where 'rating < 3'"
+        )
+    }
+
     func run() async throws {
         let database = try Connection.open(connection).database
         var outcome = BatchOutcome(output.format)
-        if force {
+        if names.isEmpty {
+            let found = try await selection.records(in: database, zone: zone.zoneID, verb: "Delete")
+            let results =
+                force
+                ? try await database.forceDelete(found.compactMap(\.recordName), inZone: zone.zoneID)
+                : try await database.delete(found, inZone: zone.zoneID)
+            for result in results { try outcome.append(result) }
+        } else if force {
             for result in try await database.forceDelete(names, inZone: zone.zoneID) { try outcome.append(result) }
         } else {
             let known = try await database.fetch(names, inZone: zone.zoneID, desiredKeys: [])

@@ -106,30 +106,17 @@ struct ResetSchemaCommand: AsyncParsableCommand {
             """
     )
 
-    @Flag(help: "Do not ask.")
-    var yes = false
-
+    @OptionGroup var confirmation: ConfirmationOptions
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
         let service = try SchemaService.open(connection, for: .reset)
-        if !yes { try confirm(service.container) }
+        guard try confirmation.confirms("Delete all development records of \(service.container)?") else { return }
         let comparison = try service.perform("reset") { try service.emulator.resetSchema(of: service.container) }
         Terminal.writeLine(
             "The records are deleted. "
                 + (comparison.isEmpty ? "The schema was that of production already." : "The schema changed:")
         )
         if !comparison.isEmpty { Terminal.writeLine(comparison.description) }
-    }
-
-    private func confirm(_ container: String) throws {
-        let question = "All development records of \(container) will be deleted."
-        guard Terminal.isInteractive else {
-            throw CommandError(code: .usage, message: question, remedy: "Give --yes to go on without a question.")
-        }
-        Terminal.write("\(question) Go on? [y/N] ")
-        guard ["y", "yes"].contains(readLine()?.lowercased()) else {
-            throw CommandError(code: .usage, message: "Nothing was deleted.", remedy: "Answer with y to go on.")
-        }
     }
 }

@@ -1,48 +1,45 @@
 import ArgumentParser
+import Foundation
 import MistKit
-import StreamingJSON
 
-/// Zones in a format.
-private func write(_ zones: [Zone], as format: OutputFormat) throws {
-    switch format {
-    case .table:
-        guard !zones.isEmpty else { return Terminal.writeLine("No zones.") }
-        var table = TextTable([
-            .init(title: "zone"), .init(title: "owner"), .init(title: "atomic"), .init(title: "syncToken"),
-        ])
-        for zone in zones {
-            table.append([
-                zone.zoneID.zoneName, zone.zoneID.ownerRecordName ?? "", zone.isAtomic.map { $0 ? "yes" : "no" } ?? "",
-                zone.syncToken ?? "",
-            ])
-        }
-        Terminal.write(table)
-    case .json:
-        Terminal.writeLine(String(decoding: try JSONWriter.bytes(of: zones, options: [.prettyPrinted]), as: UTF8.self))
-    case .ndjson:
-        for zone in zones { Terminal.writeLine(String(decoding: try JSONWriter.bytes(of: zone), as: UTF8.self)) }
-    case .csv:
-        Terminal.write(CommaSeparatedValues.line(["zoneName", "ownerRecordName", "atomic", "syncToken"]))
-        for zone in zones {
-            Terminal.write(
-                CommaSeparatedValues.line([
-                    zone.zoneID.zoneName, zone.zoneID.ownerRecordName ?? "", zone.isAtomic.map { String($0) } ?? "",
-                    zone.syncToken ?? "",
-                ])
-            )
-        }
-    }
+extension ValueList<Zone> {
+    fileprivate static let zones = ValueList(
+        emptyNote: "No zones.",
+        columns: [
+            Column("zone") { $0.zoneID.zoneName },
+            Column("owner") { $0.zoneID.ownerRecordName },
+            Column("atomic") { $0.isAtomic.map { $0 ? "yes" : "no" } },
+            Column("syncToken") { $0.syncToken },
+        ]
+    )
+
+    fileprivate static let changes = ValueList(
+        emptyNote: "No changes.",
+        columns: [
+            Column("change") { $0.deleted == true ? "deleted" : "changed" },
+            Column("zone") { $0.zoneID.zoneName },
+            Column("owner") { $0.zoneID.ownerRecordName },
+        ]
+    )
 }
 
 /// `mistkit zones list`
 struct ListZonesCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the zones of the database.")
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the zones of the database.",
+        discussion: """
+            Examples:
+              mistkit zones list
+              mistkit zones list --database shared
+            """
+    )
 
     @OptionGroup var output: OutputOptions
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        try write(try await Connection.open(connection).database.fetchZones(), as: output.format)
+        try ValueList.zones.write(try await Connection.open(connection).database.fetchZones(), as: output.format)
     }
 }
 
@@ -50,7 +47,12 @@ struct ListZonesCommand: AsyncParsableCommand {
 struct CreateZoneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
-        abstract: "Create a zone in the private database."
+        abstract: "Create a zone in the private database.",
+        discussion: """
+            Examples:
+              mistkit zones create Notes
+              mistkit zones create Notes --format json
+            """
     )
 
     @Argument(help: "The zone's name.")
@@ -61,7 +63,7 @@ struct CreateZoneCommand: AsyncParsableCommand {
 
     func run() async throws {
         let database = try Connection.open(connection).databaseOfZones()
-        try write([try await database.createZone(name)], as: output.format)
+        try ValueList.zones.write([try await database.createZone(name)], as: output.format)
     }
 }
 
@@ -69,7 +71,12 @@ struct CreateZoneCommand: AsyncParsableCommand {
 struct DeleteZoneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
-        abstract: "Delete a zone and all its records. They cannot be restored."
+        abstract: "Delete a zone and all its records. They cannot be restored.",
+        discussion: """
+            Examples:
+              mistkit zones delete Notes
+              mistkit zones delete Notes --verbose
+            """
     )
 
     @Argument(help: "The zone's name.")
@@ -80,5 +87,75 @@ struct DeleteZoneCommand: AsyncParsableCommand {
     func run() async throws {
         try await Connection.open(connection).databaseOfZones().deleteZone(ZoneID(zoneName: name))
         Terminal.writeError("Deleted the zone \(name) and its records.")
+    }
+}
+
+/// `mistkit zones purge`
+struct PurgeZoneCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "purge",
+        abstract: "Delete all records of a zone, and keep the zone. They cannot be restored.",
+        discussion: """
+            The command says how many records these are and asks first. Change tokens of the zone stay valid: other devices see the deletes.
+
+            Examples:
+              mistkit zones purge Notes
+              mistkit zones purge Notes --yes
+            """
+    )
+
+    @Argument(help: "The zone's name.")
+    var name: String
+
+    @OptionGroup var confirmation: ConfirmationOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let database = try Connection.open(connection).databaseOfZones()
+        let zone = ZoneID(zoneName: name)
+        var names: [String] = []
+        for try await page in database.changes(inZone: zone, desiredKeys: []) {
+            names += page.changedRecords.compactMap(\.recordName)
+        }
+        let records = names.count == 1 ? "1 record" : "\(names.count) records"
+        guard try names.isEmpty || confirmation.confirms("Delete \(records) of the zone \(name)?") else { return }
+        var failures: [CloudKitError] = []
+        for case .failure(let error) in try await database.forceDelete(names, inZone: zone) { failures.append(error) }
+        Terminal.writeError("Deleted \(names.count - failures.count) of \(records) of the zone \(name).")
+        try CommandError.check(failures, of: names.count, noun: "records")
+    }
+}
+
+/// `mistkit zones changes`
+struct ZoneListChangesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "changes",
+        abstract: "List the zones in which records were changed, and those that were deleted, since a token.",
+        discussion: """
+            Without a token, every custom zone is listed. The token for the next run is written to standard error, or to the file of \
+            --token-file. With that file, the next run of the same command lists only new changes.
+
+            Examples:
+              mistkit zones changes
+              mistkit zones changes --token-file zones.token
+            """
+    )
+
+    @OptionGroup var token: TokenOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let database = try Connection.open(connection).database
+        var last = try token.start { DatabaseChangeToken($0) }
+        var zones: [Zone] = []
+        for try await page in database.changes(since: last) {
+            zones += page.changedZones
+            zones += page.deletedZones.map { Zone(zoneID: $0, deleted: true) }
+            for failure in page.failures { Terminal.writeError(CommandError(failure).text) }
+            last = page.token
+        }
+        try ValueList.changes.write(zones, as: output.format)
+        if let last { try token.keep(last.text) }
     }
 }

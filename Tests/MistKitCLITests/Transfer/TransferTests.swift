@@ -38,7 +38,8 @@ struct TransferTests {
         while let item = try reader.next() {
             let text =
                 switch item.record {
-                case .success(let record): record.fields.map { "\($0.name)=\($0.value.stringValue ?? "")" }.sorted().joined(separator: " ")
+                case .success(let record):
+                    record.fields.map { "\($0.name)=\($0.value.stringValue ?? "")" }.sorted().joined(separator: " ")
                 case .failure(let error): error.message
                 }
             found.append("\(item.line): \(text)")

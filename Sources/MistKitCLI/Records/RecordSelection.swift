@@ -1,0 +1,105 @@
+import ArgumentParser
+import MistKit
+
+/// The records of a query that a command changes, after it has said how many they are.
+struct RecordSelection: ParsableArguments {
+    @Option(help: ArgumentHelp("The record type that --where is about.", valueName: "name"))
+    var type: String?
+
+    @Option(
+        name: .customLong("where"),
+        help: ArgumentHelp(
+            "A condition, as --filter of `records query`; may be given more than once.",
+            valueName: "condition"
+        )
+    )
+    var conditions: [String] = []
+
+    @OptionGroup var confirmation: ConfirmationOptions
+
+    /// Checks that either names or a query are given.
+    ///
+    /// - Parameters:
+    ///   - hasNames: Whether the command line names records.
+    ///   - example: A command with a query, for the error.
+    /// - Throws: A `ValidationError` of two lines.
+    func validate(hasNames: Bool, example: String) throws {
+        guard hasNames != (type != nil) else {
+            let problem =
+                hasNames ? "Record names and --type cannot be combined." : "The records to change are not given."
+            throw ValidationError("\(problem)\nName records, or describe them: \(example)")
+        }
+        guard type == nil || !conditions.isEmpty else {
+            throw ValidationError("--type needs a condition.\nSay which records are meant: \(example)")
+        }
+        guard type != nil || conditions.isEmpty else {
+            throw ValidationError("--where needs a record type.\nName it with --type: \(example)")
+        }
+    }
+
+    /// Finds the records, with their names and change tags alone, and asks whether to go on.
+    ///
+    /// - Parameters:
+    ///   - database: Where to look.
+    ///   - zone: The zone; `nil` for the default zone.
+    ///   - verb: What the command does with them, such as "Delete".
+    /// - Returns: The records; empty where the answer was no.
+    /// - Throws: A ``CommandError`` where the person cannot be asked.
+    func records(in database: CloudKitDatabase, zone: ZoneID?, verb: String) async throws -> [Record] {
+        let filters = try conditions.map { (condition) throws(CommandError) in try QueryExpression.filter(condition) }
+        let query = Query(recordType: type ?? "", filters: filters.map { Filter($0) })
+        var records: [Record] = []
+        for try await record in database.records(matching: query, inZone: zone, desiredKeys: []) {
+            records.append(record)
+        }
+        if records.isEmpty { return [] }
+        return try confirmation.confirms("\(verb) \(Self.count(records.count, of: type ?? ""))?") ? records : []
+    }
+
+    private static func count(_ count: Int, of type: String) -> String {
+        count == 1 ? "1 record of type \(type)" : "\(count) records of type \(type)"
+    }
+}
+
+/// `mistkit records count`
+struct CountCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "count",
+        abstract: "Count the records of a type.",
+        discussion: """
+            The service has no operation that counts: the command fetches the names of the records, a request for each 200 of them.
+
+            Examples:
+              mistkit records count Note
+              mistkit records count Note --filter 'rating > 3'
+            """
+    )
+
+    @Argument(help: "The record type.")
+    var type: String
+
+    @Option(
+        name: .customLong("filter"),
+        help: ArgumentHelp("A condition, as of `records query`; may be given more than once.", valueName: "condition")
+    )
+    var filters: [String] = []
+
+    @Flag(help: "Search all zones.")
+    var zoneWide = false
+
+    @OptionGroup var zone: ZoneOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func validate() throws {
+        guard !zoneWide || zone.zone == nil else {
+            throw ValidationError("--zone-wide and --zone cannot be combined.\nName one zone, or search all of them.")
+        }
+    }
+
+    func run() async throws {
+        let conditions = try filters.map { (filter) throws(CommandError) in try QueryExpression.filter(filter) }
+        let query = Query(recordType: type, filters: conditions.map { Filter($0) })
+        let database = try Connection.open(connection).database
+        Terminal.writeLine("\(try await database.count(matching: query, inZone: zone.zoneID, zoneWide: zoneWide))")
+    }
+}

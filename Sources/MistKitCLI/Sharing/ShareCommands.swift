@@ -1,0 +1,338 @@
+import ArgumentParser
+import MistKit
+
+/// `mistkit shares`
+struct SharesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "shares",
+        abstract: "Share records with other people, and take part in their shares.",
+        subcommands: [
+            CreateShareCommand.self, ShowShareCommand.self, UpdateShareCommand.self, StopSharingCommand.self,
+            ResolveShareCommand.self, AcceptShareCommand.self, LeaveShareCommand.self,
+        ]
+    )
+}
+
+/// What the holders of a share's link may do.
+enum PublicPermission: String, CaseIterable, ExpressibleByArgument {
+    case none
+    case readOnly = "read-only"
+    case readWrite = "read-write"
+
+    var permission: SharePermission {
+        switch self {
+        case .none: .none
+        case .readOnly: .readOnly
+        case .readWrite: .readWrite
+        }
+    }
+}
+
+/// The people of a share on the command line.
+struct InvitationOptions: ParsableArguments {
+    @Option(
+        name: .customLong("invite"),
+        help: ArgumentHelp(
+            "A person, who may read: an e-mail address, a telephone number, a user record name. May be given more than once.",
+            valueName: "person"
+        )
+    )
+    var readers: [String] = []
+
+    @Option(
+        name: .customLong("invite-writer"),
+        help: ArgumentHelp("A person who may read and write. May be given more than once.", valueName: "person")
+    )
+    var writers: [String] = []
+
+    @Option(name: .customLong("public"), help: "What people may do who have the link and no invitation.")
+    var publicPermission: PublicPermission?
+
+    func invitations() throws(CommandError) -> [(LookupInfo, SharePermission)] {
+        var invitations: [(LookupInfo, SharePermission)] = []
+        for text in readers { invitations.append((try LookupInfo(argument: text), .readOnly)) }
+        for text in writers { invitations.append((try LookupInfo(argument: text), .readWrite)) }
+        return invitations
+    }
+}
+
+extension ValueList<Participant> {
+    fileprivate static let participants = ValueList(
+        emptyNote: "No participants.",
+        columns: [
+            Column("participant") { participant in
+                let identity = participant.userIdentity
+                return identity?.lookupInfo?.emailAddress ?? identity?.lookupInfo?.phoneNumber
+                    ?? identity?.userRecordName
+            },
+            Column("type") { $0.type?.rawValue },
+            Column("status") { $0.acceptanceStatus?.rawValue },
+            Column("permission") { $0.permission?.rawValue },
+        ]
+    )
+}
+
+/// Writes a share: for people its link and its participants, for programs its record.
+private func write(_ share: Share, as format: OutputFormat) throws {
+    guard format == .table else {
+        var output = RecordOutput(format)
+        try output.append(share.record)
+        return output.finish(emptyNote: nil)
+    }
+    if let url = share.url { Terminal.writeLine("link    \(url)") }
+    if let title = share.title { Terminal.writeLine("title   \(title)") }
+    Terminal.writeLine("public  \(share.publicPermission.rawValue)")
+    try ValueList.participants.write(share.participants, as: .table)
+}
+
+/// Fetches the share of a record.
+private func share(of name: String, in zone: ZoneOptions, _ database: CloudKitDatabase) async throws -> Share {
+    let record = try await database.fetch(name, inZone: zone.zoneID, desiredKeys: [])
+    guard record.share != nil else {
+        throw CommandError(
+            code: .usage,
+            message: "The record \(name) is not the root of a share.",
+            remedy: "Name the record that was shared, or share this one with `mistkit shares create`."
+        )
+    }
+    return try await database.fetchShare(of: record, inZone: zone.zoneID)
+}
+
+/// `mistkit shares create`
+struct CreateShareCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create",
+        abstract: "Share a record of a custom zone, with all records below it.",
+        discussion: """
+            The service sends no invitations: give people the link that the command prints.
+
+            Examples:
+              mistkit shares create list-1 --zone Lists --invite-writer ben@example.com
+              mistkit shares create list-1 --zone Lists --public read-only --title 'Shopping'
+            """
+    )
+
+    @Argument(help: "The record's name.")
+    var name: String
+
+    @Option(help: ArgumentHelp("The title that people see.", valueName: "text"))
+    var title: String?
+
+    @OptionGroup var invitations: InvitationOptions
+    @OptionGroup var zone: ZoneOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let participants = try invitations.invitations().map { Participant.invited($0.0, permission: $0.1) }
+        let database = try Connection.open(connection).database
+        let record = try await database.fetch(name, inZone: zone.zoneID, desiredKeys: [])
+        let share = try await database.share(
+            record,
+            title: title,
+            publicPermission: invitations.publicPermission?.permission ?? .none,
+            participants: participants,
+            inZone: zone.zoneID
+        )
+        try write(share, as: output.format)
+    }
+}
+
+/// `mistkit shares show`
+struct ShowShareCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Print the link and the participants of a shared record.",
+        discussion: """
+            Examples:
+              mistkit shares show list-1 --zone Lists
+              mistkit shares show list-1 --zone Lists --format json
+            """
+    )
+
+    @Argument(help: "The name of the record that is shared.")
+    var name: String
+
+    @OptionGroup var zone: ZoneOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        try write(try await share(of: name, in: zone, Connection.open(connection).database), as: output.format)
+    }
+}
+
+/// `mistkit shares update`
+struct UpdateShareCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "update",
+        abstract: "Invite people to a share, remove them from it, or change what they may do.",
+        discussion: """
+            Examples:
+              mistkit shares update list-1 --zone Lists --invite eva@example.com --remove ben@example.com
+              mistkit shares update list-1 --zone Lists --public none
+            """
+    )
+
+    @Argument(help: "The name of the record that is shared.")
+    var name: String
+
+    @Option(
+        name: .customLong("remove"),
+        help: ArgumentHelp("A participant to remove. May be given more than once.", valueName: "person")
+    )
+    var removed: [String] = []
+
+    @Option(help: ArgumentHelp("The title that people see.", valueName: "text"))
+    var title: String?
+
+    @OptionGroup var invitations: InvitationOptions
+    @OptionGroup var zone: ZoneOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let database = try Connection.open(connection).database
+        var share = try await share(of: name, in: zone, database)
+        for text in removed {
+            let person = try LookupInfo(argument: text)
+            guard share[person] != nil else {
+                throw CommandError(
+                    code: .usage,
+                    message: "\(text) is not a participant of the share.",
+                    remedy: "`mistkit shares show` prints the participants."
+                )
+            }
+            share[person] = nil
+        }
+        for (person, permission) in try invitations.invitations() { share.invite(person, permission: permission) }
+        if let permission = invitations.publicPermission { share.publicPermission = permission.permission }
+        if let title { share.title = title }
+        try write(try await database.update(share), as: output.format)
+    }
+}
+
+/// `mistkit shares stop`
+struct StopSharingCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stop",
+        abstract: "End a share. The records stay; the participants no longer see them.",
+        discussion: """
+            Examples:
+              mistkit shares stop list-1 --zone Lists
+              mistkit shares stop list-1 --zone Lists --verbose
+            """
+    )
+
+    @Argument(help: "The name of the record that is shared.")
+    var name: String
+
+    @OptionGroup var zone: ZoneOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let database = try Connection.open(connection).database
+        try await database.stopSharing(try await share(of: name, in: zone, database))
+        Terminal.writeError("The record \(name) is no longer shared.")
+    }
+}
+
+/// A link to a share on the command line.
+struct ShareLinkArgument: ParsableArguments {
+    @Argument(help: "The link to the share, or the last part of its path.")
+    var link: String
+
+    /// - Throws: A `CloudKitError` for a text that is not a link to a share.
+    func shareLink() throws -> ShareLink { try ShareLink(link) }
+}
+
+extension ValueList<ShareMetadata> {
+    fileprivate static let metadata = ValueList(
+        emptyNote: "No shares.",
+        columns: [
+            Column("container") { $0.containerIdentifier },
+            Column("zone") { $0.zoneID?.zoneName },
+            Column("owner") { $0.zoneID?.ownerRecordName },
+            Column("record") { $0.rootRecordName },
+            Column("status") { $0.participantStatus?.rawValue },
+            Column("permission") { $0.participantPermission?.rawValue },
+        ]
+    )
+}
+
+/// `mistkit shares resolve`
+struct ResolveShareCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resolve",
+        abstract: "Print what a link to a share leads to.",
+        discussion: """
+            Examples:
+              mistkit shares resolve https://www.icloud.com/share/02aPe3Jgy3COgyPaWfUJPyfFw
+              mistkit shares resolve 02aPe3Jgy3COgyPaWfUJPyfFw --format json
+            """
+    )
+
+    @OptionGroup var link: ShareLinkArgument
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let metadata = try await Connection.open(connection).service.resolve(link.shareLink())
+        try ValueList.metadata.write([metadata], as: output.format)
+    }
+}
+
+/// `mistkit shares accept`
+struct AcceptShareCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "accept",
+        abstract: "Take part in a share. Its records appear in the shared database.",
+        discussion: """
+            Examples:
+              mistkit shares accept https://www.icloud.com/share/02aPe3Jgy3COgyPaWfUJPyfFw
+              mistkit shares accept 02aPe3Jgy3COgyPaWfUJPyfFw --format json
+            """
+    )
+
+    @OptionGroup var link: ShareLinkArgument
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let metadata = try await Connection.open(connection).service.accept(link.shareLink())
+        try ValueList.metadata.write([metadata], as: output.format)
+    }
+}
+
+/// `mistkit shares leave`
+struct LeaveShareCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "leave",
+        abstract: "End taking part in another user's share.",
+        discussion: """
+            Examples:
+              mistkit shares leave list-1 --zone Lists --zone-owner _2f1c8e
+              mistkit shares leave list-1 --zone Lists --zone-owner _2f1c8e --verbose
+            """
+    )
+
+    @Argument(help: "The name of the record that is shared.")
+    var name: String
+
+    @OptionGroup var zone: ZoneOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func validate() throws {
+        guard zone.zone != nil, zone.zoneOwner != nil else {
+            throw ValidationError(
+                "The share's zone is not given.\nName it with --zone and --zone-owner; `mistkit zones list --database shared` prints both."
+            )
+        }
+    }
+
+    func run() async throws {
+        let database = try Connection.open(connection).service.sharedDatabase
+        try await database.leave(try await share(of: name, in: zone, database))
+        Terminal.writeError("You no longer take part in the share of \(name).")
+    }
+}

@@ -1,0 +1,115 @@
+import ArgumentParser
+import MistKit
+
+/// `mistkit users`
+struct UsersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "users",
+        abstract: "Look up the people who use the container.",
+        subcommands: [CurrentUserCommand.self, LookUpUsersCommand.self, ListUsersCommand.self]
+    )
+}
+
+extension ValueList<UserIdentity> {
+    fileprivate static let users = ValueList(
+        emptyNote: "No users.",
+        columns: [
+            Column("user") { $0.userRecordName },
+            Column("name") { identity in
+                [identity.nameComponents?.givenName, identity.nameComponents?.familyName].compactMap(\.self)
+                    .joined(separator: " ")
+            },
+            Column("address") { $0.lookupInfo?.emailAddress ?? $0.lookupInfo?.phoneNumber },
+        ]
+    )
+}
+
+/// `mistkit users me`
+struct CurrentUserCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "me",
+        abstract: "Print the user whose credentials the command has.",
+        discussion: """
+            Examples:
+              mistkit users me
+              mistkit users me --format json
+            """
+    )
+
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let user = try await Connection.open(connection).service.fetchCaller()
+        try ValueList.users.write([user], as: output.format)
+    }
+}
+
+/// `mistkit users lookup`
+struct LookUpUsersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lookup",
+        abstract: "Find people by e-mail address, telephone number or user record name.",
+        discussion: """
+            The service knows people who use the container and have allowed to be discovered.
+
+            Examples:
+              mistkit users lookup ben@example.com
+              mistkit users lookup +4712345678 _2f1c8e
+            """
+    )
+
+    @Argument(help: "E-mail addresses, telephone numbers that begin with +, and user record names that begin with _.")
+    var people: [String]
+
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let lookups = try people.map { (text) throws(CommandError) in try LookupInfo(argument: text) }
+        let results = try await Connection.open(connection).service.discoverUsers(lookups)
+        try ValueList.users.write(results, as: output.format, noun: "users")
+    }
+}
+
+/// `mistkit users list`
+struct ListUsersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the people in the user's contacts who use the container and allow to be discovered.",
+        discussion: """
+            Examples:
+              mistkit users list
+              mistkit users list --format csv
+            """
+    )
+
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let users = try await Connection.open(connection).service.discoverAllUsers()
+        try ValueList.users.write(users, as: output.format)
+    }
+}
+
+extension LookupInfo {
+    /// Reads how a person is named on the command line.
+    ///
+    /// - Throws: A ``CommandError`` for a text that is neither of the three forms.
+    init(argument: String) throws(CommandError) {
+        if argument.contains("@") {
+            self = .emailAddress(argument)
+        } else if argument.hasPrefix("_") {
+            self = .userRecordName(argument)
+        } else if argument.hasPrefix("+") {
+            self = .phoneNumber(argument)
+        } else {
+            throw CommandError(
+                code: .usage,
+                message: "\"\(argument)\" does not name a person.",
+                remedy: "Give an e-mail address, a telephone number that begins with +, or a user record name."
+            )
+        }
+    }
+}
