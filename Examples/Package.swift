@@ -10,6 +10,15 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
         // The identity of articles: SHA-256.
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+        // Celestra: feeds over HTTP, and its command line.
+        .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+        // The header fields of AsyncHTTPClient; the local server of Celestra's tests, which also breaks off and hangs.
+        .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+        // The limit and the errors of compressed responses, which AsyncHTTPClient takes and throws.
+        .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.26.0"),
+        // Where the embedded emulator of Celestra writes its log lines.
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
         // The servers of the examples.
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
     ],
@@ -120,6 +129,57 @@ let package = Package(
             name: "CelestraFeedsTests",
             dependencies: ["CelestraFeeds"],
             path: "Celestra/FeedsTests"
+        ),
+        // From an address to the bytes of a response: conditional requests, redirects, limits, robots.txt, pauses per host.
+        .target(
+            name: "CelestraFetching",
+            dependencies: [
+                "CelestraFeeds",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
+            ],
+            path: "Celestra/Fetching"
+        ),
+        // The records of feeds and articles, and what a run changes in them.
+        .target(
+            name: "CelestraUpdates",
+            dependencies: [
+                "CelestraFeeds", "CelestraFetching",
+                .product(name: "CloudKitSchema", package: "MistKit"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "MistModels", package: "MistKit"),
+            ],
+            path: "Celestra/Updates"
+        ),
+        .executableTarget(
+            name: "celestra",
+            dependencies: [
+                "CelestraFeeds", "CelestraFetching", "CelestraUpdates",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "CloudKitEmulator", package: "MistKit"),
+                .product(name: "CloudKitEmulatorServer", package: "MistKit"),
+                .product(name: "CloudKitSchema", package: "MistKit"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "MistModels", package: "MistKit"),
+            ],
+            path: "Celestra/Command"
+        ),
+        .testTarget(
+            name: "CelestraTests",
+            dependencies: [
+                "CelestraFeeds", "CelestraFetching", "CelestraUpdates", "celestra",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "CloudKitEmulator", package: "MistKit"),
+                .product(name: "CloudKitEmulatorServer", package: "MistKit"),
+                .product(name: "MistModels", package: "MistKit"),
+                .product(name: "MistTesting", package: "MistKit"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Celestra/Tests"
         ),
     ]
 )

@@ -70,5 +70,5 @@ extension String {
     }
 
     /// The string without white space at both ends.
-    var trimmed: String { trimming(\.isWhitespace) }
+    package var trimmed: String { trimming(\.isWhitespace) }
 }

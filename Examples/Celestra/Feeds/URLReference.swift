@@ -1,13 +1,13 @@
 /// The parts of a URL reference, split as RFC 3986, appendix B, does it. Nothing is decoded or normalised: a reference
 /// that is put together again is the same text.
-struct URLReference: Sendable, Hashable {
-    var scheme: String?
-    var authority: String?
-    var path: String
-    var query: String?
-    var fragment: String?
+package struct URLReference: Sendable, Hashable {
+    package var scheme: String?
+    package var authority: String?
+    package var path: String
+    package var query: String?
+    package var fragment: String?
 
-    init(_ text: String) {
+    package init(_ text: String) {
         var rest = text[...]
         if let hash = rest.firstIndex(of: "#") {
             fragment = String(rest[rest.index(after: hash)...])
@@ -44,7 +44,7 @@ struct URLReference: Sendable, Hashable {
     ///
     /// A reference without a base, or with a base that has no scheme, stays as it is, without the white space around
     /// and the line breaks in it.
-    static func resolve(_ reference: String, against base: String?) -> String {
+    package static func resolve(_ reference: String, against base: String?) -> String {
         var reference = reference.trimmed
         if reference.contains(where: \.isNewline) {
             reference = String(reference.filter { !$0.isNewline && $0 != "\t" })

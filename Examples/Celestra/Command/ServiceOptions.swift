@@ -1,0 +1,172 @@
+import ArgumentParser
+import CelestraUpdates
+import CloudKitEmulator
+import CloudKitEmulatorServer
+import Foundation
+import Logging
+import MistModels
+
+/// The service that a command talks to. Flags come first, then the environment, whose names are those of `mistkit`.
+struct ServiceOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The container, such as iCloud.com.example.app.", valueName: "identifier"))
+    var container: String?
+
+    @Option(help: ArgumentHelp("development or production.", valueName: "name"))
+    var environment: String?
+
+    @Option(help: ArgumentHelp("The address of the service, such as that of an emulator.", valueName: "url"))
+    var serverURL: String?
+
+    @Option(name: .customLong("key-id"), help: ArgumentHelp("The ID of a server-to-server key.", valueName: "id"))
+    var keyID: String?
+
+    @Option(help: ArgumentHelp("The PEM file of the private key.", valueName: "file"))
+    var privateKeyFile: String?
+
+    @Option(help: ArgumentHelp("The folder of the emulator inside this program.", valueName: "folder"))
+    var dataFolder: String?
+
+    /// Opens the public database.
+    ///
+    /// - Parameter variables: The environment of the process.
+    /// - Returns: The database.
+    /// - Throws: ``CommandFailure`` that names the setting that is wrong.
+    func database(_ variables: [String: String] = ProcessInfo.processInfo.environment) throws -> CloudKitDatabase {
+        func setting(_ flag: String?, _ name: String) -> String? {
+            (flag ?? variables["MISTKIT_" + name]).flatMap { $0.isEmpty ? nil : $0 }
+        }
+        let environment = try containerEnvironment(setting(environment, "ENVIRONMENT"))
+        let container = setting(container, "CONTAINER")
+        let serverURL = setting(serverURL, "SERVER_URL")
+        let privateKey = setting(nil, "PRIVATE_KEY")
+        let privateKeyFile = setting(privateKeyFile, "PRIVATE_KEY_FILE")
+        guard let keyID = setting(keyID, "KEY_ID") else {
+            guard serverURL == nil, privateKey == nil, privateKeyFile == nil else {
+                throw CommandFailure(
+                    .permission,
+                    "A service or a private key is set, but no key ID. Set MISTKIT_KEY_ID, or set none of them to use "
+                        + "the emulator inside this program."
+                )
+            }
+            let folder = setting(dataFolder, "DATA_FOLDER") ?? EmbeddedEmulator.defaultFolder
+            return try EmbeddedEmulator.publicDatabase(
+                folder: folder,
+                container: container ?? EmbeddedEmulator.defaultContainer,
+                environment: environment
+            )
+        }
+        guard let container else {
+            throw CommandFailure(.usage, "A key is set, but no container. Set MISTKIT_CONTAINER.")
+        }
+        let address = try serverURL.map(address) ?? CloudKitService.appleServerURL
+        return try CloudKitService(
+            containerIdentifier: container,
+            environment: environment,
+            keyID: keyID,
+            privateKeyPEM: try privateKey ?? pem(privateKeyFile),
+            serverURL: address,
+            logger: ServiceOptions.logger
+        ).publicDatabase
+    }
+
+    /// Log lines go to standard error, since standard output may be JSON for a program.
+    private static var logger: Logger {
+        var logger = Logger(label: "celestra") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = .warning
+        return logger
+    }
+
+    private func containerEnvironment(_ name: String?) throws -> ContainerEnvironment {
+        guard let name else { return .development }
+        guard let environment = ContainerEnvironment(rawValue: name.lowercased()) else {
+            throw CommandFailure(.usage, "\"\(name)\" is not an environment. Write development or production.")
+        }
+        return environment
+    }
+
+    private func address(_ text: String) throws -> URL {
+        guard let url = URL(string: text), url.scheme == "http" || url.scheme == "https", url.host() != nil else {
+            throw CommandFailure(
+                .usage,
+                "\"\(text)\" is not the address of a service. Write it as http://127.0.0.1:8181 or https://host."
+            )
+        }
+        return url
+    }
+
+    private func pem(_ path: String?) throws -> String {
+        guard let path else {
+            throw CommandFailure(.permission, "A key ID is set, but no private key. Set MISTKIT_PRIVATE_KEY_FILE.")
+        }
+        do {
+            return try String(contentsOfFile: path, encoding: .utf8)
+        } catch {
+            throw CommandFailure(.permission, "The private key file \(path) cannot be read. Check its permissions.")
+        }
+    }
+}
+
+/// The emulator inside this program: its data and its key in a folder, no socket.
+enum EmbeddedEmulator {
+    static let defaultFolder = ".celestra"
+    static let defaultContainer = "iCloud.example.celestra"
+
+    /// Opens the folder's public database, and makes folder and key where they are missing.
+    static func publicDatabase(
+        folder: String,
+        container: String,
+        environment: ContainerEnvironment
+    ) throws -> CloudKitDatabase {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+            let emulator = try CloudKitEmulator(storage: .file(path: folder + "/emulator.sqlite"))
+            try emulator.registerContainer(container)
+            try emulator.importSchema(CelestraSchema.container(), into: container)
+            if environment == .production { try emulator.deploySchema(of: container) }
+            let key = try key(in: folder)
+            let keyID = try emulator.registerServerKey(.pem(key.publicKeyPEM), for: container, in: environment)
+            let quiet = Logger(label: "celestra") { _ in SwiftLogNoOpLogHandler() }
+            return CloudKitService(
+                containerIdentifier: container,
+                environment: environment,
+                tokenManager: ServerToServerAuthManager(keyID: keyID, privateKey: key),
+                transport: try CloudKitEmulatorServer(emulator, configuration: .init(logger: quiet))
+            ).publicDatabase
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch {
+            throw CommandFailure(
+                .failure,
+                "\(folder) cannot be used: \(error). Check its permissions, or name another folder with --data-folder."
+            )
+        }
+    }
+
+    /// The folder's server-to-server key. Of several processes that find none, one makes it, and the others read that one.
+    private static func key(in folder: String) throws -> ServerToServerKey {
+        let path = folder + "/key.pem"
+        let files = FileManager.default
+        if !files.fileExists(atPath: path) {
+            // A link to a complete file is made at once or not at all.
+            let draft = path + ".\(UUID().uuidString)"
+            defer { try? files.removeItem(atPath: draft) }
+            let pem = Data(ServerToServerKey.generate().revealPrivateKeyPEM().utf8)
+            guard files.createFile(atPath: draft, contents: pem, attributes: [.posixPermissions: 0o600]) else {
+                throw CommandFailure(
+                    .failure,
+                    "\(path) cannot be written. Name another folder with --data-folder."
+                )
+            }
+            do {
+                try files.linkItem(atPath: draft, toPath: path)
+            } catch {
+                guard files.fileExists(atPath: path) else { throw error }
+            }
+        }
+        return try ServerToServerKey(String(contentsOfFile: path, encoding: .utf8))
+    }
+}

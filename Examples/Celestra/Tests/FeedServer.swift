@@ -1,0 +1,182 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+
+/// A server of the loopback interface for tests: any number of hosts, each on a free port, which answer as the test says. It can
+/// also break off in the middle of a response, and not answer at all.
+final class FeedServer: Sendable {
+    /// A request that came.
+    struct Request: Sendable {
+        /// The index of the host.
+        var host: Int
+        /// The path with its query.
+        var path: String
+        var headers: HTTPHeaders
+    }
+
+    /// How a request is answered.
+    enum Reply: Sendable {
+        /// A whole response.
+        case response(_ status: Int, headers: [(String, String)] = [], body: [UInt8] = [])
+        /// The beginning of a response that announces `missing` more bytes, and then the end of the connection.
+        case truncated(headers: [(String, String)] = [], body: [UInt8], missing: Int)
+        /// No response. The connection stays open.
+        case silence
+    }
+
+    private struct State {
+        var channels: [any Channel] = []
+        var respond: @Sendable (Request) -> Reply = { _ in .response(404) }
+        var requests: [Request] = []
+        var waiting: [(isOver: @Sendable ([Request]) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// The address of each host.
+    var addresses: [String] {
+        state.withLock { $0.channels.map { "http://127.0.0.1:\($0.localAddress?.port ?? 0)" } }
+    }
+
+    /// The requests so far.
+    var requests: [Request] { state.withLock { $0.requests } }
+
+    /// Says how requests are answered from now on.
+    func respond(_ respond: @escaping @Sendable (Request) -> Reply) {
+        state.withLock { $0.respond = respond }
+    }
+
+    /// Forgets the requests so far.
+    func forgetRequests() {
+        state.withLock { $0.requests = [] }
+    }
+
+    /// Waits until `count` requests have come for which a condition holds.
+    func waitForRequests(_ count: Int = 1, where condition: @escaping @Sendable (Request) -> Bool) async {
+        let isOver: @Sendable ([Request]) -> Bool = { $0.count(where: condition) >= count }
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if isOver(state.requests) { return true }
+                state.waiting.append((isOver, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    /// Stops a host. Connections to it are refused from now on.
+    func stop(_ host: Int) async throws {
+        try await state.withLock { $0.channels[host] }.close().get()
+    }
+
+    fileprivate func reply(to request: Request) -> Reply {
+        let (respond, woken) = state.withLock { state in
+            state.requests.append(request)
+            let requests = state.requests
+            let woken = state.waiting.filter { $0.isOver(requests) }.map(\.continuation)
+            state.waiting.removeAll { $0.isOver(requests) }
+            return (state.respond, woken)
+        }
+        for continuation in woken { continuation.resume() }
+        return respond(request)
+    }
+
+    fileprivate func start(hosts: Int) async throws {
+        for host in 0..<hosts {
+            let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .serverChannelOption(.backlog, value: 256)
+                .childChannelInitializer { channel in
+                    channel.pipeline.configureHTTPServerPipeline(withErrorHandling: true).flatMapThrowing {
+                        try channel.pipeline.syncOperations.addHandler(FeedServerHandler(server: self, host: host))
+                    }
+                }
+                .bind(host: "127.0.0.1", port: 0)
+                .get()
+            state.withLock { $0.channels.append(channel) }
+        }
+    }
+
+    fileprivate func stop() async {
+        for channel in state.withLock({ $0.channels }) where channel.isActive { try? await channel.close().get() }
+    }
+}
+
+/// Runs a server for the length of a closure.
+func withFeedServer<Value>(hosts: Int = 1, _ body: (FeedServer) async throws -> Value) async throws -> Value {
+    let server = FeedServer()
+    do {
+        try await server.start(hosts: hosts)
+        let value = try await body(server)
+        await server.stop()
+        return value
+    } catch {
+        await server.stop()
+        throw error
+    }
+}
+
+private final class FeedServerHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let server: FeedServer
+    private let host: Int
+    private var head: HTTPRequestHead?
+
+    init(server: FeedServer, host: Int) {
+        self.server = server
+        self.host = host
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head): self.head = head
+        case .body: break
+        case .end:
+            guard let head else { return }
+            let request = FeedServer.Request(host: host, path: head.uri, headers: head.headers)
+            write(server.reply(to: request), context: context)
+        }
+    }
+
+    private func write(_ reply: FeedServer.Reply, context: ChannelHandlerContext) {
+        switch reply {
+        case .silence: break
+        case .response(let status, let headers, let body):
+            var fields = HTTPHeaders(headers)
+            if status != 304 { fields.replaceOrAdd(name: "Content-Length", value: "\(body.count)") }
+            let head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: status), headers: fields)
+            context.write(wrapOutboundOut(.head(head)), promise: nil)
+            if !body.isEmpty {
+                context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))), promise: nil)
+            }
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        case .truncated(let headers, let body, let missing):
+            var fields = HTTPHeaders(headers)
+            fields.replaceOrAdd(name: "Content-Length", value: "\(body.count + missing)")
+            let head = HTTPResponseHead(version: .http1_1, status: .ok, headers: fields)
+            context.write(wrapOutboundOut(.head(head)), promise: nil)
+            let channel = context.channel
+            context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))))
+                .whenComplete { _ in channel.close(promise: nil) }
+        }
+    }
+}
+
+/// The gzip format (RFC 1952) without compression, for bodies of up to 65,535 bytes.
+func gzip(_ bytes: [UInt8]) -> [UInt8] {
+    precondition(bytes.count <= 0xFFFF)
+    func littleEndian(_ value: UInt32, _ count: Int) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * UInt32($0))) }
+    }
+    var checksum: UInt32 = 0xFFFF_FFFF
+    for byte in bytes {
+        checksum ^= UInt32(byte)
+        for _ in 0..<8 { checksum = (checksum >> 1) ^ (checksum & 1 == 1 ? 0xEDB8_8320 : 0) }
+    }
+    let count = UInt32(bytes.count)
+    var result: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF]
+    result += [1] + littleEndian(count, 2) + littleEndian(~count, 2) + bytes
+    return result + littleEndian(~checksum, 4) + littleEndian(count, 4)
+}

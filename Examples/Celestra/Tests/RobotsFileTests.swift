@@ -1,0 +1,55 @@
+import CelestraFetching
+import Testing
+
+struct RobotsFileTests {
+    @Test(
+        arguments: [
+            // The file, the path, whether it is allowed.
+            ("", "/a", true),
+            ("User-agent: *\nDisallow:", "/a", true),
+            ("User-agent: *\nDisallow: /", "/a", false),
+            ("User-agent: *\nDisallow: /", "/robots.txt", true),
+            ("User-agent: *\nDisallow: /a", "/abc", false),
+            ("User-agent: *\nDisallow: /a", "/b/a", true),
+            ("User-agent: *\nDisallow: /a\nAllow: /a/feed", "/a/feed.xml", true),
+            ("User-agent: *\nAllow: /a\nDisallow: /a", "/a", true),
+            ("User-agent: *\nDisallow: /*.xml$", "/x/feed.xml", false),
+            ("User-agent: *\nDisallow: /*.xml$", "/x/feed.xml?a", true),
+            ("User-agent: *\nDisallow: /a*b*c", "/a-b-b-c-d", false),
+            ("User-agent: *\nDisallow: /a*b*c", "/a-c-b", true),
+            ("User-agent: *\nDisallow: /$", "/", false),
+            ("User-agent: *\nDisallow: /$", "/a", true),
+            ("User-agent: *\nDisallow: *feed", "/my/feed", false),
+            ("User-agent: *\nDisallow: /caf%C3%A9", "/café", false),
+            ("User-agent: *\nDisallow: /%61", "/a", false),
+            ("User-agent: *\nDisallow: /a%2Fb", "/a/b", true),
+            // Groups: that of the program counts instead of `*`, in either case; several are one.
+            ("User-agent: *\nDisallow: /\n\nUser-agent: Celestra/1.0\nAllow: /", "/a", true),
+            ("User-agent: celestra\nDisallow: /a\n\nUser-agent: CELESTRA\nDisallow: /b", "/b", false),
+            ("User-agent: other\nUser-agent: celestra\nDisallow: /", "/a", false),
+            ("User-agent: other\nDisallow: /\nUser-agent: celestra\nAllow: /", "/a", true),
+            ("User-agent: other\nDisallow: /", "/a", true),
+            ("User-agent: celestrabot\nDisallow: /", "/a", true),
+            ("User-agent: other\nSitemap: http://x/\nUser-agent: celestra\nDisallow: /", "/a", false),
+            // What is not a rule is left out.
+            ("Disallow: /\n", "/a", true),
+            ("<html><p>Disallow: /</p></html>", "/a", true),
+            ("\u{FEFF}user-AGENT : * # all\r\n DISALLOW : /a # here\r\n", "/a", false),
+        ]
+    )
+    func rulesDecide(file: String, path: String, isAllowed: Bool) {
+        #expect(RobotsFile(file).allows(path, for: "celestra") == isAllowed)
+    }
+
+    @Test func aPatternOfStarsIsFast() {
+        let file = RobotsFile("User-agent: *\nDisallow: /" + String(repeating: "a*", count: 200) + "b$")
+        #expect(file.allows("/" + String(repeating: "a", count: 5000), for: "celestra"))
+    }
+
+    @Test func theDelayIsThatOfTheGroup() {
+        let file = RobotsFile("User-agent: *\nCrawl-delay: 2.5\n\nUser-agent: slow\nCrawl-delay: 60\nCrawl-delay: soon")
+        #expect(file.delay(for: "celestra") == 2.5)
+        #expect(file.delay(for: "slow") == 60)
+        #expect(RobotsFile("").delay(for: "celestra") == nil)
+    }
+}

@@ -1,0 +1,278 @@
+import CelestraFeeds
+import CelestraFetching
+import Foundation
+import MistModels
+
+/// A run over the feeds of a database: fetches each, saves what changed in its articles, and counts the attempt.
+///
+/// Feeds of different hosts are fetched side by side, feeds of one host one after another. Runs may overlap, on one machine or on
+/// several: articles have names that follow from their feed and guid, and counts are added under optimistic locking.
+///
+/// ```swift
+/// try await withFeedFetcher { fetcher in
+///     let run = UpdateRun(database: service.publicDatabase, fetcher: fetcher)
+///     let report = try await run.update(FeedSelection())
+///     print(report.count(.updated), report.newArticles)
+/// }
+/// ```
+public struct UpdateRun: Sendable {
+    /// The database.
+    public var database: CloudKitDatabase
+    /// What fetches the feeds.
+    public var fetcher: FeedFetcher
+    /// The number of hosts that are asked at a time.
+    public var concurrency = 8
+    /// How long an article is kept after its feed no longer has it, in seconds; 30 days by default.
+    public var articleLifetime = 30.0 * 86_400
+    /// What time it is.
+    public var now: @Sendable () -> Date = { Date() }
+
+    /// Creates a run.
+    public init(database: CloudKitDatabase, fetcher: FeedFetcher) {
+        self.database = database
+        self.fetcher = fetcher
+    }
+
+    /// Updates feeds and deletes expired articles.
+    ///
+    /// - Parameters:
+    ///   - selection: Which feeds.
+    ///   - progress: Called after each feed, with its report.
+    /// - Returns: What was done. Feeds that fail are part of the report and do not end the run.
+    /// - Throws: A `CloudKitError` where the feeds cannot be listed, or `CancellationError`.
+    public func update(
+        _ selection: FeedSelection = FeedSelection(),
+        progress: @Sendable @escaping (FeedReport) -> Void = { _ in }
+    ) async throws -> UpdateReport {
+        let start = now()
+        let feeds = try await database.records(matching: selection.query).collect().filter {
+            selection.includes($0.model)
+        }
+        let reports = try await update(feeds, ignoringIntervals: selection.ignoresIntervals, progress: progress)
+        let expiry = try await deleteExpiredArticles()
+        return UpdateReport(
+            startedAt: start,
+            endedAt: now(),
+            feeds: reports,
+            expiredArticles: expiry.deleted,
+            expiryFailure: expiry.failure
+        )
+    }
+
+    private func update(
+        _ feeds: [StoredRecord<FeedRecord>],
+        ignoringIntervals: Bool,
+        progress: @Sendable @escaping (FeedReport) -> Void
+    ) async throws -> [FeedReport] {
+        var hosts: [[Int]] = []
+        var hostIndexes: [String: Int] = [:]
+        for (index, feed) in feeds.enumerated() {
+            let host = WebAddress(feed.feedURL)?.authority ?? ""
+            if let known = hostIndexes[host] {
+                hosts[known].append(index)
+            } else {
+                hostIndexes[host] = hosts.count
+                hosts.append([index])
+            }
+        }
+        // Hosts with many feeds take the longest, so they begin first.
+        var waiting = hosts.sorted { $0.count > $1.count }[...]
+        var reports = [FeedReport?](repeating: nil, count: feeds.count)
+        try await withThrowingTaskGroup(of: [(Int, FeedReport)].self) { group in
+            func startNext() {
+                guard let host = waiting.popFirst() else { return }
+                group.addTask {
+                    var results: [(Int, FeedReport)] = []
+                    for index in host {
+                        try Task.checkCancellation()
+                        let report = try await update(feeds[index], ignoringInterval: ignoringIntervals)
+                        progress(report)
+                        results.append((index, report))
+                    }
+                    return results
+                }
+            }
+            for _ in 0..<max(1, concurrency) { startNext() }
+            while let results = try await group.next() {
+                for (index, report) in results { reports[index] = report }
+                startNext()
+            }
+        }
+        return reports.compactMap(\.self)
+    }
+
+    // MARK: - One feed
+
+    /// Updates one feed: fetches it, saves its articles and then the attempt.
+    ///
+    /// - Parameters:
+    ///   - feed: The feed, as it was fetched from the database.
+    ///   - ignoringInterval: Whether it is fetched before its ``FeedRecord/minUpdateInterval`` is over.
+    /// - Returns: What was done.
+    /// - Throws: `CancellationError`, or a `CloudKitError` of a call that was cancelled.
+    public func update(_ feed: StoredRecord<FeedRecord>, ignoringInterval: Bool = false) async throws -> FeedReport {
+        var report = FeedReport(
+            recordName: feed.recordName,
+            title: feed.title,
+            feedURL: feed.feedURL,
+            outcome: .notModified
+        )
+        let date = now()
+        guard ignoringInterval || feed.model.isDue(at: date) else {
+            report.outcome = .postponed
+            report.reason = "The feed asks for \(Int(feed.minUpdateInterval ?? 0)) seconds between two requests."
+            return report
+        }
+        let result = try await fetcher.fetch(feed.feedURL, etag: feed.etag, lastModified: feed.lastModified)
+        var attempt = FeedAttempt(
+            feedURL: feed.feedURL,
+            date: date,
+            outcome: .notModified,
+            newAddress: result.newAddress?.text
+        )
+        report.newAddress = attempt.newAddress
+        switch result.answer {
+        case .notModified: break
+        case .failure(let failure) where failure.code == .postponed:
+            report.outcome = .postponed
+            report.reason = failure.message
+            return report
+        case .failure(let failure):
+            report.fail(failure.message, code: failure.code.description)
+            attempt.outcome = .failed(reason: failure.message, isGone: failure.code == .gone)
+        case .document(let document):
+            attempt.outcome = try await save(document, of: feed, report: &report)
+            if case .fetched(let information) = attempt.outcome { report.title = information.title ?? report.title }
+        }
+        do {
+            try await record(attempt, in: feed)
+        } catch let error as CloudKitError where error.code != .cancelled && error.code != .outcomeUnknown {
+            report.notSaved("The attempt was not counted: \(error)")
+        }
+        return report
+    }
+
+    /// Reads a document and saves its articles.
+    ///
+    /// - Returns: The outcome of the attempt. It has no validators where articles were not saved, so that the next run gets the
+    ///   document again.
+    private func save(
+        _ document: FetchedDocument,
+        of feed: StoredRecord<FeedRecord>,
+        report: inout FeedReport
+    ) async throws -> FeedAttempt.Outcome {
+        let parsed: ParsedFeed
+        do {
+            parsed = try FeedParser.parse(
+                document.body,
+                contentType: document.contentType,
+                address: document.address.text
+            )
+        } catch {
+            let code = (error as? FeedError).map { "\($0.code)" } ?? "unreadable"
+            report.fail("\(error)", code: code)
+            return .failed(reason: "\(error)", isGone: false)
+        }
+        report.outcome = .updated
+        report.problems = parsed.problems.map(\.description)
+        var information = FeedInformation(parsed.feed, etag: document.etag, lastModified: document.lastModified)
+        let articles = ArticlePlan.articles(
+            of: parsed.feed,
+            feedURL: feed.feedURL,
+            feedRecordName: feed.recordName,
+            now: now(),
+            lifetime: articleLifetime
+        )
+        do {
+            try await save(articles, report: &report)
+        } catch let error as CloudKitError where error.code != .cancelled && error.code != .outcomeUnknown {
+            report.notSaved("Articles were not saved: \(error)")
+        }
+        if report.outcome == .notSaved {
+            information.etag = nil
+            information.lastModified = nil
+        }
+        return .fetched(information)
+    }
+
+    private func save(_ articles: [NamedArticle], report: inout FeedReport) async throws {
+        guard !articles.isEmpty else { return }
+        var existing: [String: StoredRecord<ArticleRecord>] = [:]
+        for result in try await database.fetch(ArticleRecord.self, articles.map(\.recordName)) {
+            switch result {
+            case .success(let record): existing[record.recordName] = record
+            case .failure(let error) where error.code == .notFound: break
+            case .failure(let error): throw error
+            }
+        }
+        let plan = ArticlePlan(articles, existing: existing)
+        report.unchangedArticles = plan.unchanged
+        guard !plan.new.isEmpty || !plan.changed.isEmpty else { return }
+        for result in try await database.save(plan.new + plan.changed) {
+            switch result {
+            case .success(let record):
+                if existing[record.recordName] == nil { report.newArticles += 1 } else { report.changedArticles += 1 }
+            case .failure(let error) where error.code == .exists || error.code == .conflict:
+                // Another run saved the article.
+                report.unchangedArticles += 1
+            case .failure(let error):
+                report.notSaved("An article was not saved: \(error)")
+            }
+        }
+    }
+
+    /// Adds an attempt to the feed's record. After a conflict it is added to the record as the service has it.
+    private func record(_ attempt: FeedAttempt, in feed: StoredRecord<FeedRecord>) async throws {
+        var feed = feed
+        attempt.apply(to: &feed.model)
+        try await database.update(feed) { conflict in
+            var merged = conflict.server
+            // After a lost reply the record may already have the attempt.
+            if conflict.serverMayHoldOwnWrite, attempt.isLast(of: merged.model) { return merged }
+            attempt.apply(to: &merged.model)
+            return merged
+        }
+    }
+
+    // MARK: - Expiry
+
+    /// Deletes articles whose time is over.
+    ///
+    /// An article that another run has extended meanwhile has a new change tag, and stays.
+    private func deleteExpiredArticles() async throws -> (deleted: Int, failure: String?) {
+        let expired = Query(
+            recordType: ArticleRecord.recordType,
+            filters: [Filter("expiresAt", .lessThanOrEquals, .timestamp(now()))]
+        )
+        var deleted = 0
+        var failure: CloudKitError?
+        do {
+            let articles = try await database.records(matching: expired, desiredKeys: []).collect()
+            guard !articles.isEmpty else { return (0, nil) }
+            for result in try await database.delete(articles) {
+                switch result {
+                case .success: deleted += 1
+                case .failure(let error) where error.code == .notFound || error.code == .conflict: break
+                case .failure(let error): failure = failure ?? error
+                }
+            }
+        } catch let error as CloudKitError where error.code != .cancelled && error.code != .outcomeUnknown {
+            failure = error
+        }
+        return (deleted, failure.map { "\($0)" })
+    }
+}
+
+extension FeedReport {
+    fileprivate mutating func fail(_ reason: String, code: String) {
+        outcome = .failed
+        self.reason = reason
+        failure = code
+    }
+
+    /// Keeps the first reason.
+    fileprivate mutating func notSaved(_ reason: String) {
+        if outcome != .notSaved { self.reason = reason }
+        outcome = .notSaved
+    }
+}
