@@ -12,7 +12,9 @@ struct CommandTests {
     private let clock = TestClock()
 
     /// Runs a test with a server that has three feeds on one host, a database, and a run.
-    private func withDatabase(_ body: @Sendable (FeedServer, CloudKitDatabase, UpdateRun) async throws -> Void) async throws {
+    private func withDatabase(_ body: @Sendable (FeedServer, CloudKitDatabase, UpdateRun) async throws -> Void)
+        async throws
+    {
         try await withFeedServer { server in
             server.respond { request in
                 switch request.path {

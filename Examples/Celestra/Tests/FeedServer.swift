@@ -27,6 +27,7 @@ final class FeedServer: Sendable {
 
     private struct State {
         var channels: [any Channel] = []
+        var addresses: [String] = []
         var respond: @Sendable (Request) -> Reply = { _ in .response(404) }
         var requests: [Request] = []
         var waiting: [(isOver: @Sendable ([Request]) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
@@ -35,9 +36,7 @@ final class FeedServer: Sendable {
     private let state = Mutex(State())
 
     /// The address of each host.
-    var addresses: [String] {
-        state.withLock { $0.channels.map { "http://127.0.0.1:\($0.localAddress?.port ?? 0)" } }
-    }
+    var addresses: [String] { state.withLock { $0.addresses } }
 
     /// The requests so far.
     var requests: [Request] { state.withLock { $0.requests } }
@@ -93,7 +92,11 @@ final class FeedServer: Sendable {
                 }
                 .bind(host: "127.0.0.1", port: 0)
                 .get()
-            state.withLock { $0.channels.append(channel) }
+            let address = "http://127.0.0.1:\(channel.localAddress?.port ?? 0)"
+            state.withLock { state in
+                state.channels.append(channel)
+                state.addresses.append(address)
+            }
         }
     }
 

@@ -26,11 +26,11 @@ struct UpdateRunTests {
         }
     }
 
-    private func add(_ path: String, of server: FeedServer, to database: CloudKitDatabase) async throws {
-        let address = server.addresses[0] + path
+    private func add(_ name: String, of server: FeedServer, to database: CloudKitDatabase) async throws {
+        let address = server.addresses[0] + "/" + name
         try await database.save(
-            FeedRecord(feedURL: address, title: path, addedAt: Date(timeIntervalSince1970: 1_767_225_600)),
-            named: path
+            FeedRecord(feedURL: address, title: name, addedAt: Date(timeIntervalSince1970: 1_767_225_600)),
+            named: name
         )
     }
 
