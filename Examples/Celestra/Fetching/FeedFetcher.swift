@@ -393,6 +393,8 @@ public func withFeedFetcher<Value>(
         decompression: .enabled(limit: .size(configuration.sizeLimit))
     )
     settings.connectionPool.idleTimeout = .seconds(5)
+    // A host that refuses the connection now does so in the next ten seconds, too.
+    settings.connectionPool.retryConnectionEstablishment = false
     let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
     let fetcher = FeedFetcher(client: client, configuration: configuration, clock: clock, timer: timer, now: now)
     do {

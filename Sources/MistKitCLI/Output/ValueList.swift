@@ -37,7 +37,10 @@ struct ValueList<Value: JSONWritable>: Sendable {
 
     /// Writes what succeeded, and the failures to standard error.
     ///
-    /// - Parameter noun: What the values are, such as "users".
+    /// - Parameters:
+    ///   - results: The results.
+    ///   - format: The format.
+    ///   - noun: What the values are, such as "users".
     /// - Throws: A ``CommandError`` with the number of failures.
     func write(_ results: [Result<Value, CloudKitError>], as format: OutputFormat, noun: String) throws {
         var values: [Value] = []

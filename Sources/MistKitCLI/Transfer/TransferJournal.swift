@@ -42,6 +42,7 @@ struct TransferJournal: Hashable, JSONReadable, JSONWritable {
     /// - Parameters:
     ///   - file: The path of the data.
     ///   - purpose: The command and its arguments that decide what is transferred.
+    /// - Returns: The journal.
     /// - Throws: ``CommandError`` for a journal of another purpose, or one that cannot be read.
     static func open(for file: String, purpose: [String?]) throws -> TransferJournal {
         let path = path(for: file)

@@ -155,6 +155,8 @@ extension SyncSimulation {
     /// - Parameters:
     ///   - database: The file.
     ///   - newDevice: The device's identifier, for a new file.
+    /// - Returns: The opened file.
+    /// - Throws: A `StoreError`.
     fileprivate func open(
         _ database: DatabaseQueue,
         newDevice: @escaping () -> Int64 = { .random(in: 1...Int64.max) }
