@@ -328,6 +328,7 @@ let package = Package(
                 "StreamingJSON",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ]
@@ -403,8 +404,9 @@ let package = Package(
                             .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                             .product(name: "MetricsTestKit", package: "swift-metrics"),
                         ] : [])
-                    // The tests read the store's file without the store.
-                    + (name == "MistStore" ? [.product(name: "GRDB", package: "GRDB.swift")] : [])
+                    // The tests read the files of the store and of the command without either.
+                    + (["MistKitCLI", "MistStore"].contains(name)
+                        ? [.product(name: "GRDB", package: "GRDB.swift")] : [])
             )
         }
         + [

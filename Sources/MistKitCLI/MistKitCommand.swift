@@ -24,7 +24,8 @@ struct MistKitCommand: AsyncParsableCommand {
         version: version,
         subcommands: [
             DemoCommand.self, RecordsCommand.self, ZonesCommand.self, AssetsCommand.self, SharesCommand.self,
-            SubscriptionsCommand.self, UsersCommand.self, SchemaCommand.self, AuthCommand.self, EmulatorCommand.self,
+            SubscriptionsCommand.self, UsersCommand.self, SchemaCommand.self, MirrorCommand.self,
+            AuthCommand.self, EmulatorCommand.self,
         ]
     )
 

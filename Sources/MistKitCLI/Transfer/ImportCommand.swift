@@ -93,7 +93,7 @@ struct ImportRecordsCommand: AsyncParsableCommand {
                 counts[record.recordType ?? "", default: 0] += 1
             } catch {
                 failures += 1
-                Terminal.writeError("mistkit: \(file), line \(item.line): \(error.message)")
+                Terminal.writeError("mistkit: \(file), \(item.label): \(error.message)")
             }
         }
         for (type, count) in counts.sorted(by: { $0.key < $1.key }) { Terminal.writeLine("\(type): \(count) records") }
@@ -109,6 +109,8 @@ struct ImportRecordsCommand: AsyncParsableCommand {
 
 /// The saving of a file's records, step by step, with a journal.
 struct ImportTransfer {
+    /// The verb in the past for messages.
+    var verb = "imported"
     let file: String
     let failedFile: String
     /// The first line of the file of failed lines, for CSV.
@@ -123,10 +125,10 @@ struct ImportTransfer {
     private static let itemsPerStep = 800
     private static let bytesPerStep = 8 << 20
 
-    mutating func run(_ source: ImportReader, size: Int64) async throws {
+    mutating func run(_ source: some TransferSource, size: Int64) async throws {
         var reader = source
         var progress = TransferProgress(
-            "imported",
+            verb,
             totalBytes: size,
             earlierRecords: journal.records,
             earlierBytes: journal.bytes
@@ -150,6 +152,7 @@ struct ImportTransfer {
             journal.failures += failures.count
             journal.lines = last.line
             journal.bytes = last.end
+            journal.position = last.position
             try journal.save(for: file)
             progress.show(records: journal.records, bytes: journal.bytes)
         }
@@ -159,7 +162,7 @@ struct ImportTransfer {
             throw CommandError(
                 code: .failure,
                 message: "\(journal.failures) of \(journal.failures + journal.records) records failed.",
-                remedy: "Their lines are in \(failedFile): correct them and import that file."
+                remedy: "Their lines are in \(failedFile): correct them, and `mistkit records import` saves them."
             )
         }
     }
@@ -209,7 +212,7 @@ struct ImportTransfer {
     }
 
     private func report(_ message: String, of item: ImportReader.Item) {
-        Terminal.writeError("mistkit: \(file), line \(item.line): \(message)")
+        Terminal.writeError("mistkit: \(file), \(item.label): \(message)")
     }
 
     /// The operation that saves an item.

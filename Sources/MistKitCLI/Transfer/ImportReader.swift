@@ -2,16 +2,27 @@ import Foundation
 import MistKit
 import StreamingJSON
 
+/// Where the records of an import come from.
+protocol TransferSource {
+    /// The next record; `nil` at the end.
+    mutating func next() throws -> ImportReader.Item?
+}
+
 /// The records of a file, one after the other, whatever its size.
-struct ImportReader {
+struct ImportReader: TransferSource {
     /// A record of the file, or the error in its line.
     struct Item {
         /// The line; the first is 1. A row of CSV may have several.
         let line: Int
+        /// What messages call the item, such as `line 3`.
+        let label: String
+        /// The item as a line of a file.
         let bytes: [UInt8]
         let record: Result<Record, CommandError>
-        /// The bytes of the file up to the item's end.
+        /// The bytes of the items up to the end of this one.
         let end: Int64
+        /// Where the next item begins, where the bytes do not say.
+        var position: String?
     }
 
     private var lines: LineReader
@@ -55,7 +66,13 @@ struct ImportReader {
             guard bytes.contains(where: { !" \t\r".utf8.contains($0) }) else { continue }
             let first = line
             guard let columns else {
-                return Item(line: first, bytes: bytes, record: Self.record(inJSON: bytes), end: lines.offset)
+                return Item(
+                    line: first,
+                    label: "line \(first)",
+                    bytes: bytes,
+                    record: Self.record(inJSON: bytes),
+                    end: lines.offset
+                )
             }
             var row = CSVRow(String(decoding: bytes, as: UTF8.self))
             while row.isOpen, bytes.count < LineReader.longestLine, let more = try lines.next() {
@@ -73,7 +90,7 @@ struct ImportReader {
                 }
                 return try columns.record(of: row.cells)
             }
-            return Item(line: first, bytes: bytes, record: record, end: lines.offset)
+            return Item(line: first, label: "line \(first)", bytes: bytes, record: record, end: lines.offset)
         }
         return nil
     }
@@ -82,7 +99,8 @@ struct ImportReader {
         String(decoding: bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...], as: UTF8.self)
     }
 
-    private static func record(inJSON bytes: [UInt8]) -> Result<Record, CommandError> {
+    /// The record of a line of NDJSON.
+    static func record(inJSON bytes: [UInt8]) -> Result<Record, CommandError> {
         result {
             do {
                 return try JSONReader.read(Record.self, from: bytes)

@@ -1,12 +1,12 @@
 import CloudKitModel
-import GRDB
+package import GRDB
 import GRDBSQLite
 import StreamingJSON
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
 
 /// A value as SQLite holds it.
@@ -23,7 +23,7 @@ import StreamingJSON
 /// | lists | a JSON array of texts, numbers, milliseconds, base64, or objects |
 ///
 /// A ``DatabaseValue`` of GRDB cannot take its place: it ends a text at its first NUL, when it is bound and when it is read.
-enum ColumnValue: Hashable, Sendable {
+package enum ColumnValue: Hashable, Sendable {
     case null
     case integer(Int64)
     case real(Double)
@@ -33,7 +33,7 @@ enum ColumnValue: Hashable, Sendable {
 
 extension ColumnValue {
     /// Whether two values are the same to SQLite: texts are compared by their bytes, not by what they look like.
-    static func == (left: ColumnValue, right: ColumnValue) -> Bool {
+    package static func == (left: ColumnValue, right: ColumnValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
         case (.integer(let left), .integer(let right)): left == right
@@ -279,7 +279,7 @@ extension ColumnValue {
 
 extension ColumnValue: StatementBinding {
     /// Binds the value to a parameter, a text with all of its NULs.
-    func bind(to sqliteStatement: SQLiteStatement, at index: CInt) -> CInt {
+    package func bind(to sqliteStatement: SQLiteStatement, at index: CInt) -> CInt {
         switch self {
         case .null: return sqlite3_bind_null(sqliteStatement, index)
         case .integer(let number): return sqlite3_bind_int64(sqliteStatement, index, number)
@@ -319,7 +319,7 @@ extension ColumnValue: StatementBinding {
     /// - Parameters:
     ///   - sqliteStatement: The statement.
     ///   - index: The column, from 0.
-    init(sqliteStatement: SQLiteStatement, index: CInt) {
+    package init(sqliteStatement: SQLiteStatement, index: CInt) {
         switch sqlite3_column_type(sqliteStatement, index) {
         case SQLITE_INTEGER: self = .integer(sqlite3_column_int64(sqliteStatement, index))
         case SQLITE_FLOAT: self = .real(sqlite3_column_double(sqliteStatement, index))
@@ -349,9 +349,20 @@ extension Statement {
     /// - Throws: A `DatabaseError` for a value that is longer than SQLite allows, or for too many values.
     func bind(_ values: some Sequence<ColumnValue>) throws {
         setUncheckedArguments(StatementArguments())
-        for (index, value) in zip(CInt(1)..., values) {
-            let code = value.bind(to: sqliteStatement, at: index)
-            guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code), sql: sql) }
-        }
+        for (index, value) in zip(CInt(1)..., values) { try bind(value, at: index) }
+    }
+
+    /// Sets the statement's parameters to the values of an array, in a loop that is compiled for this type alone.
+    ///
+    /// - Parameter values: The values.
+    /// - Throws: A `DatabaseError`, as for any other sequence.
+    package func bind(_ values: [ColumnValue]) throws {
+        setUncheckedArguments(StatementArguments())
+        for index in values.indices { try bind(values[index], at: CInt(index + 1)) }
+    }
+
+    private func bind(_ value: ColumnValue, at index: CInt) throws {
+        let code = value.bind(to: sqliteStatement, at: index)
+        guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code), sql: sql) }
     }
 }

@@ -1,0 +1,148 @@
+import ArgumentParser
+import Foundation
+import MistKit
+
+/// `mistkit mirror`
+struct MirrorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mirror",
+        abstract: "Copy a database or a zone into an SQLite file, and keep the copy up to date.",
+        discussion: """
+            The file has a table for each record type and a column for each field. The first run copies everything; each later run of the \
+            same command fetches only what changed, deletions included. A run that was killed goes on where it was.
+
+            Without arguments all custom zones of a private or shared database are copied, and with --zone one of them. The public database \
+            and the default zone of a private one have no change feed: name the record types to copy. They are queried as a whole in each \
+            run, and records that are gone are removed. One file can have both, by one run with types and one without.
+
+            --restore saves the records of the file in the database of the settings, and makes zones that are missing. A record that exists \
+            becomes what the file has; records that the file does not have stay. Files and shares are not restored.
+
+            Examples:
+              mistkit mirror copy.sqlite
+              mistkit mirror copy.sqlite Article --database public
+              mistkit mirror copy.sqlite --snapshot
+              mistkit mirror copy.sqlite --restore --container iCloud.com.example.other
+            """
+    )
+
+    @Argument(help: "The SQLite file.")
+    var file: String
+
+    @Argument(help: "Record types to query, where there is no change feed.")
+    var types: [String] = []
+
+    @Flag(help: "Also keep a copy as of this run beside the file, such as copy-2026-11-23T020000Z.sqlite.")
+    var snapshot = false
+
+    @Flag(help: "Fetch what a run would fetch, print how much it is, and write nothing.")
+    var dryRun = false
+
+    @Flag(help: "Save the records of the file in the database.")
+    var restore = false
+
+    @Option(
+        help: ArgumentHelp(
+            "With --restore, the file for records that fail; by default the file's name with .failed.",
+            valueName: "file"
+        )
+    )
+    var failed: String?
+
+    @Option(help: ArgumentHelp("A custom zone; without it all of them.", valueName: "name"))
+    var zone: String?
+
+    @Option(help: ArgumentHelp("The zone's owner, in the shared database.", valueName: "user record name"))
+    var zoneOwner: String?
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func validate() throws {
+        guard types.isEmpty || zone == nil else {
+            throw ValidationError(
+                "Record types and --zone cannot be combined.\nLeave out the types: a zone is copied with all of its records."
+            )
+        }
+        guard !restore || (types.isEmpty && !snapshot && !dryRun) else {
+            throw ValidationError("--restore takes no record types, --snapshot or --dry-run.\nLeave them out.")
+        }
+        guard restore || failed == nil else {
+            throw ValidationError("--failed belongs to --restore.\nLeave it out.")
+        }
+    }
+
+    func run() async throws {
+        let connection = try Connection.open(connection)
+        if restore { return try await saveRecords(in: connection) }
+        let selection = try selection(in: connection.scope)
+        let exists = FileManager.default.fileExists(atPath: file)
+        let file = try MirrorFile(path: dryRun && !exists ? ":memory:" : file, origin: MirrorOrigin(connection))
+        if dryRun {
+            let counts = try await MirrorUpdate(file, from: connection.database).count(selection)
+            return Terminal.writeLine("\(counts.saved) records to save, \(counts.removed) records and zones to remove")
+        }
+        let now = Date()
+        var update = MirrorUpdate(file, from: connection.database)
+        do {
+            try await update.run(selection, at: now)
+        } catch {
+            // What came before the failure stays.
+            try? file.close()
+            throw error
+        }
+        update.finish()
+        if snapshot { Terminal.writeLine(try file.writeSnapshot(at: now)) }
+        try file.close()
+    }
+
+    /// What the arguments choose.
+    private func selection(in scope: DatabaseScope) throws(CommandError) -> MirrorSelection {
+        switch scope {
+        case .public where types.isEmpty:
+            throw CommandError(
+                code: .usage,
+                message: "The public database has no change feed.",
+                remedy: "Name the record types to copy: mistkit mirror \(file) Article."
+            )
+        case .shared where !types.isEmpty:
+            throw CommandError(
+                code: .usage,
+                message: "The shared database has no default zone.",
+                remedy: "Leave out the record types: its zones are copied with all of their records."
+            )
+        case .public, .private, .shared: break
+        }
+        if !types.isEmpty { return .types(types) }
+        return zone.map { .zone(ZoneID(zoneName: $0, ownerRecordName: zoneOwner)) } ?? .allZones
+    }
+
+    private func saveRecords(in connection: Connection) async throws {
+        guard connection.scope != .shared else {
+            throw CommandError(
+                code: .usage,
+                message: "The zones of the shared database belong to other users, and are not restored.",
+                remedy: "Use --database private to save the records in zones of the same names."
+            )
+        }
+        let journal = try TransferJournal.open(
+            for: file,
+            purpose: ["restore", zone, connection.service.containerIdentifier, connection.scope.rawValue]
+        )
+        let reader = try MirrorReader(path: file, zone: zone, after: journal)
+        if reader.shares > 0 {
+            Terminal.writeHint("\(reader.shares) shares of \(file) are not restored; share the records again.")
+        }
+        var transfer = ImportTransfer(
+            verb: "restored",
+            file: file,
+            failedFile: failed ?? file + ".failed",
+            header: [],
+            existing: .replace,
+            type: nil,
+            zone: nil,
+            database: connection.database,
+            journal: journal
+        )
+        try await transfer.run(reader, size: reader.size)
+    }
+}

@@ -1,0 +1,661 @@
+import Foundation
+import GRDB
+import MistKit
+import MistStore
+import StreamingJSON
+
+/// Whose records a mirror has.
+struct MirrorOrigin: Hashable {
+    var container: String
+    var environment: String
+    var database: String
+
+    init(_ connection: Connection) {
+        container = connection.service.containerIdentifier
+        environment = connection.service.environment.rawValue
+        database = connection.scope.rawValue
+    }
+
+    init(_ row: Row) {
+        container = row["container"]
+        environment = row["environment"]
+        database = row["database"]
+    }
+
+    /// For people.
+    var title: String { "the \(database) database of \(container), \(environment)" }
+}
+
+/// A zone of a mirror.
+struct MirrorZone {
+    let id: Int64
+    let name: String
+    /// The owner in a mirror of the shared database; empty in others, where it is the user.
+    let owner: String
+    /// How far the zone was followed; `nil` at its start.
+    var token: String?
+    /// The number of times that the zone was read from the start again.
+    var generation: Int64
+    /// Whether it is being read from the start again, and then has rows of records that may be gone.
+    var isRereading: Bool
+
+    /// The zone as requests name it.
+    var zoneID: ZoneID { ZoneID(zoneName: name, ownerRecordName: owner.isEmpty ? nil : owner) }
+    var ownerValue: ColumnValue { owner.isEmpty ? .null : .text(owner) }
+
+    init(_ row: Row) {
+        id = row["id"]
+        name = row["zone"]
+        owner = row["zoneOwner"]
+        token = row["token"]
+        generation = row["generation"]
+        isRereading = row["isRereading"]
+    }
+}
+
+/// The SQLite file of a mirror: a table for each record type, and the bookkeeping in tables whose names begin with `mirror_`.
+///
+/// Rows and the token behind them are always in one transaction, so a process that is killed at any point leaves a file that the next run continues.
+/// Pages that follow one another quickly share a transaction: record names are random, so that each commit writes much of the indexes again.
+final class MirrorFile {
+    /// The version of the bookkeeping. A file of a larger one is not opened.
+    static let format: Int64 = 1
+    /// What distinguishes mirrors from other SQLite databases (`PRAGMA application_id`): "Mirr".
+    static let applicationID: Int64 = 0x4D69_7272
+
+    let path: String
+    private let queue: DatabaseQueue
+    private let tables: MirrorTables
+    private let isShared: Bool
+    /// What was written since the file was opened.
+    private(set) var counts = Counts()
+    private var statements: [String: Statement] = [:]
+    /// When the transaction that is open began.
+    private var transactionStart = ContinuousClock.now
+    /// How long a transaction stays open: the work that a kill can cost.
+    private static let longestTransaction = Duration.milliseconds(500)
+
+    /// What a run wrote.
+    struct Counts: Hashable {
+        /// The records that are new or differ.
+        var written = 0
+        var deleted = 0
+        /// The bytes of the records in JSON.
+        var bytes: Int64 = 0
+    }
+
+    /// Opens the mirror at a path, or makes one.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - origin: Whose records it has, or is to have.
+    /// - Throws: ``CommandError`` for a file that is not a mirror, or is one of another database.
+    init(path: String, origin: MirrorOrigin) throws(CommandError) {
+        self.path = path
+        isShared = origin.database == DatabaseScope.shared.rawValue
+        let found = try Self.origin(ofFileAt: path)
+        if let found, found != origin {
+            throw CommandError(
+                code: .usage,
+                message: "\(path) is a mirror of \(found.title), and not of \(origin.title).",
+                remedy: "Name another file, or the container, the environment and the database of this one."
+            )
+        }
+        do {
+            var configuration = Configuration()
+            // A dry run without a file works in memory.
+            if path != ":memory:" { configuration.journalMode = .wal }
+            configuration.busyMode = .timeout(10)
+            configuration.allowsUnsafeTransactions = true
+            configuration.prepareDatabase { db in
+                // A commit survives the end of the process. Where power is lost, the last pages are fetched again.
+                try db.execute(sql: "PRAGMA synchronous = NORMAL")
+                // 32 MB, as record names are random and touch all of an index.
+                try db.execute(sql: "PRAGMA cache_size = -32000")
+                // Each time that the log becomes part of the file, both are written to the disk: after 64 MB instead of 4.
+                try db.execute(sql: "PRAGMA wal_autocheckpoint = 16384")
+            }
+            queue = try DatabaseQueue(path: path, configuration: configuration)
+            tables = try queue.write { db in
+                if found == nil { try Self.create(origin, db) }
+                return try MirrorTables(db)
+            }
+        } catch {
+            throw Self.commandError(error, path)
+        }
+    }
+
+    /// Ends the use of the file. The write-ahead log becomes part of it.
+    func close() throws(CommandError) {
+        try commit()
+        statements = [:]
+        for table in tables.all { table.releaseStatements() }
+        do { try queue.close() } catch { throw Self.commandError(error, path) }
+    }
+
+    /// Whose records the file at a path has; `nil` where there is no file, or an empty one.
+    ///
+    /// - Throws: ``CommandError`` for a file that is not a mirror.
+    static func origin(ofFileAt path: String) throws(CommandError) -> MirrorOrigin? {
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        guard let handle = FileHandle(forReadingAtPath: path) else { throw CommandError.unreadable(path) }
+        defer { try? handle.close() }
+        guard (try? handle.seekToEnd()) != 0 else { return nil }
+        do {
+            // Opening a file of another program for writing could change it.
+            var configuration = Configuration()
+            configuration.readonly = true
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            defer { try? queue.close() }
+            return try queue.read { db in
+                let application = try Int64.fetchOne(db, sql: "PRAGMA application_id")
+                guard application == applicationID,
+                    let row = try Row.fetchOne(db, sql: "SELECT * FROM mirror_state")
+                else { throw notAMirror(path) }
+                guard row["format"] <= format else {
+                    throw CommandError(
+                        code: .data,
+                        message: "\(path) was made by a newer version of mistkit.",
+                        remedy: "Use that version, or name another file."
+                    )
+                }
+                return MirrorOrigin(row)
+            }
+        } catch {
+            throw commandError(error, path)
+        }
+    }
+
+    static func notAMirror(_ path: String) -> CommandError {
+        CommandError(
+            code: .data,
+            message: "\(path) is not a mirror.",
+            remedy: "Name a new file, or one that `mistkit mirror` made."
+        )
+    }
+
+    static func commandError(_ error: any Error, _ path: String) -> CommandError {
+        if let error = error as? CommandError { return error }
+        if let error = error as? CloudKitError { return CommandError(error) }
+        guard let error = error as? DatabaseError else { return CommandError(unexpected: error) }
+        if error.resultCode == .SQLITE_NOTADB { return notAMirror(path) }
+        return CommandError(
+            code: .data,
+            message: "\(path) cannot be used: \(error.message ?? "SQLite reported \(error.resultCode)").",
+            remedy: "Check the path, its permissions and the space on the disk."
+        )
+    }
+
+    private static func create(_ origin: MirrorOrigin, _ db: Database) throws {
+        try db.execute(
+            sql: """
+                PRAGMA application_id = \(applicationID);
+                CREATE TABLE mirror_state (
+                    format INTEGER NOT NULL,
+                    container TEXT NOT NULL,
+                    environment TEXT NOT NULL,
+                    database TEXT NOT NULL,
+                    -- The user record name of the owner of a private database.
+                    owner TEXT,
+                    -- How far the changes of the database were followed.
+                    token TEXT,
+                    -- When a run was last complete.
+                    updated TEXT
+                );
+                CREATE TABLE mirror_zone (
+                    id INTEGER PRIMARY KEY,
+                    zone TEXT NOT NULL,
+                    -- Empty for a zone of the user.
+                    zoneOwner TEXT NOT NULL,
+                    token TEXT,
+                    -- 1: the zone has changes that were not fetched.
+                    isStale INTEGER NOT NULL DEFAULT 0,
+                    generation INTEGER NOT NULL DEFAULT 0,
+                    -- 1: it is read from the start again; at the end, records of an earlier generation are gone.
+                    isRereading INTEGER NOT NULL DEFAULT 0,
+                    UNIQUE (zone, zoneOwner)
+                );
+                CREATE TABLE mirror_query (
+                    recordType TEXT PRIMARY KEY,
+                    generation INTEGER NOT NULL DEFAULT 0,
+                    -- Where the next page begins, while the type is being read.
+                    marker TEXT,
+                    isReading INTEGER NOT NULL DEFAULT 0
+                );
+                CREATE TABLE mirror_type (
+                    id INTEGER PRIMARY KEY,
+                    recordType TEXT NOT NULL UNIQUE,
+                    tableName TEXT NOT NULL UNIQUE COLLATE NOCASE
+                );
+                CREATE TABLE mirror_column (
+                    type INTEGER NOT NULL,
+                    field TEXT NOT NULL,
+                    columnName TEXT NOT NULL COLLATE NOCASE,
+                    UNIQUE (type, field),
+                    UNIQUE (type, columnName)
+                );
+                -- The records as the service sent them.
+                CREATE TABLE mirror_record (
+                    id INTEGER PRIMARY KEY,
+                    recordName TEXT NOT NULL,
+                    zone INTEGER NOT NULL,
+                    type INTEGER NOT NULL,
+                    -- The generation in which the record was last seen.
+                    seen INTEGER NOT NULL,
+                    record TEXT NOT NULL,
+                    UNIQUE (recordName, zone)
+                );
+                """
+        )
+        try db.execute(
+            sql: "INSERT INTO mirror_state (format, container, environment, database) VALUES (?, ?, ?, ?)",
+            arguments: [format, origin.container, origin.environment, origin.database]
+        )
+    }
+
+    /// Runs a change in the transaction that is open, or in a new one. A change that fails ends it, and nothing of it is saved.
+    private func write<Value>(_ body: (Database) throws -> Value) throws(CommandError) -> Value {
+        do {
+            return try queue.writeWithoutTransaction { db in
+                if !db.isInsideTransaction {
+                    try db.beginTransaction(.immediate)
+                    transactionStart = .now
+                }
+                do {
+                    let value = try body(db)
+                    if .now - transactionStart > Self.longestTransaction { try db.commit() }
+                    return value
+                } catch {
+                    if db.isInsideTransaction { try? db.rollback() }
+                    throw error
+                }
+            }
+        } catch {
+            throw Self.commandError(error, path)
+        }
+    }
+
+    /// Saves what was changed.
+    func commit() throws(CommandError) {
+        do {
+            try queue.writeWithoutTransaction { db in if db.isInsideTransaction { try db.commit() } }
+        } catch {
+            throw Self.commandError(error, path)
+        }
+    }
+
+    private func run(_ sql: String, _ values: [ColumnValue], _ db: Database) throws {
+        let statement = try statements[sql] ?? db.makeStatement(sql: sql)
+        statements[sql] = statement
+        try statement.bind(values)
+        try statement.execute()
+    }
+
+    /// The error for a file that another process changes.
+    private func changedMeanwhile() -> CommandError {
+        CommandError(
+            code: .unavailable,
+            message: "Another process changed \(path) while this one worked.",
+            remedy: "Run the command again; one run at a time can write a mirror."
+        )
+    }
+}
+
+// MARK: - Zones
+
+extension MirrorFile {
+    /// How far the changes of the database were followed.
+    func databaseToken() throws(CommandError) -> DatabaseChangeToken? {
+        try write { db in try String.fetchOne(db, sql: "SELECT token FROM mirror_state") }
+            .flatMap { DatabaseChangeToken($0) }
+    }
+
+    /// Notes which zones changed, and removes those that were deleted.
+    ///
+    /// - Parameters:
+    ///   - page: The changes of the database.
+    ///   - token: The token from which they were fetched; `nil` for the list of all zones.
+    /// - Throws: ``CommandError`` where the file cannot be written, or has the zones of another user.
+    func apply(_ page: DatabaseChanges, since token: DatabaseChangeToken?) throws(CommandError) {
+        try write { db in
+            guard try String.fetchOne(db, sql: "SELECT token FROM mirror_state") == token?.text else {
+                throw changedMeanwhile()
+            }
+            for zone in page.changedZones where zone.zoneID.zoneName != ZoneID.default.zoneName {
+                try check(ownerOf: zone.zoneID, db)
+                let known = try self.zone(zone.zoneID, db)
+                // A zone whose state is the one that was followed has nothing new.
+                guard known.token == nil || known.token != zone.syncToken else { continue }
+                try run("UPDATE mirror_zone SET isStale = 1 WHERE id = ?", [.integer(known.id)], db)
+            }
+            for zone in page.deletedZones { try remove(try self.zone(zone, db), db) }
+            if token == nil {
+                // What the list of all zones does not have is gone.
+                let listed = Set(page.changedZones.map { zoneID(of: $0.zoneID) })
+                for row in try Row.fetchAll(db, sql: "SELECT * FROM mirror_zone") {
+                    let zone = MirrorZone(row)
+                    guard zone.name != ZoneID.default.zoneName, !listed.contains(zone.zoneID) else {
+                        continue
+                    }
+                    try remove(zone, db)
+                }
+            }
+            try run("UPDATE mirror_state SET token = ?", [.text(page.token.text)], db)
+        }
+    }
+
+    /// Forgets how far the changes of the database were followed.
+    func forgetDatabaseToken() throws(CommandError) {
+        try write { db in try run("UPDATE mirror_state SET token = NULL", [], db) }
+    }
+
+    /// The zones that have changes which were not fetched.
+    func staleZones() throws(CommandError) -> [MirrorZone] {
+        try write { db in
+            try Row.fetchAll(db, sql: "SELECT * FROM mirror_zone WHERE isStale = 1 ORDER BY id").map { MirrorZone($0) }
+        }
+    }
+
+    /// How far each zone was followed.
+    func zoneTokens() throws(CommandError) -> [ZoneID: ZoneChangeToken] {
+        let zones = try write { db in
+            try Row.fetchAll(db, sql: "SELECT * FROM mirror_zone").map { MirrorZone($0) }
+        }
+        return Dictionary(
+            uniqueKeysWithValues: zones.compactMap { zone in
+                zone.token.flatMap { ZoneChangeToken($0) }.map { (zone.zoneID, $0) }
+            }
+        )
+    }
+
+    /// A zone, noted as one that has changes.
+    func staleZone(_ zoneID: ZoneID) throws(CommandError) -> MirrorZone {
+        try write { db in
+            let zone = try zone(zoneID, db)
+            try run("UPDATE mirror_zone SET isStale = 1 WHERE id = ?", [.integer(zone.id)], db)
+            return zone
+        }
+    }
+
+    /// Saves pages of zones together with the tokens behind them.
+    ///
+    /// - Parameter pages: The zones as they were when the pages were requested, and the pages. Zones without a page are gone.
+    /// - Throws: ``CommandError`` where the file cannot be written, or has the zones of another user.
+    func apply(_ pages: [(zone: MirrorZone, page: ZoneChanges?)]) throws(CommandError) {
+        try write { db in
+            for (zone, page) in pages {
+                guard let page else {
+                    try remove(zone, db)
+                    continue
+                }
+                let current = try Row.fetchOne(db, sql: "SELECT * FROM mirror_zone WHERE id = ?", arguments: [zone.id])
+                guard let current = current.map({ MirrorZone($0) }), current.token == zone.token,
+                    current.generation == zone.generation
+                else { throw changedMeanwhile() }
+                if let zoneID = page.changedRecords.first?.zoneID { try check(ownerOf: zoneID, db) }
+                for record in page.changedRecords {
+                    try save(record, in: zone, generation: zone.generation, db)
+                }
+                for record in page.deletedRecords {
+                    if let name = record.recordName { try delete(name, in: zone, db) }
+                }
+                if !page.moreComing, zone.isRereading {
+                    try removeUnseen(
+                        "WHERE zone = ? AND seen < ?",
+                        [.integer(zone.id), .integer(zone.generation)],
+                        in: zone,
+                        db
+                    )
+                }
+                try run(
+                    "UPDATE mirror_zone SET token = ?, isStale = ?, isRereading = isRereading AND ? WHERE id = ?",
+                    [
+                        .text(page.token.text), .integer(page.moreComing ? 1 : 0),
+                        .integer(page.moreComing ? 1 : 0), .integer(zone.id),
+                    ],
+                    db
+                )
+            }
+        }
+    }
+
+    /// Begins to read a zone from the start. Its rows stay until the end, when those that did not come again are removed.
+    ///
+    /// - Returns: The zone as it is now.
+    func beginRereading(_ zone: MirrorZone) throws(CommandError) -> MirrorZone {
+        try write { db in
+            try run(
+                """
+                UPDATE mirror_zone SET token = NULL, isStale = 1, generation = generation + 1, isRereading = 1
+                WHERE id = ?
+                """,
+                [.integer(zone.id)],
+                db
+            )
+            var zone = zone
+            zone.token = nil
+            zone.generation += 1
+            zone.isRereading = true
+            return zone
+        }
+    }
+
+    /// A zone as requests name it. Zones of the user are named without the owner, who is in some responses and not in others.
+    func zoneID(of zone: ZoneID) -> ZoneID {
+        ZoneID(zoneName: zone.zoneName, ownerRecordName: isShared ? zone.owner : nil)
+    }
+
+    /// The row of a zone, which is made where the file does not have it.
+    private func zone(_ zoneID: ZoneID, _ db: Database) throws -> MirrorZone {
+        let key: StatementArguments = [zoneID.zoneName, isShared ? zoneID.owner ?? "" : ""]
+        try db.execute(sql: "INSERT OR IGNORE INTO mirror_zone (zone, zoneOwner) VALUES (?, ?)", arguments: key)
+        let sql = "SELECT * FROM mirror_zone WHERE zone = ? AND zoneOwner = ?"
+        guard let row = try Row.fetchOne(db, sql: sql, arguments: key) else { throw changedMeanwhile() }
+        return MirrorZone(row)
+    }
+
+    /// Refuses the zones of another user than the one whose private database the file has.
+    private func check(ownerOf zone: ZoneID, _ db: Database) throws {
+        guard !isShared, let owner = zone.owner, owner != "_defaultOwner" else { return }
+        guard let known = try String.fetchOne(db, sql: "SELECT owner FROM mirror_state") else {
+            try run("UPDATE mirror_state SET owner = ?", [.text(owner)], db)
+            return
+        }
+        guard known == owner else {
+            throw CommandError(
+                code: .usage,
+                message: "\(path) is a mirror of the private database of another user, \(known).",
+                remedy: "Name another file, or sign in as that user."
+            )
+        }
+    }
+
+    private func remove(_ zone: MirrorZone, _ db: Database) throws {
+        try removeUnseen("WHERE zone = ?", [.integer(zone.id)], in: zone, db)
+        try run("DELETE FROM mirror_zone WHERE id = ?", [.integer(zone.id)], db)
+    }
+}
+
+// MARK: - Queries
+
+extension MirrorFile {
+    /// How far a record type was read by queries.
+    struct QueryState {
+        let zone: MirrorZone
+        let recordType: String
+        let generation: Int64
+        /// Where the next page begins; `nil` at the start.
+        var marker: String?
+    }
+
+    /// Goes on to read a type where an earlier run was killed, or begins to read it.
+    ///
+    /// - Parameters:
+    ///   - recordType: The type.
+    ///   - isNew: Whether to begin in any case.
+    /// - Returns: Where the next page begins.
+    /// - Throws: ``CommandError`` where the file cannot be written.
+    func beginQuery(of recordType: String, isNew: Bool = false) throws(CommandError) -> QueryState {
+        try write { db in
+            try run("INSERT OR IGNORE INTO mirror_query (recordType) VALUES (?)", [.text(recordType)], db)
+            try run(
+                """
+                UPDATE mirror_query SET generation = generation + 1, marker = NULL, isReading = 1
+                WHERE recordType = ? AND (isReading = 0 OR ?)
+                """,
+                [.text(recordType), .integer(isNew ? 1 : 0)],
+                db
+            )
+            let row = try Row.fetchOne(
+                db,
+                sql: "SELECT * FROM mirror_query WHERE recordType = ?",
+                arguments: [recordType]
+            )
+            return QueryState(
+                zone: try zone(.default, db),
+                recordType: recordType,
+                generation: row?["generation"] ?? 0,
+                marker: row?["marker"]
+            )
+        }
+    }
+
+    /// Saves a page of a query together with the marker behind it.
+    func apply(_ page: RecordPage<Record>, of query: QueryState) throws(CommandError) {
+        try write { db in
+            let current = try Row.fetchOne(
+                db,
+                sql: "SELECT * FROM mirror_query WHERE recordType = ?",
+                arguments: [query.recordType]
+            )
+            guard let current, current["generation"] == query.generation, current["marker"] == query.marker,
+                current["isReading"]
+            else { throw changedMeanwhile() }
+            for result in page.results {
+                try save(result.get(), in: query.zone, generation: query.generation, db)
+            }
+            if page.marker == nil, let table = try existingTable(of: query.recordType, db) {
+                let arguments: [ColumnValue] = [
+                    .integer(query.zone.id), .integer(table), .integer(query.generation),
+                ]
+                try removeUnseen("WHERE zone = ? AND type = ? AND seen < ?", arguments, in: query.zone, db)
+            }
+            try run(
+                "UPDATE mirror_query SET marker = ?, isReading = ? WHERE recordType = ?",
+                [.init(page.marker), .integer(page.marker == nil ? 0 : 1), .text(query.recordType)],
+                db
+            )
+        }
+    }
+
+    private func existingTable(of recordType: String, _ db: Database) throws -> Int64? {
+        try Int64.fetchOne(db, sql: "SELECT id FROM mirror_type WHERE recordType = ?", arguments: [recordType])
+    }
+}
+
+// MARK: - Records
+
+extension MirrorFile {
+    private func save(_ record: Record, in zone: MirrorZone, generation: Int64, _ db: Database) throws {
+        guard let name = record.recordName else { return }
+        let table = try tables.table(of: record.recordType ?? "unknown", db)
+        let json = String(decoding: try JSONWriter.bytes(of: record), as: UTF8.self)
+        let values: [ColumnValue] = [
+            .text(name), .integer(zone.id), .integer(table.id), .integer(generation), .text(json),
+        ]
+        try run(
+            """
+            INSERT INTO mirror_record (recordName, zone, type, seen, record) VALUES (?1, ?2, ?3, ?4, ?5)
+            ON CONFLICT (recordName, zone) DO NOTHING
+            """,
+            values,
+            db
+        )
+        if db.changesCount == 0 {
+            try run(
+                """
+                UPDATE mirror_record SET seen = ?4 WHERE recordName = ?1 AND zone = ?2 AND type = ?3 AND record = ?5
+                """,
+                values,
+                db
+            )
+            if db.changesCount > 0 { return }
+            try deleteRow(of: name, in: zone, db)
+            try run(
+                "UPDATE mirror_record SET type = ?3, seen = ?4, record = ?5 WHERE recordName = ?1 AND zone = ?2",
+                values,
+                db
+            )
+        }
+        try table.insert(record, in: zone, db)
+        counts.written += 1
+        counts.bytes += Int64(json.utf8.count)
+    }
+
+    private func delete(_ name: String, in zone: MirrorZone, _ db: Database) throws {
+        guard try deleteRow(of: name, in: zone, db) else { return }
+        try run("DELETE FROM mirror_record WHERE recordName = ? AND zone = ?", [.text(name), .integer(zone.id)], db)
+        counts.deleted += 1
+    }
+
+    /// Removes the row from the table of the record's type.
+    ///
+    /// - Returns: Whether there is one.
+    @discardableResult
+    private func deleteRow(of name: String, in zone: MirrorZone, _ db: Database) throws -> Bool {
+        let type = try Int64.fetchOne(
+            db.cachedStatement(sql: "SELECT type FROM mirror_record WHERE recordName = ? AND zone = ?"),
+            arguments: [name, zone.id]
+        )
+        guard let type, let table = tables[type] else { return false }
+        try table.delete(name, in: zone, db)
+        return true
+    }
+
+    /// Removes records that are gone.
+    private func removeUnseen(_ condition: String, _ arguments: [ColumnValue], in zone: MirrorZone, _ db: Database)
+        throws
+    {
+        // The parameters of the condition are also those of the tables' own statement, behind its two.
+        for table in tables.all {
+            try table.delete(condition + " AND type = \(table.id)", arguments, in: zone, db)
+        }
+        let statement = try db.cachedStatement(sql: "DELETE FROM mirror_record \(condition)")
+        try statement.bind(arguments)
+        try statement.execute()
+        counts.deleted += db.changesCount
+    }
+}
+
+// MARK: - Whole files
+
+extension MirrorFile {
+    /// Notes that a run is complete.
+    func finish(at time: Date) throws(CommandError) {
+        try write { db in try run("UPDATE mirror_state SET updated = ?", [MirrorColumn.value(of: time)], db) }
+        try commit()
+    }
+
+    /// Writes a copy of the file beside it, named by the time: `copy-2026-11-23T020000Z.sqlite`.
+    ///
+    /// - Returns: The path of the copy, which appears when it is complete.
+    func writeSnapshot(at time: Date) throws(CommandError) -> String {
+        let url = URL(fileURLWithPath: path)
+        let stamp = time.formatted(Date.ISO8601FormatStyle(timeSeparator: .omitted))
+        let ending = url.pathExtension.isEmpty ? "" : "." + url.pathExtension
+        let stem = path.hasSuffix(ending) ? String(path.dropLast(ending.count)) : path
+        let target = "\(stem)-\(stamp)\(ending)"
+        let part = target + ".part"
+        do {
+            try? FileManager.default.removeItem(atPath: part)
+            try queue.writeWithoutTransaction { db in
+                try db.execute(sql: "VACUUM INTO ?", arguments: [part])
+            }
+            try? FileManager.default.removeItem(atPath: target)
+            try FileManager.default.moveItem(atPath: part, toPath: target)
+        } catch {
+            throw Self.commandError(error, path)
+        }
+        return target
+    }
+}

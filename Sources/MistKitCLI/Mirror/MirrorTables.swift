@@ -1,0 +1,180 @@
+import CloudKitModel
+import Foundation
+import GRDB
+import MistStore
+
+/// A record of CloudKit, and not of GRDB.
+typealias Record = CloudKitModel.Record
+
+/// The table of a record type in a mirror: a row for each record, a column for each field.
+final class MirrorTable {
+    /// The columns that each table has, with their SQLite types.
+    static let systemColumns = [
+        ("recordName", "TEXT NOT NULL"), ("zone", "TEXT NOT NULL"), ("zoneOwner", "TEXT"), ("changeTag", "TEXT"),
+        ("created", "TEXT"), ("createdBy", "TEXT"), ("modified", "TEXT"), ("modifiedBy", "TEXT"), ("parent", "TEXT"),
+        ("share", "TEXT"),
+    ]
+
+    let id: Int64
+    let recordType: String
+    /// The table's name: the record type, unless another table has it.
+    let name: String
+    /// The columns of fields, each with its position among all columns.
+    private var positions: [String: Int] = [:]
+    private var columns: [String]
+    private var insertion: Statement?
+    private var deletion: Statement?
+
+    init(id: Int64, recordType: String, name: String) {
+        self.id = id
+        self.recordType = recordType
+        self.name = name
+        columns = Self.systemColumns.map(\.0)
+    }
+
+    /// Adds a column that the file has.
+    func add(_ column: String, for field: String) {
+        positions[field] = columns.count
+        columns.append(column)
+        insertion = nil
+    }
+
+    /// Gives up what was compiled, so that the file can be closed.
+    func releaseStatements() {
+        (insertion, deletion) = (nil, nil)
+    }
+
+    /// Adds the row of a record, and columns for fields that have none.
+    func insert(_ record: Record, in zone: MirrorZone, _ db: Database) throws {
+        for (name, value) in record.fields where positions[name] == nil {
+            guard let type = MirrorColumn.type(of: value) else { continue }
+            try addColumn(for: name, type: type, db)
+        }
+        var values = [ColumnValue](repeating: .null, count: columns.count)
+        values[0] = .text(record.recordName ?? "")
+        values[1] = .text(zone.name)
+        values[2] = zone.ownerValue
+        values[3] = .init(record.recordChangeTag)
+        values[4] = record.created.map { MirrorColumn.value(of: $0.timestamp) } ?? .null
+        values[5] = .init(record.created?.userRecordName)
+        values[6] = record.modified.map { MirrorColumn.value(of: $0.timestamp) } ?? .null
+        values[7] = .init(record.modified?.userRecordName)
+        values[8] = .init(record.parent?.recordName)
+        values[9] = .init(record.share?.recordName)
+        for (name, value) in record.fields {
+            if let position = positions[name] { values[position] = MirrorColumn.value(of: value) }
+        }
+        let statement = try insertion ?? db.makeStatement(sql: insertionSQL)
+        insertion = statement
+        try statement.bind(values)
+        try statement.execute()
+    }
+
+    /// Removes the row of a record.
+    func delete(_ recordName: String, in zone: MirrorZone, _ db: Database) throws {
+        let statement =
+            try deletion
+            ?? db.makeStatement(
+                sql: "DELETE FROM \(name.quoted) WHERE recordName = ? AND zone = ? AND zoneOwner IS ?"
+            )
+        deletion = statement
+        try statement.bind([.text(recordName), .text(zone.name), zone.ownerValue])
+        try statement.execute()
+    }
+
+    /// Removes the rows of records that the bookkeeping is about to forget.
+    func delete(_ recordsSQL: String, _ arguments: [ColumnValue], in zone: MirrorZone, _ db: Database) throws {
+        let statement = try db.cachedStatement(
+            sql: """
+                DELETE FROM \(name.quoted)
+                WHERE zone = ? AND zoneOwner IS ? AND recordName IN (SELECT recordName FROM mirror_record \(recordsSQL))
+                """
+        )
+        try statement.bind([.text(zone.name), zone.ownerValue] + arguments)
+        try statement.execute()
+    }
+
+    private var insertionSQL: String {
+        """
+        INSERT INTO \(name.quoted) (\(columns.map(\.quoted).joined(separator: ", ")))
+        VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))
+        """
+    }
+
+    /// SQLite does not distinguish upper and lower case in names. A field whose name is taken gets a number behind it.
+    private func addColumn(for field: String, type: String, _ db: Database) throws {
+        let column = field.unused(among: columns)
+        try db.execute(sql: "ALTER TABLE \(name.quoted) ADD COLUMN \(column.quoted) \(type)")
+        try db.execute(
+            sql: "INSERT INTO mirror_column (type, field, columnName) VALUES (?, ?, ?)",
+            arguments: [id, field, column]
+        )
+        add(column, for: field)
+    }
+}
+
+/// The tables of all record types of a mirror.
+final class MirrorTables {
+    private var byType: [String: MirrorTable] = [:]
+    private var byID: [Int64: MirrorTable] = [:]
+
+    /// All tables.
+    var all: [MirrorTable] { Array(byID.values) }
+
+    /// Reads which tables and columns the file has.
+    init(_ db: Database) throws {
+        for row in try Row.fetchAll(db, sql: "SELECT id, recordType, tableName FROM mirror_type") {
+            add(MirrorTable(id: row["id"], recordType: row["recordType"], name: row["tableName"]))
+        }
+        // In the order in which they were added, which is the order of the columns.
+        for row in try Row.fetchAll(db, sql: "SELECT type, field, columnName FROM mirror_column ORDER BY rowid") {
+            byID[row["type"]]?.add(row["columnName"], for: row["field"])
+        }
+    }
+
+    subscript(id: Int64) -> MirrorTable? { byID[id] }
+
+    /// The table of a record type, which is made where the file does not have it.
+    func table(of recordType: String, _ db: Database) throws -> MirrorTable {
+        if let table = byType[recordType] { return table }
+        let lowercase = recordType.lowercased()
+        // The first prefix is that of SQLite's own tables, the second that of the bookkeeping.
+        let isReserved = lowercase.hasPrefix("sqlite_") || lowercase.hasPrefix("mirror_")
+        let name = (isReserved ? "type_" + recordType : recordType).unused(among: byID.values.map(\.name))
+        let columns = MirrorTable.systemColumns.map { "\($0.0.quoted) \($0.1)" }.joined(separator: ", ")
+        try db.execute(sql: "CREATE TABLE \(name.quoted) (\(columns))")
+        try db.execute(
+            sql: "INSERT INTO mirror_type (recordType, tableName) VALUES (?, ?)",
+            arguments: [recordType, name]
+        )
+        let table = MirrorTable(id: db.lastInsertedRowID, recordType: recordType, name: name)
+        try db.execute(sql: "CREATE INDEX \("mirror_index_\(table.id)".quoted) ON \(name.quoted) (recordName)")
+        add(table)
+        return table
+    }
+
+    private func add(_ table: MirrorTable) {
+        byType[table.recordType] = table
+        byID[table.id] = table
+    }
+}
+
+extension ColumnValue {
+    init(_ text: String?) {
+        self = text.map { .text($0) } ?? .null
+    }
+}
+
+extension String {
+    /// The name as SQL has it.
+    var quoted: String { "\"" + replacingOccurrences(of: "\"", with: "\"\"") + "\"" }
+
+    /// The name, or where it is taken, in either case of letters, the name with `_2`, `_3` and so on.
+    func unused(among names: some Sequence<String>) -> String {
+        let taken = Set(names.map { $0.lowercased() })
+        guard taken.contains(lowercased()) else { return self }
+        var number = 2
+        while taken.contains("\(self)_\(number)".lowercased()) { number += 1 }
+        return "\(self)_\(number)"
+    }
+}

@@ -1,0 +1,202 @@
+import Foundation
+import MistKit
+
+/// What a run copies into a mirror.
+enum MirrorSelection: Sendable {
+    /// All custom zones, by the changes of the database.
+    case allZones
+    /// One custom zone, by its changes.
+    case zone(ZoneID)
+    /// The records of some types, which queries find: a public database and a default zone have no change feed.
+    case types([String])
+}
+
+/// Brings a mirror up to date.
+struct MirrorUpdate {
+    let file: MirrorFile
+    let database: CloudKitDatabase
+    private var progress = TransferProgress("mirrored")
+    /// The error for a zone that was to be followed and is gone.
+    private var missing: CloudKitError?
+
+    /// The zones that one request asks for. A page has at most 200 records of each.
+    private static let zonesPerRequest = 10
+
+    init(_ file: MirrorFile, from database: CloudKitDatabase) {
+        self.file = file
+        self.database = database
+    }
+
+    /// Fetches what changed since the last run.
+    mutating func run(_ selection: MirrorSelection, at time: Date) async throws {
+        switch selection {
+        case .allZones:
+            try await followDatabase()
+            try await follow(file.staleZones())
+        case .zone(let zoneID):
+            try await follow([file.staleZone(zoneID)])
+            if let missing { throw missing }
+        case .types(let types):
+            for type in types { try await query(type) }
+        }
+        try file.finish(at: time)
+    }
+
+    /// Says what was done.
+    func finish() {
+        let counts = file.counts
+        progress.finish(
+            records: counts.written,
+            failures: 0,
+            to: (counts.deleted > 0 ? ", \(counts.deleted) deleted," : "") + " to \(file.path)"
+        )
+    }
+
+    private mutating func showProgress() {
+        progress.show(records: file.counts.written, bytes: file.counts.bytes)
+    }
+
+    // MARK: Zones
+
+    private func followDatabase() async throws {
+        guard let token = try file.databaseToken() else { return try await listZones() }
+        do {
+            var since = token
+            for try await page in database.changes(since: token) {
+                if let failure = page.failures.first { throw failure }
+                try file.apply(page, since: since)
+                since = page.token
+            }
+        } catch let error as CloudKitError where error.code == .changeTokenExpired {
+            try file.forgetDatabaseToken()
+            try await listZones()
+        }
+    }
+
+    /// Notes all zones in one step, as the zones that are missing from the whole list are gone.
+    private func listZones() async throws {
+        var list: DatabaseChanges?
+        for try await page in database.changes() {
+            if let failure = page.failures.first { throw failure }
+            var whole = page
+            whole.changedZones = (list?.changedZones ?? []) + page.changedZones
+            whole.deletedZones = (list?.deletedZones ?? []) + page.deletedZones
+            list = whole
+        }
+        if let list { try file.apply(list, since: nil) }
+    }
+
+    private mutating func follow(_ zones: [MirrorZone]) async throws {
+        for start in stride(from: 0, to: zones.count, by: Self.zonesPerRequest) {
+            let expired = try await followTogether(Array(zones[start..<min(start + Self.zonesPerRequest, zones.count)]))
+            guard !expired.isEmpty else { continue }
+            let again = try expired.map { zone in try file.beginRereading(zone) }
+            if let zone = try await followTogether(again).first {
+                throw CommandError(
+                    code: .failure,
+                    message: "The service refuses the change tokens of the zone \(zone.name) that it gives.",
+                    remedy: "Run the command again later."
+                )
+            }
+        }
+    }
+
+    /// Fetches the changes of some zones, with one request for each page of them all.
+    ///
+    /// - Returns: The zones whose tokens the service no longer accepts.
+    private mutating func followTogether(_ zones: [MirrorZone]) async throws -> [MirrorZone] {
+        var zones = Dictionary(uniqueKeysWithValues: zones.map { ($0.zoneID, $0) })
+        var expired: [MirrorZone] = []
+        var failure: CloudKitError?
+        let changes = database.changes(
+            inZones: zones.keys.sorted { $0.description < $1.description },
+            since: zones.compactMapValues { zone in zone.token.flatMap { ZoneChangeToken($0) } }
+        )
+        for try await results in changes {
+            var pages: [(zone: MirrorZone, page: ZoneChanges?)] = []
+            for result in results.results {
+                guard let zone = zones[result.zoneID] else { continue }
+                switch result.result {
+                case .success(let page):
+                    if let failure = page.failures.first { throw failure }
+                    pages.append((zone, page))
+                    zones[result.zoneID]?.token = page.token.text
+                    if !page.moreComing { zones[result.zoneID]?.isRereading = false }
+                case .failure(let error) where error.code == .zoneNotFound:
+                    pages.append((zone, nil))
+                    missing = error
+                case .failure(let error) where error.code == .changeTokenExpired: expired.append(zone)
+                // The other zones go on.
+                case .failure(let error): failure = failure ?? error
+                }
+            }
+            try file.apply(pages)
+            showProgress()
+        }
+        if let failure { throw failure }
+        return expired
+    }
+
+    // MARK: Counting
+
+    /// Goes through everything that a run would fetch, and writes nothing.
+    ///
+    /// - Parameter selection: What a run would copy.
+    /// - Returns: The number of records that a run would save, and of those and of zones that it would remove.
+    /// - Throws: A ``CommandError`` or a `CloudKitError`.
+    func count(_ selection: MirrorSelection) async throws -> (saved: Int, removed: Int) {
+        var (saved, removed) = (0, 0)
+        var zones: [ZoneID] = []
+        switch selection {
+        case .types(let types):
+            for type in types {
+                for try await page in database.records(matching: Query(recordType: type)).pages {
+                    saved += page.results.count
+                }
+            }
+            return (saved, removed)
+        case .zone(let zone): zones = [zone]
+        case .allZones:
+            zones = try file.staleZones().map(\.zoneID)
+            for try await page in try database.changes(since: file.databaseToken()) {
+                let changed = page.changedZones.map { file.zoneID(of: $0.zoneID) }
+                zones = zones.filter { !changed.contains($0) } + changed
+                removed += page.deletedZones.count
+            }
+        }
+        let tokens = try file.zoneTokens()
+        for start in stride(from: 0, to: zones.count, by: Self.zonesPerRequest) {
+            let some = Array(zones[start..<min(start + Self.zonesPerRequest, zones.count)])
+            for try await page in database.changes(inZones: some, since: tokens) {
+                for result in page.results {
+                    let changes = try result.result.get()
+                    saved += changes.changedRecords.count
+                    removed += changes.deletedRecords.count
+                }
+            }
+        }
+        return (saved, removed)
+    }
+
+    // MARK: Queries
+
+    private mutating func query(_ type: String) async throws {
+        let state = try file.beginQuery(of: type)
+        do {
+            try await query(state)
+        } catch let error as CloudKitError where error.code == .badRequest && state.marker != nil {
+            // The marker of a run that was killed long ago may be worth nothing now.
+            try await query(file.beginQuery(of: type, isNew: true))
+        }
+    }
+
+    private mutating func query(_ start: MirrorFile.QueryState) async throws {
+        var state = start
+        let records = database.records(matching: Query(recordType: state.recordType), startingAt: state.marker)
+        for try await page in records.pages {
+            try file.apply(page, of: state)
+            state.marker = page.marker
+            showProgress()
+        }
+    }
+}
