@@ -24,7 +24,7 @@ struct MistKitCommand: AsyncParsableCommand {
         version: version,
         subcommands: [
             DemoCommand.self, RecordsCommand.self, ZonesCommand.self, AssetsCommand.self, SharesCommand.self,
-            SubscriptionsCommand.self, UsersCommand.self, SchemaCommand.self, MirrorCommand.self,
+            SubscriptionsCommand.self, UsersCommand.self, SchemaCommand.self, MirrorCommand.self, WatchCommand.self,
             AuthCommand.self, EmulatorCommand.self,
         ]
     )

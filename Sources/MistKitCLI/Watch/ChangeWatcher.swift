@@ -1,0 +1,207 @@
+import Foundation
+import MistKit
+import Synchronization
+
+/// Follows the changes of a database or a zone from now on.
+struct ChangeWatcher: Sendable {
+    private let service: CloudKitService
+    private let database: CloudKitDatabase
+    private let zone: ZoneID?
+    private var output: WatchOutput
+    private var databaseToken: DatabaseChangeToken?
+    private var tokens: [ZoneID: ZoneChangeToken] = [:]
+
+    /// How many times longer than the interval a wait can be: while nothing changes, and while pushes wake the watcher.
+    private static let longestWait = 12
+
+    init(_ service: CloudKitService, _ scope: DatabaseScope, zone: ZoneID?, output: WatchOutput) {
+        self.service = service
+        database = service.database(scope)
+        self.zone = zone
+        self.output = output
+    }
+
+    /// Prints changes until the task is cancelled, or the output has all that it takes.
+    mutating func run(interval: Duration, usesPushes: Bool) async throws {
+        let signal = WakeSignal()
+        let pushes = usesPushes ? await PushListener(service, database, waking: signal) : nil
+        do {
+            try await follow(interval, pushes, signal)
+        } catch {
+            await pushes?.end()
+            throw error
+        }
+        await pushes?.end()
+    }
+
+    private mutating func follow(_ interval: Duration, _ pushes: PushListener?, _ signal: WakeSignal) async throws {
+        try await begin()
+        let subject =
+            zone.map { "the zone \($0)" } ?? "\(tokens.count) zones of the \(database.scope.rawValue) database"
+        Terminal.writeError("Watching \(subject); Ctrl-C ends it.")
+        let longest = interval * Self.longestWait
+        var wait = interval
+        while true {
+            do {
+                wait = try await look() ? interval : min(wait * 2, longest)
+            } catch let error as CloudKitError where error.code == .changeTokenExpired {
+                Terminal.writeHint("The service forgot some of the history: changes may be missing here.")
+                try await begin()
+            }
+            if output.isFull { return }
+            try await signal.wait(atMost: pushes?.isListening == true ? longest : wait)
+        }
+    }
+
+    /// Finds out where the history ends now.
+    private mutating func begin() async throws {
+        tokens = [:]
+        databaseToken = nil
+        if let zone {
+            try await begin(database.fetchZone(zone), as: zone)
+            return
+        }
+        for try await page in database.changes() {
+            if let failure = page.failures.first { throw failure }
+            for zone in page.changedZones { try await begin(zone, as: key(of: zone.zoneID)) }
+            databaseToken = page.token
+        }
+    }
+
+    private mutating func begin(_ zone: Zone, as key: ZoneID) async throws {
+        if let token = zone.syncToken.flatMap({ ZoneChangeToken($0) }) {
+            tokens[key] = token
+            return
+        }
+        for try await page in database.changes(inZone: key, desiredKeys: []) { tokens[key] = page.token }
+    }
+
+    /// Prints what changed since the last look.
+    ///
+    /// - Returns: Whether anything did.
+    private mutating func look() async throws -> Bool {
+        if let zone { return try await look(into: [zone]) }
+        var changed: [ZoneID] = []
+        var isChanged = false
+        for try await page in database.changes(since: databaseToken) {
+            if let failure = page.failures.first { throw failure }
+            for zone in page.deletedZones {
+                let key = key(of: zone)
+                try output.print(.zoneDeleted(key), in: key)
+                tokens[key] = nil
+                isChanged = true
+            }
+            for zone in page.changedZones where zone.zoneID.zoneName != ZoneID.default.zoneName {
+                let key = key(of: zone.zoneID)
+                if tokens[key] == nil || tokens[key]?.text != zone.syncToken { changed.append(key) }
+            }
+            databaseToken = page.token
+        }
+        guard !changed.isEmpty, !output.isFull else { return isChanged }
+        return try await look(into: changed) || isChanged
+    }
+
+    private mutating func look(into zones: [ZoneID]) async throws -> Bool {
+        var isChanged = false
+        for try await page in database.changes(inZones: zones, since: tokens) {
+            for result in page.results {
+                switch result.result {
+                case .success(let changes):
+                    if let failure = changes.failures.first { throw failure }
+                    for record in changes.changedRecords + changes.deletedRecords {
+                        try output.print(WatchedChange(record), in: result.zoneID)
+                        isChanged = true
+                    }
+                    tokens[result.zoneID] = changes.token
+                // The next look is told that the zone was deleted.
+                case .failure(let error) where error.code == .zoneNotFound && zone == nil: break
+                case .failure(let error): throw error
+                }
+            }
+            if output.isFull { break }
+        }
+        return isChanged
+    }
+
+    /// Zones of the user are named without the owner, who is in some responses and not in others.
+    private func key(of zone: ZoneID) -> ZoneID {
+        ZoneID(zoneName: zone.zoneName, ownerRecordName: database.scope == .shared ? zone.owner : nil)
+    }
+}
+
+/// What wakes the watcher: a push, or the end of a wait. Several wakes while it works are one.
+private final class WakeSignal: Sendable {
+    private let stream: AsyncStream<Void>
+    private let continuation: AsyncStream<Void>.Continuation
+
+    init() {
+        (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    }
+
+    func wake() { continuation.yield() }
+
+    /// Waits for a wake.
+    ///
+    /// - Parameter time: When to go on without one.
+    /// - Throws: `CancellationError`.
+    func wait(atMost time: Duration) async throws {
+        let timer = Task {
+            try await Task.sleep(for: time)
+            wake()
+        }
+        for await _ in stream { break }
+        timer.cancel()
+        try Task.checkCancellation()
+    }
+}
+
+/// Wakes the watcher when the service pushes a change of the database.
+private final class PushListener: Sendable {
+    private static let subscriptionID = "mistkit-watch"
+
+    private let database: CloudKitDatabase
+    private let listening: Mutex<Task<Void, Never>?>
+
+    /// Subscribes to the database.
+    ///
+    /// - Returns: `nil` where the service does not push. A note says why.
+    init?(_ service: CloudKitService, _ database: CloudKitDatabase, waking signal: WakeSignal) async {
+        self.database = database
+        listening = Mutex(nil)
+        do {
+            let token = try await service.createDeviceToken()
+            try await service.registerDeviceToken(token)
+            try await database.save(Subscription.toDatabase(Self.subscriptionID))
+            listening.withLock { listening in
+                listening = Task { [weak self] in
+                    do {
+                        for try await _ in service.notifications(of: token) { signal.wake() }
+                    } catch {
+                        if !Task.isCancelled { Self.writeHint(error) }
+                    }
+                    self?.listening.withLock { $0 = nil }
+                    signal.wake()
+                }
+            }
+        } catch {
+            if !Task.isCancelled { Self.writeHint(error) }
+            return nil
+        }
+    }
+
+    private static func writeHint(_ error: any Error) {
+        let reason = (error as? CloudKitError).map { CommandError.describe($0) } ?? "\(error)"
+        Terminal.writeHint("Without pushes, the service is asked from time to time: \(reason)")
+    }
+
+    /// Whether pushes still come.
+    var isListening: Bool { listening.withLock { $0 != nil } }
+
+    /// Ends the wait for pushes, and removes the subscription.
+    func end() async {
+        listening.withLock { $0 }?.cancel()
+        // The watcher's own task may be cancelled, and with it its requests.
+        let removal = Task { [database] in try? await database.deleteSubscription(Self.subscriptionID) }
+        await removal.value
+    }
+}

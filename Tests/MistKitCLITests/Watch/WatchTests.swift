@@ -1,0 +1,100 @@
+import Foundation
+import MistKit
+import StreamingJSON
+import Testing
+
+@testable import MistKitCLI
+
+/// Changes as they happen.
+struct WatchTests {
+    let commands: CommandTests
+
+    init() throws {
+        commands = try CommandTests()
+    }
+
+    /// Runs the command until it ends by itself, and the changes once it watches.
+    private func watch(_ arguments: [String], during changes: () throws -> Void) throws -> CommandTests.Outcome {
+        let process = Process()
+        process.executableURL = CommandTests.executable
+        process.arguments = ["watch"] + arguments
+        process.currentDirectoryURL = commands.folder
+        process.environment = [:]
+        let (output, errors) = (Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        try process.run()
+        var said = Data()
+        while !String(decoding: said, as: UTF8.self).contains("Watching ") {
+            let data = errors.fileHandleForReading.availableData
+            guard !data.isEmpty else { break }
+            said += data
+        }
+        try changes()
+        if !arguments.contains("--count") { process.interrupt() }
+        let lines = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return CommandTests.Outcome(
+            status: process.terminationStatus,
+            output: String(decoding: lines, as: UTF8.self),
+            errors: String(decoding: said, as: UTF8.self)
+        )
+    }
+
+    @Test(arguments: [[], ["--no-push", "--interval", "0.1"], ["--zone", "Notes"]])
+    func changesAreLines(_ options: [String]) throws {
+        try commands.mistkit("zones", "create", "Notes")
+        try commands.mistkit("records", "create", "--type", "Note", "--name", "old", "--zone", "Notes")
+        let outcome = try watch(["--count", "3"] + options) {
+            try commands.mistkit(
+                "records",
+                "create",
+                "--type",
+                "Note",
+                "--name",
+                "a",
+                "-F",
+                "title=Milk",
+                "--zone",
+                "Notes"
+            )
+            try commands.mistkit("records", "update", "old", "-F", "title=New", "--zone", "Notes")
+            try commands.mistkit("records", "delete", "a", "--zone", "Notes", "--force")
+            try commands.mistkit("records", "create", "--type", "Note", "--name", "b", "--zone", "Notes")
+        }
+        #expect(outcome.status == 0)
+        #expect(outcome.errors.contains("Ctrl-C ends it."))
+        // A change that another one follows at once may be seen together with that.
+        let lines = outcome.lines.map { $0.split(separator: " ", maxSplits: 1).last ?? "" }
+        #expect(lines.count == 3)
+        #expect(lines.contains("changed Notes/old Note title: New"), "\(outcome.output)")
+        let expected: Set<Substring> = [
+            "created Notes/a Note title: Milk", "changed Notes/old Note title: New", "deleted Notes/a",
+            "created Notes/b Note",
+        ]
+        #expect(expected.isSuperset(of: lines), "\(outcome.output)")
+    }
+
+    @Test func programsReadJSON() throws {
+        try commands.mistkit("zones", "create", "Notes")
+        try commands.mistkit("zones", "create", "Drafts")
+        let outcome = try watch(["--count", "2", "--format", "ndjson", "--interval", "0.1"]) {
+            try commands.mistkit("records", "create", "--type", "Note", "--name", "a", "--zone", "Notes")
+            try commands.mistkit("zones", "delete", "Drafts")
+        }
+        let values = try outcome.lines.map { try JSONReader.read(JSONValue.self, from: String($0)) }
+        let changes = values.map { value in
+            guard case .object(let members) = value, case .string(let change)? = members["change"] else { return "" }
+            return change
+        }
+        #expect(Set(changes) == ["created", "zoneDeleted"], "\(outcome.output)")
+    }
+
+    @Test func anInterruptEndsItWell() throws {
+        try commands.mistkit("zones", "create", "Notes")
+        let outcome = try watch([]) {}
+        #expect(outcome.status == 0 && outcome.output == "")
+        let refused = try commands.mistkit("watch", "--database", "public")
+        #expect(refused.status == 64 && refused.errors.contains("The public database has no change feed."))
+    }
+}
