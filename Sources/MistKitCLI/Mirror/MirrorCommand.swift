@@ -20,7 +20,7 @@ struct MirrorCommand: AsyncParsableCommand {
 
             Examples:
               mistkit mirror copy.sqlite
-              mistkit mirror copy.sqlite Article --database public
+              mistkit mirror articles.sqlite Article --database public
               mistkit mirror copy.sqlite --snapshot
               mistkit mirror copy.sqlite --restore --container iCloud.com.example.other
             """
