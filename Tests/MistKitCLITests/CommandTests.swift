@@ -181,12 +181,37 @@ struct CommandTests {
         let rest = try mistkit("records", "query", "Note", "--sort", "n", "--fields", "n", "-f", "csv")
         #expect(rest.output.split(whereSeparator: \.isNewline).dropFirst().map { $0.prefix(2) } == ["n3", "n4", "n5"])
 
+        let dry = try mistkit("records", "delete", "--type", "Note", "--where", "n > 0", "--dry-run")
+        #expect(dry.output == "3 records of type Note\n" && dry.status == 0)
+
         let outcomes = [
             try mistkit("records", "delete"), try mistkit("records", "delete", "--type", "Note"),
             try mistkit("records", "delete", "n3", "--type", "Note", "--where", "n > 0"),
             try mistkit("records", "update", "--type", "Note", "--where", "n > 0", "-F", "n=1", "--tag", "x"),
         ]
         for outcome in outcomes { #expect(outcome.status == 64 && outcome.errors.split(separator: "\n").count == 2) }
+    }
+
+    /// Another command finds the emulator, and its data begin and end in files.
+    @Test func emulatorsRunForOneCommand() throws {
+        let seed = folder.appendingPathComponent("notes.ndjson")
+        let notes = (1...3).map { ##"{"recordType":"Note","recordName":"n\##($0)"}"## }.joined(separator: "\n")
+        try Data(notes.utf8).write(to: seed)
+        let delete = #""$0" records delete n2 && "$0" records count Note; exit 7"#
+        let arguments = ["emulator", "--reset", "--seed", "notes.ndjson", "--export-on-exit", "after.ndjson", "--exec"]
+        for _ in 0..<2 {
+            let outcome = try mistkit(arguments: arguments + ["--", "sh", "-c", delete, Self.executable.path])
+            #expect(outcome.status == 7)
+            #expect(outcome.output.hasSuffix("\n2\n"), "\(outcome.output) \(outcome.errors)")
+            let after = try String(contentsOf: folder.appendingPathComponent("after.ndjson"), encoding: .utf8)
+            #expect(after.split(separator: "\n").count == 2 && !after.contains("\"n2\""))
+        }
+        #expect(try mistkit("emulator", "--exec").status == 64)
+        #expect(try mistkit("emulator", "--", "true").status == 64)
+        #expect(try mistkit("emulator", "--exec", "--", "/no/such/program").status == 127)
+        #expect(try mistkit("emulator", "--exec", "--", "sh", "-c", "kill -9 $$").status == 137)
+        let misread = try mistkit("emulator", "--seed", "absent.ndjson", "--exec", "--", "true")
+        #expect(misread.status == 65 && misread.errors.contains("absent.ndjson cannot be read"))
     }
 
     @Test func zonesAreFollowedAndEmptied() throws {

@@ -24,17 +24,26 @@ struct EmulatorCommand: AsyncParsableCommand {
             Several emulators can use one data folder, each on its own port, and so can other commands at the same time. All of them work \
             on the same data, and a client of one emulator receives the pushes of changes made through another.
 
+            With --exec, the emulator runs for one command, on a free port unless --port is given. The command finds the emulator through \
+            MISTKIT_SERVER_URL, MISTKIT_CONTAINER, MISTKIT_API_TOKEN and MISTKIT_WEB_AUTH_TOKEN, and mistkit ends with its exit code.
+
             Examples:
               mistkit emulator --port 8182
               mistkit emulator --port 0 --schema schema.ckdb
+              mistkit emulator --reset --seed notes.ndjson --export-on-exit after.ndjson --exec -- mistkit records count Note
             """
     )
 
     @Option(help: ArgumentHelp("The interface to listen on.", valueName: "host"))
     var host = "127.0.0.1"
 
-    @Option(help: ArgumentHelp("The port to listen on; 0 takes a free one.", valueName: "number"))
-    var port = 8181
+    @Option(
+        help: ArgumentHelp(
+            "The port to listen on; 0 takes a free one. By default 8181, and a free one with --exec.",
+            valueName: "number"
+        )
+    )
+    var port: Int?
 
     @Option(help: ArgumentHelp("The container, such as iCloud.com.example.app.", valueName: "identifier"))
     var container = EmbeddedEmulator.defaultContainer
@@ -68,6 +77,40 @@ struct EmulatorCommand: AsyncParsableCommand {
     )
     var signInCallback: String?
 
+    @Flag(help: "Begin with empty data: the data in the folder are deleted.")
+    var reset = false
+
+    @Option(
+        name: .customLong("seed"),
+        help: ArgumentHelp(
+            "A file of records to save first, as `mistkit records import` does; may be given more than once.",
+            valueName: "file"
+        )
+    )
+    var seeds: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "A file for all records when the emulator stops, as `mistkit records export` writes it.",
+            valueName: "file"
+        )
+    )
+    var exportOnExit: String?
+
+    @Option(
+        help: ArgumentHelp("The database of --seed and --export-on-exit: private or public.", valueName: "name")
+    )
+    var database = DatabaseScope.private.rawValue
+
+    @Flag(name: .customLong("exec"), help: "Run the emulator for the command behind -- only.")
+    var executes = false
+
+    @Argument(
+        parsing: .postTerminator,
+        help: ArgumentHelp("The command of --exec, behind --.", valueName: "command")
+    )
+    var command: [String] = []
+
     @OptionGroup(title: "Limits of connections")
     var limits: ServerLimitOptions
 
@@ -75,8 +118,16 @@ struct EmulatorCommand: AsyncParsableCommand {
     var verbose = false
 
     func validate() throws {
-        guard (0...65535).contains(port) else {
+        guard (0...65535).contains(port ?? 0) else {
             throw ValidationError("--port is out of range.\nGive a number from 0 to 65535; 0 takes a free port.")
+        }
+        guard executes == !command.isEmpty else {
+            throw ValidationError(
+                "--exec and the command behind -- belong together.\nWrite them as: mistkit emulator --exec -- swift test"
+            )
+        }
+        guard ["private", "public"].contains(database) else {
+            throw ValidationError("\"\(database)\" is not a database of --seed.\nGive private or public.")
         }
     }
 
@@ -86,12 +137,15 @@ struct EmulatorCommand: AsyncParsableCommand {
         var configuration = CloudKitEmulatorServer.Configuration(logger: logger)
         limits.apply(to: &configuration)
         ServerLimitOptions.raiseFileDescriptorLimit()
+        if reset { try EmbeddedEmulator.removeData(in: dataFolder) }
         let embedded = try EmbeddedEmulator(folder: dataFolder, container: container, configuration: configuration)
         if let schema {
             let service = SchemaService(emulator: embedded.emulator, container: container, environment: .development)
             let imported = try schema.validDocument().schema
             _ = try service.perform("imported") { try embedded.emulator.importSchema(imported, into: container) }
         }
+        let contents = EmulatorContents(folder: dataFolder, container: container, database: database)
+        for seed in seeds { try await contents.load(seed) }
         let keys = try publicKeys.map { path in
             guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
                 throw CommandError.unreadable(path)
@@ -135,10 +189,21 @@ struct EmulatorCommand: AsyncParsableCommand {
             earlierKeyIDs: knownKeys.filter { id in !keys.contains { $0.id == id } },
             signInCallback: signInCallback
         )
+        let port = port ?? (executes ? 0 : 8181)
+        var status: Int32 = 0
         do {
-            try await embedded.server.run(host: host, port: port) { address in
-                Terminal.writeLine(greeting.text(at: address))
+            if executes {
+                let (command, host) = (command, host)
+                status = try await embedded.server.withRunningServer(host: host, port: port) { address in
+                    try await greeting.run(command, at: address)
+                }
+            } else {
+                try await embedded.server.run(host: host, port: port) { address in
+                    Terminal.writeLine(greeting.text(at: address))
+                }
             }
+        } catch let error as CommandError {
+            throw error
         } catch {
             throw CommandError(
                 code: .unavailable,
@@ -147,5 +212,7 @@ struct EmulatorCommand: AsyncParsableCommand {
                     "If another program uses the port, choose another with --port; 0 takes a free one. --host has to be an address of this machine."
             )
         }
+        if let exportOnExit { try await contents.save(exportOnExit, types: embedded.recordTypes()) }
+        if status != 0 { throw ExitCode(status) }
     }
 }

@@ -15,6 +15,9 @@ struct RecordSelection: ParsableArguments {
     )
     var conditions: [String] = []
 
+    @Flag(help: "Only say how many records --where finds.")
+    var dryRun = false
+
     @OptionGroup var confirmation: ConfirmationOptions
 
     /// Checks that either names or a query are given.
@@ -43,8 +46,8 @@ struct RecordSelection: ParsableArguments {
     ///   - database: Where to look.
     ///   - zone: The zone; `nil` for the default zone.
     ///   - verb: What the command does with them, such as "Delete".
-    /// - Returns: The records; empty where the answer was no.
-    /// - Throws: A ``CommandError`` where the person cannot be asked.
+    /// - Returns: The records.
+    /// - Throws: A ``CommandError`` where the person cannot be asked; `ExitCode.success` where the answer is no, and after a dry run.
     func records(in database: CloudKitDatabase, zone: ZoneID?, verb: String) async throws -> [Record] {
         let filters = try conditions.map { (condition) throws(CommandError) in try QueryExpression.filter(condition) }
         let query = Query(recordType: type ?? "", filters: filters.map { Filter($0) })
@@ -52,8 +55,13 @@ struct RecordSelection: ParsableArguments {
         for try await record in database.records(matching: query, inZone: zone, desiredKeys: []) {
             records.append(record)
         }
-        if records.isEmpty { return [] }
-        return try confirmation.confirms("\(verb) \(Self.count(records.count, of: type ?? ""))?") ? records : []
+        if dryRun {
+            Terminal.writeLine(Self.count(records.count, of: type ?? ""))
+            throw ExitCode.success
+        }
+        let question = "\(verb) \(Self.count(records.count, of: type ?? ""))?"
+        guard try records.isEmpty || confirmation.confirms(question) else { throw ExitCode.success }
+        return records
     }
 
     private static func count(_ count: Int, of type: String) -> String {

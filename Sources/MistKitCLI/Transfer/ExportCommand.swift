@@ -61,8 +61,12 @@ struct ExportRecordsCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        try await run(over: Connection.open(connection))
+    }
+
+    /// Writes the records of a database.
+    func run(over connection: Connection) async throws {
         let filters = try filters.map { (filter) throws(CommandError) in try QueryExpression.filter(filter) }
-        let connection = try Connection.open(connection)
         let database = connection.database
         if output == "-" {
             for step in try await steps(in: database, filters) {

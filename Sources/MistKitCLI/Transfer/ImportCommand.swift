@@ -57,11 +57,18 @@ struct ImportRecordsCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
+        try await run(over: dryRun ? nil : Connection.open(connection))
+    }
+
+    /// Saves the records of the file.
+    ///
+    /// - Parameter connection: The service; `nil` only to check the file.
+    /// - Throws: A ``CommandError``, or the `CloudKitError` of a request.
+    func run(over connection: Connection?) async throws {
         guard let handle = FileHandle(forReadingAtPath: file) else { throw CommandError.unreadable(file) }
         defer { try? handle.close() }
         let format = format ?? TransferFormat(path: file)
-        if dryRun { return try check(handle, format) }
-        let database = try Connection.open(connection).database
+        guard let database = connection?.database else { return try check(handle, format) }
         let journal = try TransferJournal.open(
             for: file,
             purpose: ["import", existing.rawValue, type, zone.zone, database.scope.rawValue]

@@ -1,0 +1,93 @@
+import ArgumentParser
+import CloudKitEmulator
+import CloudKitSchema
+import Foundation
+import MistKit
+
+/// The records that an emulator begins with, and those that it leaves behind.
+struct EmulatorContents {
+    let folder: String
+    let container: String
+    /// `private` or `public`.
+    let database: String
+
+    /// Saves the records of a file.
+    func load(_ file: String) async throws {
+        try await ImportRecordsCommand.parse([file]).run(over: connection())
+    }
+
+    /// Writes all records of some types into a file, and replaces the file.
+    func save(_ file: String, types: [String]) async throws {
+        guard !types.isEmpty else {
+            do { try Data().write(to: URL(fileURLWithPath: file)) } catch { throw CommandError.unwritable(file, error) }
+            return
+        }
+        try await ExportRecordsCommand.parse(types + ["--all-zones", "--force", "--output", file])
+            .run(over: connection())
+    }
+
+    /// The data of the folder, whatever service the environment names.
+    private func connection() throws -> Connection {
+        try Connection.open(
+            Settings(container: container, database: database, dataFolder: folder),
+            logger: Connection.logger(verbose: false)
+        )
+    }
+}
+
+extension EmbeddedEmulator {
+    /// Deletes the data of a folder, and its account.
+    static func removeData(in folder: String) throws(CommandError) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        for name in names where name.hasPrefix("emulator.sqlite") || name == "account.json" {
+            let path = folder + "/" + name
+            do { try FileManager.default.removeItem(atPath: path) } catch { throw .unwritable(path, error) }
+        }
+    }
+
+    /// The record types of the container in development.
+    func recordTypes() throws -> [String] {
+        try emulator.schema(of: container, in: .development).recordTypes.map(\.name).filter { $0 != "Users" }
+    }
+}
+
+extension EmulatorGreeting {
+    /// Runs a command that finds the emulator through its environment, and waits for its end.
+    ///
+    /// - Parameters:
+    ///   - command: The program, which is looked up in `PATH`, and its arguments.
+    ///   - address: The address of the emulator.
+    /// - Returns: The exit code; 128 and the signal's number where a signal ended the command, as shells have it.
+    /// - Throws: A ``CommandError`` where the command cannot be started.
+    func run(_ command: [String], at address: URL) async throws -> Int32 {
+        var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("MISTKIT_") }
+        environment["MISTKIT_SERVER_URL"] = address.absoluteString
+        environment["MISTKIT_CONTAINER"] = container
+        environment["MISTKIT_API_TOKEN"] = apiToken
+        environment["MISTKIT_WEB_AUTH_TOKEN"] = webAuthToken
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = command
+        process.environment = environment
+        // The terminal sends Ctrl-C to both; the command decides what it means, and the emulator ends after it.
+        signal(SIGINT) { _ in }
+        return try await withCheckedThrowingContinuation { continuation in
+            process.terminationHandler = { process in
+                let isSignal = process.terminationReason == .uncaughtSignal
+                continuation.resume(returning: process.terminationStatus + (isSignal ? 128 : 0))
+            }
+            do {
+                try process.run()
+            } catch {
+                process.terminationHandler = nil
+                continuation.resume(
+                    throwing: CommandError(
+                        code: .usage,
+                        message: "\(command[0]) cannot be started: \(CommandError.reason(of: error)).",
+                        remedy: "Check the command behind --."
+                    )
+                )
+            }
+        }
+    }
+}
