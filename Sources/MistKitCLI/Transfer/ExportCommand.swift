@@ -9,7 +9,7 @@ struct ExportRecordsCommand: AsyncParsableCommand {
         commandName: "export",
         abstract: "Write the records of types, of a zone or of all zones into a file.",
         discussion: """
-            The file has one record on each line (NDJSON), or is CSV where its name ends so. It appears when it is complete. A run that was \
+            The file has one record on each line (NDJSON); where its name ends in .csv or .json, it is CSV or a JSON array. It appears when it is complete. A run that was \
             killed goes on where it was when the same command is given again. Memory does not grow with the number of records.
 
             With record types, their records are queried. Without, all records of a custom zone (--zone) or of all custom zones (--all-zones) \
@@ -55,6 +55,9 @@ struct ExportRecordsCommand: AsyncParsableCommand {
         guard !allZones || zone.zone == nil else {
             throw ValidationError("--all-zones and --zone cannot be combined.\nName one zone, or export all of them.")
         }
+        guard output != "-" || format ?? .ndjson == .ndjson else {
+            throw ValidationError("Standard output takes NDJSON only.\nName a file, or leave --as out.")
+        }
         guard filters.isEmpty || !types.isEmpty else {
             throw ValidationError("--filter needs record types.\nName the record types that the filters are for.")
         }
@@ -84,7 +87,7 @@ struct ExportRecordsCommand: AsyncParsableCommand {
         let part = output + ".part"
         if journal.isComplete {
             // An earlier run ended between the last two steps below.
-            if FileManager.default.fileExists(atPath: part) { try finish(part) }
+            try finish()
             TransferJournal.remove(for: output)
             Terminal.writeError("\(journal.records) records exported to \(output) by an earlier run")
             return
@@ -111,19 +114,29 @@ struct ExportRecordsCommand: AsyncParsableCommand {
             }
         }
         try handle.close()
-        if format ?? TransferFormat(path: output) == .csv { try Self.convertToCSV(part) }
+        let complete = output + ".complete"
+        switch format ?? TransferFormat(path: output) {
+        case .ndjson: break
+        case .json: try Self.writeJSON(of: part, to: complete)
+        case .csv: try Self.writeCSV(of: part, to: complete)
+        }
         journal.isComplete = true
         try journal.save(for: output)
-        try finish(part)
+        try finish()
         TransferJournal.remove(for: output)
         progress.finish(records: journal.records, failures: 0, to: " to \(output)")
     }
 
-    /// Gives the complete file its name.
-    private func finish(_ part: String) throws {
+    /// Gives the complete file its name. What an earlier run has done of this is not done again.
+    private func finish() throws {
+        let files = FileManager.default
+        let (complete, part) = (output + ".complete", output + ".part")
+        let isConverted = files.fileExists(atPath: complete)
         do {
-            if force { try? FileManager.default.removeItem(atPath: output) }
-            try FileManager.default.moveItem(atPath: part, toPath: output)
+            if isConverted, files.fileExists(atPath: part) { try files.removeItem(atPath: part) }
+            guard isConverted || files.fileExists(atPath: part) else { return }
+            if force { try? files.removeItem(atPath: output) }
+            try files.moveItem(atPath: isConverted ? complete : part, toPath: output)
         } catch {
             throw CommandError.unwritable(output, error)
         }
@@ -174,27 +187,58 @@ struct ExportRecordsCommand: AsyncParsableCommand {
         return bytes
     }
 
-    /// Turns a file of NDJSON into CSV: the first pass finds the columns, the second writes the rows.
-    static func convertToCSV(_ path: String) throws {
+    /// Writes the records of an NDJSON file as CSV: the first pass finds the columns, the second writes the rows.
+    static func writeCSV(of path: String, to target: String) throws {
         var columns = RecordColumns()
         var known: Set<RecordColumns.Column> = []
         try forEachRecord(in: path) { columns.add(fieldsOf: $0, known: &known) }
-        let target = path + ".csv"
+        try write(to: target) { file in
+            try file.append(CommaSeparatedValues.line(columns.columns.map(\.title)))
+            try forEachRecord(in: path) { try file.append(columns.line(of: $0)) }
+        }
+    }
+
+    /// Writes the lines of an NDJSON file as a JSON array.
+    static func writeJSON(of path: String, to target: String) throws {
+        try write(to: target) { file in
+            try file.append("[")
+            var separator = "\n"
+            try forEachLine(in: path) { line in
+                try file.append(separator + String(decoding: line, as: UTF8.self))
+                separator = ",\n"
+            }
+            try file.append("\n]\n")
+        }
+    }
+
+    /// A file that is written in pieces of some size.
+    private struct OutputFile {
+        let handle: FileHandle
+        private var text = ""
+
+        init(_ handle: FileHandle) {
+            self.handle = handle
+        }
+
+        mutating func append(_ more: String) throws {
+            text += more
+            if text.utf8.count > 1 << 18 { try flush() }
+        }
+
+        mutating func flush() throws {
+            try handle.write(contentsOf: Data(text.utf8))
+            text = ""
+        }
+    }
+
+    private static func write(to target: String, _ body: (inout OutputFile) throws -> Void) throws {
         do {
             try Data().write(to: URL(fileURLWithPath: target))
             let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: target))
-            var text = CommaSeparatedValues.line(columns.columns.map(\.title))
-            try forEachRecord(in: path) { record in
-                text += columns.line(of: record)
-                if text.utf8.count > 1 << 18 {
-                    try handle.write(contentsOf: Data(text.utf8))
-                    text = ""
-                }
-            }
-            try handle.write(contentsOf: Data(text.utf8))
+            var file = OutputFile(handle)
+            try body(&file)
+            try file.flush()
             try handle.close()
-            try FileManager.default.removeItem(atPath: path)
-            try FileManager.default.moveItem(atPath: target, toPath: path)
         } catch let error as CommandError {
             throw error
         } catch {
@@ -203,10 +247,14 @@ struct ExportRecordsCommand: AsyncParsableCommand {
     }
 
     private static func forEachRecord(in path: String, _ body: (Record) throws -> Void) throws {
+        try forEachLine(in: path) { try body(JSONReader.read(Record.self, from: $0)) }
+    }
+
+    private static func forEachLine(in path: String, _ body: ([UInt8]) throws -> Void) throws {
         guard let handle = FileHandle(forReadingAtPath: path) else { throw CommandError.unreadable(path) }
         defer { try? handle.close() }
         var lines = try LineReader(handle)
-        while let line = try lines.next() { try body(JSONReader.read(Record.self, from: line)) }
+        while let line = try lines.next() { try body(line) }
     }
 }
 

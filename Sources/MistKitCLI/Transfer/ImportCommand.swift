@@ -8,7 +8,7 @@ struct ImportRecordsCommand: AsyncParsableCommand {
         commandName: "import",
         abstract: "Save the records of a file.",
         discussion: """
-            The file has one record on each line (NDJSON), as `records export` writes it, or is CSV with a header such as \
+            The file has one record on each line (NDJSON), as `records export` writes it, is a JSON array of records, or is CSV with a header such as \
             recordName,title:STRING,rating:INT64. A run that was killed goes on where it was when the same command is given again: nothing is \
             saved twice, and nothing is missed. Memory does not grow with the size of the file.
 
@@ -68,30 +68,43 @@ struct ImportRecordsCommand: AsyncParsableCommand {
         guard let handle = FileHandle(forReadingAtPath: file) else { throw CommandError.unreadable(file) }
         defer { try? handle.close() }
         let format = format ?? TransferFormat(path: file)
-        guard let database = connection?.database else { return try check(handle, format) }
+        guard let database = connection?.database else { return try check(source(handle, format).records) }
         let journal = try TransferJournal.open(
             for: file,
             purpose: ["import", existing.rawValue, type, zone.zone, database.scope.rawValue]
         )
         let size = Int64(try handle.seekToEnd())
         try handle.seek(toOffset: 0)
-        let reader = try ImportReader(handle, format, from: journal.bytes, line: journal.lines)
+        let source = try source(handle, format, from: journal)
         var transfer = ImportTransfer(
             file: file,
             failedFile: failed ?? file + ".failed",
-            header: reader.header,
+            header: source.header,
             existing: existing,
             type: type,
             zone: zone.zoneID,
             database: database,
             journal: journal
         )
-        try await transfer.run(reader, size: size)
+        try await transfer.run(source.records, size: size)
+    }
+
+    /// The records of the file behind those that a journal knows, and the header of a CSV file.
+    private func source(
+        _ handle: FileHandle,
+        _ format: TransferFormat,
+        from journal: TransferJournal = TransferJournal(purpose: "")
+    ) throws -> (records: any TransferSource, header: [UInt8]) {
+        guard format != .json else {
+            return (try JSONImportReader(handle, from: journal.bytes, line: journal.lines), [])
+        }
+        let reader = try ImportReader(handle, isCSV: format == .csv, from: journal.bytes, line: journal.lines)
+        return (reader, reader.header)
     }
 
     /// Reads the whole file, and says what is in it and what is wrong.
-    private func check(_ handle: FileHandle, _ format: TransferFormat) throws {
-        var reader = try ImportReader(handle, format, from: 0, line: 0)
+    private func check(_ source: any TransferSource) throws {
+        var reader = source
         var counts: [String: Int] = [:]
         var failures = 0
         while let item = try reader.next() {
@@ -132,7 +145,7 @@ struct ImportTransfer {
     private static let itemsPerStep = 800
     private static let bytesPerStep = 8 << 20
 
-    mutating func run(_ source: some TransferSource, size: Int64) async throws {
+    mutating func run(_ source: any TransferSource, size: Int64) async throws {
         var reader = source
         var progress = TransferProgress(
             verb,

@@ -33,17 +33,12 @@ struct ImportReader: TransferSource {
 
     /// - Parameters:
     ///   - handle: The file.
-    ///   - format: Its format.
+    ///   - isCSV: Whether it is CSV; NDJSON otherwise.
     ///   - offset: The bytes that an earlier run has done.
     ///   - line: The lines that an earlier run has done.
     /// - Throws: ``CommandError`` for a file without a header, or with a wrong one.
-    init(_ handle: FileHandle, _ format: TransferFormat, from offset: Int64, line: Int) throws {
-        switch format {
-        case .ndjson:
-            columns = nil
-            lines = try LineReader(handle, from: offset)
-            self.line = line
-        case .csv:
+    init(_ handle: FileHandle, isCSV: Bool, from offset: Int64, line: Int) throws {
+        if isCSV {
             var first = try LineReader(handle)
             guard let bytes = try first.next() else {
                 throw CommandError(
@@ -56,6 +51,10 @@ struct ImportReader: TransferSource {
             columns = try RecordColumns(header: CSVRow(Self.withoutByteOrderMark(bytes)).cells)
             lines = offset > first.offset ? try LineReader(handle, from: offset) : first
             self.line = max(line, 1)
+        } else {
+            columns = nil
+            lines = try LineReader(handle, from: offset)
+            self.line = line
         }
     }
 

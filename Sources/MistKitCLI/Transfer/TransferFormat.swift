@@ -7,12 +7,16 @@ import StreamingJSON
 enum TransferFormat: String, CaseIterable, ExpressibleByArgument {
     /// A record dictionary of CloudKit Web Services on each line.
     case ndjson
+    /// An array of record dictionaries, or record dictionaries one after the other.
+    case json
     /// RFC 4180 with a header, whose cells are names and types of fields: `title:STRING`.
     case csv
 
-    /// The format of a file by its name; NDJSON where the name does not say.
+    /// The format of a file by its name; NDJSON where the name does not say. Failed lines have the format of the file that they are from.
     init(path: String) {
-        self = path.lowercased().hasSuffix(".csv") ? .csv : .ndjson
+        let path = path.lowercased()
+        let name = path.hasSuffix(".failed") ? String(path.dropLast(".failed".count)) : path
+        self = name.hasSuffix(".csv") ? .csv : name.hasSuffix(".json") ? .json : .ndjson
     }
 }
 

@@ -33,7 +33,7 @@ struct TransferTests {
         let file = FileManager.default.temporaryDirectory.appending(path: "rows-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }
         try text.write(to: file, atomically: true, encoding: .utf8)
-        var reader = try ImportReader(FileHandle(forReadingFrom: file), .csv, from: 0, line: 0)
+        var reader = try ImportReader(FileHandle(forReadingFrom: file), isCSV: true, from: 0, line: 0)
         var found: [String] = []
         while let item = try reader.next() {
             let text =
@@ -148,6 +148,54 @@ struct TransferTests {
         #expect(found.output.contains(#""title":{"value":"b","type":"STRING"}"#))
         let one = try commands.mistkit(arguments: ["records", "export", "--zone", "Notes", "--output", "-"] + other)
         #expect(one.lines.count == 1 && one.output.contains(#""recordName":"a""#))
+    }
+
+    @Test(arguments: [
+        ("[]", [], nil), ("", [], nil),
+        (#"[{"a":[1,{}]},\#n {"b":"}\\\""}]"#, [#"1 {"a":[1,{}]}"#, #"2 {"b":"}\\\""}"#], nil),
+        ("\u{FEFF}{\n}\n{}", ["1 { }", "3 {}"], nil),
+        ("[{},\n7]", ["1 {}"], "Line 2 has no record at byte 5: a record is an object in braces."),
+        ("[{", [], "The record that begins in line 1 has no end."),
+    ])
+    func objectsOfArraysAreFound(_ text: String, _ expected: [String], _ problem: String?) throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "array-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        var reader = try JSONElementReader(FileHandle(forReadingFrom: file))
+        var found: [String] = []
+        var message: String?
+        do {
+            while let (line, bytes) = try reader.nextObject() {
+                found.append("\(line) \(String(decoding: bytes, as: UTF8.self))")
+            }
+        } catch let error as CommandError {
+            message = error.message
+        }
+        #expect(found == expected)
+        #expect(message == problem)
+    }
+
+    @Test func arraysAreExportedAndImported() throws {
+        let commands = try commands()
+        let notes = (1...3).map {
+            ##"{"recordType":"Note","recordName":"n\##($0)","fields":{"t":{"value":"[\##($0)"}}}"##
+        }
+        try commands.mistkit("records", "create", "--from", "-", input: notes.joined(separator: "\n"))
+        #expect(try commands.mistkit("records", "export", "Note", "--output", "notes.json").status == 0)
+        let array = try Data(contentsOf: commands.folder.appending(path: "notes.json"))
+        #expect((try JSONSerialization.jsonObject(with: array) as? [Any])?.count == 3)
+        let imported = try commands.mistkit("records", "import", "notes.json", "--container", "iCloud.other")
+        #expect(imported.status == 0 && imported.errors.contains("3 records imported"), "\(imported.errors)")
+        let failed = try commands.mistkit("records", "import", "notes.json", "--existing", "fail")
+        #expect(failed.status == 1 && failed.errors.contains("notes.json, line 2: "))
+        // The file of failed objects can be imported as it is.
+        let again = try commands.mistkit("records", "import", "notes.json.failed")
+        #expect(again.errors.contains("3 records imported"), "\(again.errors)")
+        #expect(try commands.mistkit("records", "export", "Note", "--output", "-", "--as", "json").status == 64)
+        #expect(
+            FileManager.default.subpaths(atPath: commands.folder.path)?.contains { $0.contains("notes.json.part") }
+                == false
+        )
     }
 
     @Test func linesThatFailGoIntoAFileOfTheirOwn() throws {
