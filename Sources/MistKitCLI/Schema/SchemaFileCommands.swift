@@ -23,7 +23,9 @@ struct ValidateSchemaCommand: AsyncParsableCommand {
     func run() async throws {
         let schema = try file.validDocument().schema
         let fields = schema.recordTypes.reduce(0) { $0 + $1.fields.count }
-        Terminal.writeLine("The schema is valid: \(schema.recordTypes.count) record types with \(fields) fields.")
+        func count(_ number: Int, _ noun: String) -> String { number == 1 ? "1 \(noun)" : "\(number) \(noun)s" }
+        let types = count(schema.recordTypes.count, "record type")
+        Terminal.writeLine("The schema is valid: \(types) with \(count(fields, "field")).")
     }
 }
 

@@ -39,7 +39,7 @@ struct SchemaCommandTests {
         try write(Self.notes)
         #expect(
             try mistkit("schema", "validate", "schema.ckdb").output
-                == "The schema is valid: 1 record types with 2 fields.\n"
+                == "The schema is valid: 1 record type with 2 fields.\n"
         )
         try write("DEFINE SCHEMA\n  RECORD TYPE Note (title STRNG);\n")
         let unreadable = try mistkit("schema", "validate", "schema.ckdb")
