@@ -134,7 +134,7 @@ public final class FeedFetcher: Sendable {
     ///   - address: The address of the feed.
     ///   - etag: The ETag of the document that the caller has.
     ///   - lastModified: The Last-Modified of the document that the caller has.
-    /// - Returns: The document, or why there is none.
+    /// - Returns: The document, or the reason why it could not be fetched.
     /// - Throws: `CancellationError` where the task was cancelled.
     public func fetch(_ address: String, etag: String? = nil, lastModified: String? = nil) async throws -> FetchResult {
         guard let start = WebAddress(address) else {

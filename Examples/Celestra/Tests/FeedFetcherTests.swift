@@ -22,7 +22,7 @@ struct FeedFetcherTests {
         if case .failure(let failure) = result.answer { failure.code } else { nil }
     }
 
-    /// Checks with which failure a fetch ends, or that there is none.
+    /// Checks that a fetch succeeds, or fails as expected.
     private func expect(
         _ code: FetchFailure.Code?,
         _ server: FeedServer,
