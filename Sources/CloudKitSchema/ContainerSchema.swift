@@ -43,6 +43,9 @@ public import CloudKitModel
 /// ### Swift
 /// - ``RecordModels``
 public struct ContainerSchema: Hashable, Sendable {
+    /// The type of the records that describe people, which every container has.
+    public static let userType = "Users"
+
     /// The roles that the container defines, without the three that every container has.
     public var roles: [String]
     /// The record types.

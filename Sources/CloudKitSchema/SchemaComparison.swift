@@ -165,9 +165,6 @@ extension SchemaComparison: CustomStringConvertible {
 }
 
 extension ContainerSchema {
-    /// The record type of users, which every container has.
-    static let userType = "Users"
-
     fileprivate var byName: [String: RecordType] {
         Dictionary(recordTypes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }

@@ -22,7 +22,7 @@ extension RequestContext {
     ///   - fields: Where the files are, at most 200. A list of files is refused, because the request cannot say which one.
     ///   - zoneID: The zone of the records that hold the files; the default zone when `nil`.
     ///   - targetZoneID: The zone of the records that will hold them; the same zone when `nil`.
-    /// - Returns: For each field, in order, the dictionary to save, with a receipt that is good once; or why there is none:
+    /// - Returns: For each field, in order, the dictionary to save, with a receipt that is good once; or an error:
     ///   `NOT_FOUND` where there is no such record or file.
     /// - Throws: An ``EmulatorError``: `ZONE_NOT_FOUND`, `AUTHENTICATION_REQUIRED`, `ACCESS_DENIED`, `BAD_REQUEST` for
     ///   too many.

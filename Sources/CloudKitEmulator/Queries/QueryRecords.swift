@@ -1,4 +1,5 @@
 public import CloudKitModel
+import CloudKitSchema
 import GRDB
 import StreamingJSON
 
@@ -39,7 +40,7 @@ extension RequestContext {
     ) throws -> RecordResults {
         let limit = try configuration.limits.pageSize(resultsLimit)
         try checkQuery(ofType: query.recordType)
-        if query.recordType == Record.userType { try makeUserRecords(named: nil) }
+        if query.recordType == ContainerSchema.userType { try makeUserRecords(named: nil) }
         return try read { context in
             let isZoneWide = zoneWide && zoneID == nil && database.scope != .public
             let zones = isZoneWide ? try context.zones() : [try context.zone(zoneID)]

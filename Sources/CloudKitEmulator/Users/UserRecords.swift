@@ -1,10 +1,6 @@
 import CloudKitModel
+import CloudKitSchema
 import GRDB
-
-extension Record {
-    /// The type of the records that describe people: one in the public database for each person who used the container.
-    static let userType = "Users"
-}
 
 /// The table of the people who used a container.
 ///
@@ -69,7 +65,7 @@ extension RequestContext {
                 guard try RecordRow.fetch(user, in: zone, context.db) == nil else { return }
                 let writer = try RecordWriter(context, zone)
                 try writer.save(
-                    Record(recordName: user, recordType: Record.userType),
+                    Record(recordName: user, recordType: ContainerSchema.userType),
                     as: user,
                     over: nil,
                     replacesAll: false
@@ -84,7 +80,7 @@ extension RequestContext {
     /// The native framework's documentation says that such a query "results in an error" (`CKQuery`); the words are those that
     /// developers report.
     func checkQuery(ofType type: String) throws(EmulatorError) {
-        guard type == Record.userType, database.scope == .public else { return }
+        guard type == ContainerSchema.userType, database.scope == .public else { return }
         guard configuration.unsettled.userRecordsCanBeQueried else { throw .badRequest("Can't query system types") }
     }
 }

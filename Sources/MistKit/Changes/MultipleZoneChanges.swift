@@ -4,7 +4,7 @@ public struct MultipleZoneChanges: ChangePage {
     public struct ZoneResult: Sendable {
         /// The zone, as it was asked for.
         public var zoneID: ZoneID
-        /// Its page, or why there is none: ``CloudKitError/Code-swift.struct/zoneNotFound`` for a zone that was deleted,
+        /// Its page, or the error in its place: ``CloudKitError/Code-swift.struct/zoneNotFound`` for a zone that was deleted,
         /// ``CloudKitError/Code-swift.struct/changeTokenExpired`` for one to be followed from its start, without a token.
         public var result: Result<ZoneChanges, CloudKitError>
     }

@@ -40,7 +40,7 @@ struct ResponseOrigin: Sendable {
     var requestUUID: String?
 }
 
-/// One item of a response's list: what was asked for, typed or not, or why there is none.
+/// One item of a response's list: what was asked for, typed or not, or the error in its place.
 protocol BatchItemResult: SendableMetatype {
     associatedtype ID
     associatedtype Value: Sendable

@@ -151,7 +151,7 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
                 return page[index]
             }
 
-            /// The next record, or why there is none in its place.
+            /// The next record, or the error in its place.
             ///
             /// - Parameter actor: Where the caller runs.
             /// - Returns: The result; `nil` after the last one.

@@ -38,7 +38,9 @@ public struct JSONText<Value: Codable & Sendable>: FieldStorable {
         }
     }
 
-    /// The JSON text, or why there is none.
+    /// The value as JSON text.
+    ///
+    /// - Throws: A `FieldError` for a value that JSON cannot express.
     public func savedFieldValue() throws(FieldError) -> FieldValue {
         var writer = JSONWriter()
         writer.writeEncodable(value)

@@ -3,7 +3,7 @@ public import StreamingJSON
 
 /// The records of a response, read straight into models: what ``CloudKitRecord/_readItems(from:)`` gives.
 public struct _TypedItems<Model: CloudKitRecord>: Sendable {
-    /// The items, each a record or why there is none.
+    /// The items, each a record or an error.
     @usableFromInline var results: [Result<StoredRecord<Model>, CloudKitError>] = []
     /// Where those stand that failed. Their errors do not know yet which request they are from.
     @usableFromInline var failures: [Int] = []
@@ -54,7 +54,7 @@ extension StoredRecord {
     /// Reads an item of a response's `records` whatever it is.
     ///
     /// - Parameter reader: In front of the item.
-    /// - Returns: The record, or why there is none: the service's error, or the field that does not fit its type.
+    /// - Returns: The record, or an error: the service's, or one about the field that does not fit its type.
     /// - Throws: A `JSONError` where the item is no object, or the grammar of JSON is broken.
     @usableFromInline
     static func readItem(json reader: inout JSONReader) throws(JSONError) -> Result<StoredRecord, CloudKitError> {

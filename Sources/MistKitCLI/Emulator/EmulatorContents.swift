@@ -47,7 +47,7 @@ extension EmbeddedEmulator {
 
     /// The record types of the container in development.
     func recordTypes() throws -> [String] {
-        try emulator.schema(of: container, in: .development).recordTypes.map(\.name).filter { $0 != "Users" }
+        try emulator.schema(of: container, in: .development).recordTypes.map(\.name).filter { $0 != ContainerSchema.userType }
     }
 }
 

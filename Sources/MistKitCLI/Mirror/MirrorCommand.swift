@@ -49,16 +49,11 @@ struct MirrorCommand: AsyncParsableCommand {
     )
     var failed: String?
 
-    @Option(help: ArgumentHelp("A custom zone; without it all of them.", valueName: "name"))
-    var zone: String?
-
-    @Option(help: ArgumentHelp("The zone's owner, in the shared database.", valueName: "user record name"))
-    var zoneOwner: String?
-
+    @OptionGroup var zone: ZoneOptions
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
-        guard types.isEmpty || zone == nil else {
+        guard types.isEmpty || zone.zone == nil else {
             throw ValidationError(
                 "Record types and --zone cannot be combined.\nLeave out the types: a zone is copied with all of its records."
             )
@@ -113,7 +108,7 @@ struct MirrorCommand: AsyncParsableCommand {
         case .public, .private, .shared: break
         }
         if !types.isEmpty { return .types(types) }
-        return zone.map { .zone(ZoneID(zoneName: $0, ownerRecordName: zoneOwner)) } ?? .allZones
+        return zone.zoneID.map { .zone($0) } ?? .allZones
     }
 
     private func saveRecords(in connection: Connection) async throws {
@@ -126,9 +121,9 @@ struct MirrorCommand: AsyncParsableCommand {
         }
         let journal = try TransferJournal.open(
             for: file,
-            purpose: ["restore", zone, connection.service.containerIdentifier, connection.scope.rawValue]
+            purpose: ["restore", zone.zone, connection.service.containerIdentifier, connection.scope.rawValue]
         )
-        let reader = try MirrorReader(path: file, zone: zone, after: journal)
+        let reader = try MirrorReader(path: file, zone: zone.zone, after: journal)
         if reader.shares > 0 {
             Terminal.writeHint("\(reader.shares) shares of \(file) are not restored; share the records again.")
         }

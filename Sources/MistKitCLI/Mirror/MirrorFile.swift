@@ -8,22 +8,24 @@ import StreamingJSON
 struct MirrorOrigin: Hashable {
     var container: String
     var environment: String
-    var database: String
+    var scope: DatabaseScope
 
     init(_ connection: Connection) {
         container = connection.service.containerIdentifier
         environment = connection.service.environment.rawValue
-        database = connection.scope.rawValue
+        scope = connection.scope
     }
 
-    init(_ row: Row) {
+    /// - Parameter row: The bookkeeping of a mirror; `nil` where it names no database.
+    init?(_ row: Row) {
+        guard let scope = DatabaseScope(rawValue: row["database"]) else { return nil }
+        self.scope = scope
         container = row["container"]
         environment = row["environment"]
-        database = row["database"]
     }
 
     /// For people.
-    var title: String { "the \(database) database of \(container), \(environment)" }
+    var title: String { "the \(scope.rawValue) database of \(container), \(environment)" }
 }
 
 /// A zone of a mirror.
@@ -66,7 +68,7 @@ final class MirrorFile {
     let path: String
     private let queue: DatabaseQueue
     private let tables: MirrorTables
-    private let isShared: Bool
+    private let scope: DatabaseScope
     /// What was written since the file was opened.
     private(set) var counts = Counts()
     private var statements: [String: Statement] = [:]
@@ -92,7 +94,7 @@ final class MirrorFile {
     /// - Throws: ``CommandError`` for a file that is not a mirror, or is one of another database.
     init(path: String, origin: MirrorOrigin) throws(CommandError) {
         self.path = path
-        isShared = origin.database == DatabaseScope.shared.rawValue
+        scope = origin.scope
         let found = try Self.origin(ofFileAt: path)
         if let found, found != origin {
             throw CommandError(
@@ -150,7 +152,8 @@ final class MirrorFile {
             return try queue.read { db in
                 let application = try Int64.fetchOne(db, sql: "PRAGMA application_id")
                 guard application == applicationID,
-                    let row = try Row.fetchOne(db, sql: "SELECT * FROM mirror_state")
+                    let row = try Row.fetchOne(db, sql: "SELECT * FROM mirror_state"),
+                    let origin = MirrorOrigin(row)
                 else { throw notAMirror(path) }
                 guard row["format"] <= format else {
                     throw CommandError(
@@ -159,7 +162,7 @@ final class MirrorFile {
                         remedy: "Use that version, or name another file."
                     )
                 }
-                return MirrorOrigin(row)
+                return origin
             }
         } catch {
             throw commandError(error, path)
@@ -249,7 +252,7 @@ final class MirrorFile {
         )
         try db.execute(
             sql: "INSERT INTO mirror_state (format, container, environment, database) VALUES (?, ?, ?, ?)",
-            arguments: [format, origin.container, origin.environment, origin.database]
+            arguments: [format, origin.container, origin.environment, origin.scope.rawValue]
         )
     }
 
@@ -331,7 +334,7 @@ extension MirrorFile {
             for zone in page.deletedZones { try remove(try self.zone(zone, db), db) }
             if token == nil {
                 // What the list of all zones does not have is gone.
-                let listed = Set(page.changedZones.map { zoneID(of: $0.zoneID) })
+                let listed = Set(page.changedZones.map { $0.zoneID.inRequests(to: scope) })
                 for row in try Row.fetchAll(db, sql: "SELECT * FROM mirror_zone") {
                     let zone = MirrorZone(row)
                     guard zone.name != ZoneID.default.zoneName, !listed.contains(zone.zoneID) else {
@@ -440,14 +443,9 @@ extension MirrorFile {
         }
     }
 
-    /// A zone as requests name it. Zones of the user are named without the owner, who is in some responses and not in others.
-    func zoneID(of zone: ZoneID) -> ZoneID {
-        ZoneID(zoneName: zone.zoneName, ownerRecordName: isShared ? zone.owner : nil)
-    }
-
     /// The row of a zone, which is made where the file does not have it.
     private func zone(_ zoneID: ZoneID, _ db: Database) throws -> MirrorZone {
-        let key: StatementArguments = [zoneID.zoneName, isShared ? zoneID.owner ?? "" : ""]
+        let key: StatementArguments = [zoneID.zoneName, scope == .shared ? zoneID.owner ?? "" : ""]
         try db.execute(sql: "INSERT OR IGNORE INTO mirror_zone (zone, zoneOwner) VALUES (?, ?)", arguments: key)
         let sql = "SELECT * FROM mirror_zone WHERE zone = ? AND zoneOwner = ?"
         guard let row = try Row.fetchOne(db, sql: sql, arguments: key) else { throw changedMeanwhile() }
@@ -456,7 +454,7 @@ extension MirrorFile {
 
     /// Refuses the zones of another user than the one whose private database the file has.
     private func check(ownerOf zone: ZoneID, _ db: Database) throws {
-        guard !isShared, let owner = zone.owner, owner != "_defaultOwner" else { return }
+        guard scope != .shared, let owner = zone.owner, owner != "_defaultOwner" else { return }
         guard let known = try String.fetchOne(db, sql: "SELECT owner FROM mirror_state") else {
             try run("UPDATE mirror_state SET owner = ?", [.text(owner)], db)
             return

@@ -75,7 +75,7 @@ final class MirrorTable {
         let statement =
             try deletion
             ?? db.makeStatement(
-                sql: "DELETE FROM \(name.quoted) WHERE recordName = ? AND zone = ? AND zoneOwner IS ?"
+                sql: "DELETE FROM \(name.quotedDatabaseIdentifier) WHERE recordName = ? AND zone = ? AND zoneOwner IS ?"
             )
         deletion = statement
         try statement.bind([.text(recordName), .text(zone.name), zone.ownerValue])
@@ -86,7 +86,7 @@ final class MirrorTable {
     func delete(_ recordsSQL: String, _ arguments: [ColumnValue], in zone: MirrorZone, _ db: Database) throws {
         let statement = try db.cachedStatement(
             sql: """
-                DELETE FROM \(name.quoted)
+                DELETE FROM \(name.quotedDatabaseIdentifier)
                 WHERE zone = ? AND zoneOwner IS ? AND recordName IN (SELECT recordName FROM mirror_record \(recordsSQL))
                 """
         )
@@ -96,7 +96,7 @@ final class MirrorTable {
 
     private var insertionSQL: String {
         """
-        INSERT INTO \(name.quoted) (\(columns.map(\.quoted).joined(separator: ", ")))
+        INSERT INTO \(name.quotedDatabaseIdentifier) (\(columns.map(\.quotedDatabaseIdentifier).joined(separator: ", ")))
         VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))
         """
     }
@@ -104,7 +104,7 @@ final class MirrorTable {
     /// SQLite does not distinguish upper and lower case in names. A field whose name is taken gets a number behind it.
     private func addColumn(for field: String, type: String, _ db: Database) throws {
         let column = field.unused(among: columns)
-        try db.execute(sql: "ALTER TABLE \(name.quoted) ADD COLUMN \(column.quoted) \(type)")
+        try db.execute(sql: "ALTER TABLE \(name.quotedDatabaseIdentifier) ADD COLUMN \(column.quotedDatabaseIdentifier) \(type)")
         try db.execute(
             sql: "INSERT INTO mirror_column (type, field, columnName) VALUES (?, ?, ?)",
             arguments: [id, field, column]
@@ -141,14 +141,14 @@ final class MirrorTables {
         // The first prefix is that of SQLite's own tables, the second that of the bookkeeping.
         let isReserved = lowercase.hasPrefix("sqlite_") || lowercase.hasPrefix("mirror_")
         let name = (isReserved ? "type_" + recordType : recordType).unused(among: byID.values.map(\.name))
-        let columns = MirrorTable.systemColumns.map { "\($0.0.quoted) \($0.1)" }.joined(separator: ", ")
-        try db.execute(sql: "CREATE TABLE \(name.quoted) (\(columns))")
+        let columns = MirrorTable.systemColumns.map { "\($0.0.quotedDatabaseIdentifier) \($0.1)" }.joined(separator: ", ")
+        try db.execute(sql: "CREATE TABLE \(name.quotedDatabaseIdentifier) (\(columns))")
         try db.execute(
             sql: "INSERT INTO mirror_type (recordType, tableName) VALUES (?, ?)",
             arguments: [recordType, name]
         )
         let table = MirrorTable(id: db.lastInsertedRowID, recordType: recordType, name: name)
-        try db.execute(sql: "CREATE INDEX \("mirror_index_\(table.id)".quoted) ON \(name.quoted) (recordName)")
+        try db.execute(sql: "CREATE INDEX \("mirror_index_\(table.id)".quotedDatabaseIdentifier) ON \(name.quotedDatabaseIdentifier) (recordName)")
         add(table)
         return table
     }
@@ -166,9 +166,6 @@ extension ColumnValue {
 }
 
 extension String {
-    /// The name as SQL has it.
-    var quoted: String { "\"" + replacingOccurrences(of: "\"", with: "\"\"") + "\"" }
-
     /// The name, or where it is taken, in either case of letters, the name with `_2`, `_3` and so on.
     func unused(among names: some Sequence<String>) -> String {
         let taken = Set(names.map { $0.lowercased() })

@@ -52,6 +52,13 @@ struct MirrorUpdate {
         )
     }
 
+    /// Zones in groups, each for one request.
+    private static func requests<Zone>(for zones: [Zone]) -> [[Zone]] {
+        stride(from: 0, to: zones.count, by: zonesPerRequest).map { start in
+            Array(zones[start..<min(start + zonesPerRequest, zones.count)])
+        }
+    }
+
     private mutating func showProgress() {
         progress.show(records: file.counts.written, bytes: file.counts.bytes)
     }
@@ -87,8 +94,8 @@ struct MirrorUpdate {
     }
 
     private mutating func follow(_ zones: [MirrorZone]) async throws {
-        for start in stride(from: 0, to: zones.count, by: Self.zonesPerRequest) {
-            let expired = try await followTogether(Array(zones[start..<min(start + Self.zonesPerRequest, zones.count)]))
+        for zones in Self.requests(for: zones) {
+            let expired = try await followTogether(zones)
             guard !expired.isEmpty else { continue }
             let again = try expired.map { zone in try file.beginRereading(zone) }
             if let zone = try await followTogether(again).first {
@@ -159,15 +166,14 @@ struct MirrorUpdate {
         case .allZones:
             zones = try file.staleZones().map(\.zoneID)
             for try await page in try database.changes(since: file.databaseToken()) {
-                let changed = page.changedZones.map { file.zoneID(of: $0.zoneID) }
+                let changed = page.changedZones.map { $0.zoneID.inRequests(to: database.scope) }
                 zones = zones.filter { !changed.contains($0) } + changed
                 removed += page.deletedZones.count
             }
         }
         let tokens = try file.zoneTokens()
-        for start in stride(from: 0, to: zones.count, by: Self.zonesPerRequest) {
-            let some = Array(zones[start..<min(start + Self.zonesPerRequest, zones.count)])
-            for try await page in database.changes(inZones: some, since: tokens) {
+        for zones in Self.requests(for: zones) {
+            for try await page in database.changes(inZones: zones, since: tokens) {
                 for result in page.results {
                     let changes = try result.result.get()
                     saved += changes.changedRecords.count

@@ -22,12 +22,6 @@ struct QueryCommand: AsyncParsableCommand {
     var type: String
 
     @Option(
-        name: .customLong("filter"),
-        help: ArgumentHelp("A condition; may be given more than once.", valueName: "condition")
-    )
-    var filters: [String] = []
-
-    @Option(
         name: .customLong("sort"),
         parsing: .unconditionalSingleValue,
         help: ArgumentHelp("A field to sort by, with - before it for descending order.", valueName: "field")
@@ -43,6 +37,7 @@ struct QueryCommand: AsyncParsableCommand {
     @Flag(help: "Search all zones.")
     var zoneWide = false
 
+    @OptionGroup var filters: FilterOptions
     @OptionGroup var fields: FieldOptions
     @OptionGroup var zone: ZoneOptions
     @OptionGroup var output: OutputOptions
@@ -59,14 +54,14 @@ struct QueryCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let conditions = try filters.map { (filter) throws(CommandError) in try QueryExpression.filter(filter) }
-        for condition in conditions {
+        let conditions = try filters.filters()
+        for condition in conditions.map(\.queryFilter) {
             guard let name = condition.fieldName else { continue }
             Terminal.writeHint(FieldText.dateHint(for: condition.fieldValue, of: name))
         }
         let query = Query(
             recordType: type,
-            filters: conditions.map { Filter($0) },
+            filters: conditions,
             sorts: try sorts.map { Sort(try QueryExpression.sort($0)) }
         )
         let database = try Connection.open(connection).database

@@ -1,4 +1,4 @@
-import CloudKitModel
+import MistKit
 import Foundation
 
 /// Filters and sorts as people type them: `rating > 3`, `title begins_with He`, `tags list_contains swift`, `-rating`.
@@ -17,6 +17,13 @@ enum QueryExpression {
         "@createdBy": .createdUserRecordName, "@modifiedBy": .modifiedUserRecordName, "@parent": .parent,
         "@share": .share,
     ]
+
+    /// Reads several conditions.
+    static func filters(_ texts: [String]) throws(CommandError) -> [Filter<Record>] {
+        var filters: [Filter<Record>] = []
+        for text in texts { filters.append(Filter(try filter(text))) }
+        return filters
+    }
 
     /// Reads `field comparator value`, where the field may carry a type as in `when:TIMESTAMP`.
     ///

@@ -5,7 +5,9 @@ import StreamingJSON
 
 /// The zone that a command works in.
 struct ZoneOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The zone; without it the default zone.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("A zone; without it the default zone, or all zones where a command is about all.", valueName: "name")
+    )
     var zone: String?
 
     @Option(help: ArgumentHelp("The zone's owner, in the shared database.", valueName: "user record name"))
@@ -14,6 +16,20 @@ struct ZoneOptions: ParsableArguments {
     var zoneID: ZoneID? {
         zone.map { ZoneID(zoneName: $0, ownerRecordName: zoneOwner) }
     }
+}
+
+/// The conditions that records of a query meet.
+struct FilterOptions: ParsableArguments {
+    @Option(
+        name: .customLong("filter"),
+        help: ArgumentHelp("A condition, as of `records query`; may be given more than once.", valueName: "condition")
+    )
+    var expressions: [String] = []
+
+    /// The conditions, read.
+    ///
+    /// - Throws: ``CommandError`` that quotes the first one that is wrong.
+    func filters() throws(CommandError) -> [Filter<Record>] { try QueryExpression.filters(expressions) }
 }
 
 /// The fields that a command fetches.

@@ -49,8 +49,7 @@ struct RecordSelection: ParsableArguments {
     /// - Returns: The records.
     /// - Throws: A ``CommandError`` where the person cannot be asked; `ExitCode.success` where the answer is no, and after a dry run.
     func records(in database: CloudKitDatabase, zone: ZoneID?, verb: String) async throws -> [Record] {
-        let filters = try conditions.map { (condition) throws(CommandError) in try QueryExpression.filter(condition) }
-        let query = Query(recordType: type ?? "", filters: filters.map { Filter($0) })
+        let query = Query(recordType: type ?? "", filters: try QueryExpression.filters(conditions))
         var records: [Record] = []
         for try await record in database.records(matching: query, inZone: zone, desiredKeys: []) {
             records.append(record)
@@ -86,15 +85,10 @@ struct CountCommand: AsyncParsableCommand {
     @Argument(help: "The record type.")
     var type: String
 
-    @Option(
-        name: .customLong("filter"),
-        help: ArgumentHelp("A condition, as of `records query`; may be given more than once.", valueName: "condition")
-    )
-    var filters: [String] = []
-
     @Flag(help: "Search all zones.")
     var zoneWide = false
 
+    @OptionGroup var filters: FilterOptions
     @OptionGroup var zone: ZoneOptions
     @OptionGroup var connection: ConnectionOptions
 
@@ -105,8 +99,7 @@ struct CountCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let conditions = try filters.map { (filter) throws(CommandError) in try QueryExpression.filter(filter) }
-        let query = Query(recordType: type, filters: conditions.map { Filter($0) })
+        let query = Query(recordType: type, filters: try filters.filters())
         let database = try Connection.open(connection).database
         Terminal.writeLine("\(try await database.count(matching: query, inZone: zone.zoneID, zoneWide: zoneWide))")
     }

@@ -237,13 +237,21 @@ struct StopSharingCommand: AsyncParsableCommand {
     }
 }
 
-/// A link to a share on the command line.
-struct ShareLinkArgument: ParsableArguments {
+/// A link to a share on the command line, and how what it leads to is printed.
+struct ShareLinkOptions: ParsableArguments {
     @Argument(help: "The link to the share, or the last part of its path.")
     var link: String
 
-    /// - Throws: A `CloudKitError` for a text that is not a link to a share.
-    func shareLink() throws -> ShareLink { try ShareLink(link) }
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    /// Asks the service about the link, and writes what it leads to.
+    ///
+    /// - Throws: A `CloudKitError`, also for a text that is not a link to a share.
+    func write(_ request: (CloudKitService, ShareLink) async throws -> ShareMetadata) async throws {
+        let metadata = try await request(Connection.open(connection).service, ShareLink(link))
+        try ValueList.metadata.write([metadata], as: output.format)
+    }
 }
 
 extension ValueList<ShareMetadata> {
@@ -272,13 +280,10 @@ struct ResolveShareCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var link: ShareLinkArgument
-    @OptionGroup var output: OutputOptions
-    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var link: ShareLinkOptions
 
     func run() async throws {
-        let metadata = try await Connection.open(connection).service.resolve(link.shareLink())
-        try ValueList.metadata.write([metadata], as: output.format)
+        try await link.write { service, link in try await service.resolve(link) }
     }
 }
 
@@ -294,13 +299,10 @@ struct AcceptShareCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var link: ShareLinkArgument
-    @OptionGroup var output: OutputOptions
-    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var link: ShareLinkOptions
 
     func run() async throws {
-        let metadata = try await Connection.open(connection).service.accept(link.shareLink())
-        try ValueList.metadata.write([metadata], as: output.format)
+        try await link.write { service, link in try await service.accept(link) }
     }
 }
 

@@ -73,12 +73,6 @@ struct CreateSubscriptionCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The record type of a query.", valueName: "name"))
     var type: String?
 
-    @Option(
-        name: .customLong("filter"),
-        help: ArgumentHelp("A condition, as of `records query`; may be given more than once.", valueName: "condition")
-    )
-    var filters: [String] = []
-
     @Option(help: "A change that counts; may be given more than once. Without it all three do.")
     var on: [Event] = []
 
@@ -91,6 +85,7 @@ struct CreateSubscriptionCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The text that the notification shows.", valueName: "text"))
     var message: String?
 
+    @OptionGroup var filters: FilterOptions
     @OptionGroup var fields: FieldOptions
     @OptionGroup var zone: ZoneOptions
     @OptionGroup var output: OutputOptions
@@ -102,7 +97,7 @@ struct CreateSubscriptionCommand: AsyncParsableCommand {
                 "The subscription watches nothing.\nName a record type with --type, or a zone with --zone."
             )
         }
-        guard type != nil || (filters.isEmpty && on.isEmpty && !zoneWide && !once) else {
+        guard type != nil || (filters.expressions.isEmpty && on.isEmpty && !zoneWide && !once) else {
             throw ValidationError(
                 "--filter, --on, --zone-wide and --once need a record type.\nName it with --type, or leave them out."
             )
@@ -119,10 +114,9 @@ struct CreateSubscriptionCommand: AsyncParsableCommand {
         }
         let subscription: Subscription
         if let type {
-            let conditions = try filters.map { (filter) throws(CommandError) in try QueryExpression.filter(filter) }
             subscription = Subscription(
                 name,
-                to: Query(recordType: type, filters: conditions.map { Filter($0) }),
+                to: Query(recordType: type, filters: try filters.filters()),
                 firesOn: (on.isEmpty ? Event.allCases : on).map(\.event),
                 inZone: zone.zoneID,
                 zoneWide: zoneWide ? true : nil,

@@ -31,18 +31,13 @@ struct ExportRecordsCommand: AsyncParsableCommand {
     @Option(name: .customLong("as"), help: "The format, where the name of the file does not say.")
     var format: TransferFormat?
 
-    @Option(
-        name: .customLong("filter"),
-        help: ArgumentHelp("A condition, as of `records query`; may be given more than once.", valueName: "condition")
-    )
-    var filters: [String] = []
-
     @Flag(help: "Export all custom zones.")
     var allZones = false
 
     @Flag(help: "Replace the file where it exists.")
     var force = false
 
+    @OptionGroup var filters: FilterOptions
     @OptionGroup var zone: ZoneOptions
     @OptionGroup var connection: ConnectionOptions
 
@@ -58,7 +53,7 @@ struct ExportRecordsCommand: AsyncParsableCommand {
         guard output != "-" || format ?? .ndjson == .ndjson else {
             throw ValidationError("Standard output takes NDJSON only.\nName a file, or leave --as out.")
         }
-        guard filters.isEmpty || !types.isEmpty else {
+        guard filters.expressions.isEmpty || !types.isEmpty else {
             throw ValidationError("--filter needs record types.\nName the record types that the filters are for.")
         }
     }
@@ -69,7 +64,7 @@ struct ExportRecordsCommand: AsyncParsableCommand {
 
     /// Writes the records of a database.
     func run(over connection: Connection) async throws {
-        let filters = try filters.map { (filter) throws(CommandError) in try QueryExpression.filter(filter) }
+        let filters = try filters.filters()
         let database = connection.database
         if output == "-" {
             for step in try await steps(in: database, filters) {
@@ -81,7 +76,7 @@ struct ExportRecordsCommand: AsyncParsableCommand {
         }
         var journal = try TransferJournal.open(
             for: output,
-            purpose: ["export"] + types + self.filters
+            purpose: ["export"] + types + self.filters.expressions
                 + [zone.zone, allZones ? "all zones" : nil, database.scope.rawValue]
         )
         let part = output + ".part"
@@ -143,10 +138,10 @@ struct ExportRecordsCommand: AsyncParsableCommand {
     }
 
     /// The parts of the export.
-    private func steps(in database: CloudKitDatabase, _ filters: [QueryFilter]) async throws -> [ExportStep] {
+    private func steps(in database: CloudKitDatabase, _ filters: [Filter<Record>]) async throws -> [ExportStep] {
         guard types.isEmpty else {
             return types.map { type in
-                let query = Query(recordType: type, filters: filters.map { Filter($0) })
+                let query = Query(recordType: type, filters: filters)
                 return .query(query, type: type, zone: zone.zoneID, zoneWide: allZones)
             }
         }

@@ -63,7 +63,7 @@ struct ChangeWatcher: Sendable {
         }
         for try await page in database.changes() {
             if let failure = page.failures.first { throw failure }
-            for zone in page.changedZones { try await begin(zone, as: key(of: zone.zoneID)) }
+            for zone in page.changedZones { try await begin(zone, as: zone.zoneID.inRequests(to: database.scope)) }
             databaseToken = page.token
         }
     }
@@ -86,13 +86,13 @@ struct ChangeWatcher: Sendable {
         for try await page in database.changes(since: databaseToken) {
             if let failure = page.failures.first { throw failure }
             for zone in page.deletedZones {
-                let key = key(of: zone)
+                let key = zone.inRequests(to: database.scope)
                 try output.print(.zoneDeleted(key), in: key)
                 tokens[key] = nil
                 isChanged = true
             }
             for zone in page.changedZones where zone.zoneID.zoneName != ZoneID.default.zoneName {
-                let key = key(of: zone.zoneID)
+                let key = zone.zoneID.inRequests(to: database.scope)
                 if tokens[key] == nil || tokens[key]?.text != zone.syncToken { changed.append(key) }
             }
             databaseToken = page.token
@@ -121,11 +121,6 @@ struct ChangeWatcher: Sendable {
             if output.isFull { break }
         }
         return isChanged
-    }
-
-    /// Zones of the user are named without the owner, who is in some responses and not in others.
-    private func key(of zone: ZoneID) -> ZoneID {
-        ZoneID(zoneName: zone.zoneName, ownerRecordName: database.scope == .shared ? zone.owner : nil)
     }
 }
 

@@ -136,7 +136,7 @@ package struct SyncEngine: Sendable {
     /// Applies a reply.
     ///
     /// - Parameters:
-    ///   - result: The reply, or why there is none.
+    ///   - result: The reply, or the error of the request.
     ///   - number: The number of the request. A reply to another than the one under way is dropped.
     ///   - now: The machine's time in milliseconds since 1970.
     /// - Returns: What changed.

@@ -1,4 +1,5 @@
 import CloudKitModel
+import CloudKitSchema
 import StreamingJSON
 
 #if canImport(FoundationEssentials)
@@ -167,7 +168,7 @@ struct FieldRules {
 extension FieldRules {
     /// Whether every container has this record type, without a schema.
     static func isSystemType(_ name: String) -> Bool {
-        name == Record.shareType || name == Record.userType
+        name == Record.shareType || name == ContainerSchema.userType
     }
 }
 
