@@ -72,6 +72,18 @@ let package = Package(
             ],
             exclude: ["stream.py"]
         ),
+        // Imports and exports of the command line, beside the bare loop of the client.
+        .executableTarget(
+            name: "TransferBenchmarks",
+            dependencies: [
+                .product(name: "CloudKitEmulator", package: "MistKit"),
+                .product(name: "CloudKitEmulatorServer", package: "MistKit"),
+                .product(name: "CloudKitModel", package: "MistKit"),
+                .product(name: "MistKit", package: "MistKit"),
+                .product(name: "StreamingJSON", package: "MistKit"),
+                .product(name: "Logging", package: "swift-log"),
+            ]
+        ),
         // What the store promises about speed and size, each beside its baseline.
         .executableTarget(
             name: "StoreBenchmarks",

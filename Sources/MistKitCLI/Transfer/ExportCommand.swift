@@ -14,7 +14,7 @@ struct ExportRecordsCommand: AsyncParsableCommand {
 
             With record types, their records are queried. Without, all records of a custom zone (--zone) or of all custom zones (--all-zones) \
             are exported; the default zone has no change feed, so its record types have to be named. Of files, only the descriptions are \
-            exported.
+            exported, unless --assets names a folder for them.
 
             Examples:
               mistkit records export Note --output notes.ndjson
@@ -37,6 +37,7 @@ struct ExportRecordsCommand: AsyncParsableCommand {
     @Flag(help: "Replace the file where it exists.")
     var force = false
 
+    @OptionGroup var files: FileOptions
     @OptionGroup var filters: FilterOptions
     @OptionGroup var zone: ZoneOptions
     @OptionGroup var connection: ConnectionOptions
@@ -69,7 +70,8 @@ struct ExportRecordsCommand: AsyncParsableCommand {
         if output == "-" {
             for step in try await steps(in: database, filters) {
                 try await step.forEachPage(of: database, from: nil) { page in
-                    Terminal.write(String(decoding: try Self.lines(of: page.records), as: UTF8.self))
+                    let records = try await files.files?.download(page.records, from: database) ?? page.records
+                    Terminal.write(String(decoding: try Self.lines(of: records), as: UTF8.self))
                 }
             }
             return
@@ -77,7 +79,7 @@ struct ExportRecordsCommand: AsyncParsableCommand {
         var journal = try TransferJournal.open(
             for: output,
             purpose: ["export"] + types + self.filters.expressions
-                + [zone.zone, allZones ? "all zones" : nil, database.scope.rawValue]
+                + [files.assets, zone.zone, allZones ? "all zones" : nil, database.scope.rawValue]
         )
         let part = output + ".part"
         if journal.isComplete {
@@ -98,7 +100,8 @@ struct ExportRecordsCommand: AsyncParsableCommand {
         var progress = TransferProgress("exported", earlierRecords: journal.records, earlierBytes: journal.bytes)
         for step in try await steps(in: database, filters) where !journal.finished.contains(step.title) {
             try await step.forEachPage(of: database, from: journal.position) { page in
-                let lines = try Self.lines(of: page.records)
+                let records = try await files.files?.download(page.records, from: database) ?? page.records
+                let lines = try Self.lines(of: records)
                 do { try handle.write(contentsOf: lines) } catch { throw CommandError.unwritable(part, error) }
                 journal.bytes += Int64(lines.count)
                 journal.records += page.records.count
@@ -276,7 +279,7 @@ enum ExportStep: Sendable {
     func forEachPage(
         of database: CloudKitDatabase,
         from position: String?,
-        _ body: (Page) throws -> Void
+        _ body: (Page) async throws -> Void
     ) async throws {
         switch self {
         case .query(let query, _, let zone, let zoneWide):
@@ -287,13 +290,13 @@ enum ExportStep: Sendable {
                 startingAt: position
             )
             for try await page in records.pages {
-                try body(Page(records: page.results.map { try $0.get() }, next: page.marker))
+                try await body(Page(records: page.results.map { try $0.get() }, next: page.marker))
             }
         case .zone(let zone):
             let changes = database.changes(inZone: zone, since: position.flatMap { ZoneChangeToken($0) })
             for try await page in changes {
                 if let failure = page.failures.first { throw failure }
-                try body(Page(records: page.changedRecords, next: page.moreComing ? page.token.text : nil))
+                try await body(Page(records: page.changedRecords, next: page.moreComing ? page.token.text : nil))
             }
         }
     }

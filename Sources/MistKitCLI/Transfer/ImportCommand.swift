@@ -15,6 +15,9 @@ struct ImportRecordsCommand: AsyncParsableCommand {
             Lines that fail are written to a file of their own, which can be imported again. Records of zones are saved into zones of the same \
             names, which are made where they do not exist; --zone names one zone for all.
 
+            With --assets, files of records are uploaded from a folder: the value of a field is {"file":"photo.jpg"}, as exports with \
+            --assets write it, and in a cell of CSV under photo:ASSETID the path alone.
+
             Examples:
               mistkit records import notes.ndjson
               mistkit records import notes.csv --type Note --dry-run
@@ -53,6 +56,7 @@ struct ImportRecordsCommand: AsyncParsableCommand {
     @Flag(help: "Read the file, and save nothing.")
     var dryRun = false
 
+    @OptionGroup var files: FileOptions
     @OptionGroup var zone: ZoneOptions
     @OptionGroup var connection: ConnectionOptions
 
@@ -83,6 +87,7 @@ struct ImportRecordsCommand: AsyncParsableCommand {
             existing: existing,
             type: type,
             zone: zone.zoneID,
+            files: files.files,
             database: database,
             journal: journal
         )
@@ -109,7 +114,8 @@ struct ImportRecordsCommand: AsyncParsableCommand {
         var failures = 0
         while let item = try reader.next() {
             do {
-                let record = try ImportTransfer.operation(for: item, existing, type, run: "").record
+                let record = try ImportTransfer.operation(for: item, existing, type, run: "", files: files.files).record
+                _ = try files.files?.uploads(of: record)
                 counts[record.recordType ?? "", default: 0] += 1
             } catch {
                 failures += 1
@@ -138,6 +144,8 @@ struct ImportTransfer {
     let existing: ImportRecordsCommand.Existing
     let type: String?
     let zone: ZoneID?
+    /// The files that records name; `nil` where records with files are refused.
+    var files: RecordFiles?
     let database: CloudKitDatabase
     var journal: TransferJournal
 
@@ -199,7 +207,7 @@ struct ImportTransfer {
         var groups: [String: [(index: Int, operation: RecordOperation)]] = [:]
         for (index, item) in items.enumerated() {
             do {
-                var operation = try Self.operation(for: item, existing, type, run: journal.run)
+                var operation = try Self.operation(for: item, existing, type, run: journal.run, files: files)
                 let name = zone?.zoneName ?? operation.record.zoneID?.zoneName ?? ZoneID.default.zoneName
                 operation.record.zoneID = nil
                 groups[name, default: []].append((index, operation))
@@ -211,13 +219,26 @@ struct ImportTransfer {
         for (name, group) in groups.sorted(by: { $0.key < $1.key }) {
             if zone == nil, zones.insert(name).inserted { _ = try await database.createZone(name) }
             let zoneID = name == ZoneID.default.zoneName ? nil : zone ?? ZoneID(zoneName: name)
+            var ready: [(index: Int, operation: RecordOperation)] = group
+            if let files {
+                ready = []
+                let uploads = try await files.upload(group.map(\.operation.record), to: database, inZone: zoneID)
+                for (upload, (index, operation)) in zip(uploads, group) {
+                    do throws(CommandError) {
+                        ready.append((index, RecordOperation(operation.operationType, record: try upload.get())))
+                    } catch {
+                        failed.append(index)
+                        report(error.message, of: items[index])
+                    }
+                }
+            }
             let results = try await database.modify(
-                group.map(\.operation),
+                ready.map(\.operation),
                 inZone: zoneID,
                 duplicates: .keepLast,
                 desiredKeys: []
             )
-            for (result, (index, _)) in zip(results, group) {
+            for (result, (index, _)) in zip(results, ready) {
                 guard case .failure(let error) = result else { continue }
                 // With `create`: the record is there, by this import or by someone else.
                 let exists = error.code == .exists || error.code == .conflict
@@ -240,7 +261,8 @@ struct ImportTransfer {
         for item: ImportReader.Item,
         _ existing: ImportRecordsCommand.Existing,
         _ type: String?,
-        run: String
+        run: String,
+        files: RecordFiles?
     ) throws(CommandError) -> RecordOperation {
         let source = try item.record.get()
         guard let recordType = source.recordType ?? type, !recordType.isEmpty else {
@@ -250,11 +272,11 @@ struct ImportTransfer {
                 remedy: "Write it into the file, or give --type."
             )
         }
-        if let asset = source.fields.first(where: { $0.value.isFile }) {
+        if files == nil, let field = source.fields.first(where: { !$0.value.assets.isEmpty }) {
             throw CommandError(
                 code: .data,
-                message: "The field \(asset.name) is a file, which an import does not transfer.",
-                remedy: "Remove the field; `mistkit assets upload` saves a file."
+                message: "The field \(field.name) is a file, and no folder of files is given.",
+                remedy: "Name the folder with --assets, or remove the field."
             )
         }
         // The tag, the times and the users of its past life are not part of what is imported.
@@ -288,14 +310,5 @@ struct ImportTransfer {
             throw CommandError.unwritable(failedFile, error)
         }
         journal.failedBytes += Int64(bytes.count)
-    }
-}
-
-extension FieldValue {
-    fileprivate var isFile: Bool {
-        switch plain {
-        case .asset, .assetList: true
-        default: false
-        }
     }
 }

@@ -154,6 +154,7 @@ struct RecordColumns: Hashable {
     private static func value(_ text: String, type: String, of name: String) throws -> FieldValue {
         let isEncrypted = type.hasSuffix("!")
         let plainType = isEncrypted ? String(type.dropLast()) : type
+        if plainType == "ASSETID", !text.hasPrefix("{") { return .asset(try RecordFiles.asset(at: text)) }
         guard !plainType.isEmpty, plainType != "STRING", text.hasPrefix("[") || text.hasPrefix("{") else {
             return try FieldText.value(text, type: type.isEmpty ? nil : type, of: name)
         }

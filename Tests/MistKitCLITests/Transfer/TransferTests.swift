@@ -198,6 +198,70 @@ struct TransferTests {
         )
     }
 
+    /// Odd names, several files of one field, a second copy that is equal, and every file that cannot be had.
+    @Test func filesGoThroughAFolder() throws {
+        let commands = try commands()
+        let folder = commands.folder
+        func write(_ text: String, _ path: String) throws {
+            let url = folder.appending(path: path)
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(),
+                withIntermediateDirectories: true
+            )
+            try Data(text.utf8).write(to: url)
+        }
+        try write("photo", "in/a.jpg")
+        try write("text", "in/sub/b.txt")
+        let long = String(repeating: "ä/", count: 120)
+        let lines = [
+            #"{"recordName":"\#(long)","fields":{"photo":{"value":{"file":"a.jpg"},"type":"ASSETID"}}}"#,
+            #"{"recordName":"..","fields":{"files":{"value":[{"file":"sub/b.txt"},{"file":"a.jpg"}],"type":"ASSETID_LIST"}}}"#,
+            #"{"recordName":"x","fields":{"photo":{"value":{"file":"../in/a.jpg"},"type":"ASSETID"}}}"#,
+            #"{"recordName":"y","fields":{"photo":{"value":{"file":"gone"},"type":"ASSETID"}}}"#,
+            #"{"recordName":"z","fields":{"photo":{"value":{"size":3},"type":"ASSETID"}}}"#,
+        ]
+        try write(lines.joined(separator: "\n"), "people.ndjson")
+        try write("recordName,photo:ASSETID\nc,a.jpg\n", "people.csv")
+        let options = ["--type", "Person", "--assets", "in"]
+        for dryRun in [["--dry-run"], []] {
+            let imported = try commands.mistkit(arguments: ["records", "import", "people.ndjson"] + options + dryRun)
+            #expect(imported.status != 0)
+            for message in [
+                "line 3: The file ../in/a.jpg of the field photo is outside of the folder of files.",
+                "line 4: The file gone of the field photo is not in in.",
+                "line 5: The field photo is a file without a name.",
+            ] { #expect(imported.errors.contains("people.ndjson, \(message)"), "\(imported.errors)") }
+        }
+        #expect(try commands.mistkit(arguments: ["records", "import", "people.csv"] + options).status == 0)
+        let without = try commands.mistkit("records", "import", "people.csv", "--type", "Person")
+        #expect(without.status == 1 && without.errors.contains("no folder of files is given"))
+
+        for (format, container) in [("ndjson", "iCloud.second"), ("csv", "iCloud.third")] {
+            let file = "copy.\(format)"
+            let first = try commands.mistkit("records", "export", "Person", "--output", file, "--assets", format)
+            #expect(first.status == 0, "\(first.errors)")
+            let other = ["--container", container]
+            let copied = try commands.mistkit(
+                arguments: ["records", "import", file, "--assets", format] + other
+            )
+            #expect(copied.status == 0, "\(copied.errors)")
+            let copy = ["records", "export", "Person", "--output", "again.\(format)", "--assets", "again-\(format)"]
+            #expect(try commands.mistkit(arguments: copy + other).status == 0)
+            func contents(_ name: String) -> [String: String] {
+                let root = folder.appending(path: name)
+                var files: [String: String] = [:]
+                for path in FileManager.default.subpaths(atPath: root.path) ?? [] {
+                    files[path] = try? String(contentsOf: root.appending(path: path), encoding: .utf8)
+                }
+                return files
+            }
+            let files = contents(format)
+            #expect(files.values.sorted() == ["photo", "photo", "photo", "text"], "\(files)")
+            #expect(files["_defaultZone/%2E./files-0"] == "text" && files["_defaultZone/c/photo"] == "photo")
+            #expect(contents("again-\(format)") == files)
+        }
+    }
+
     @Test func linesThatFailGoIntoAFileOfTheirOwn() throws {
         let commands = try commands()
         let csv = "recordName,title:STRING,rating:INT64\na,x,1\nb,y,many\nc,\"z\nz\",3\n"
