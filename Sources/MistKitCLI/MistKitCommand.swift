@@ -88,11 +88,12 @@ struct DemoCommand: AsyncParsableCommand {
 struct RecordsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "records",
-        abstract: "Query, count, look up, create, update, delete, export and import records, and follow their changes.",
+        abstract:
+            "Query, count, look up, create, update, edit, delete, export and import records, and follow their changes.",
         subcommands: [
             QueryCommand.self, CountCommand.self, LookupCommand.self, CreateCommand.self, UpdateCommand.self,
-            DeleteCommand.self,
-            ChangesCommand.self, ExportRecordsCommand.self, ImportRecordsCommand.self,
+            EditCommand.self, ResolveConflictCommand.self, DeleteCommand.self, ChangesCommand.self,
+            ExportRecordsCommand.self, ImportRecordsCommand.self,
         ]
     )
 }
@@ -113,7 +114,10 @@ struct ZonesCommand: AsyncParsableCommand {
 struct AuthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "auth",
-        abstract: "Sign in and out, make keys, and check credentials.",
-        subcommands: [SignInCommand.self, SignOutCommand.self, StatusCommand.self, KeyGenerationCommand.self]
+        abstract: "Sign in and out, make keys, check credentials, and keep settings under names.",
+        subcommands: [
+            SignInCommand.self, SignOutCommand.self, StatusCommand.self, KeyGenerationCommand.self,
+            ProfilesCommand.self, SaveProfileCommand.self, DeleteProfileCommand.self,
+        ]
     )
 }

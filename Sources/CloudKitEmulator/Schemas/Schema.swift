@@ -133,7 +133,9 @@ extension Schema {
     var exported: ContainerSchema {
         var schema = ContainerSchema(roles: declaration?.roles ?? [])
         for type in types.values.sorted(by: { $0.name < $1.name }) {
-            if FieldRules.isSystemType(type.name), type.name != ContainerSchema.userType || type.fields.isEmpty { continue }
+            if FieldRules.isSystemType(type.name), type.name != ContainerSchema.userType || type.fields.isEmpty {
+                continue
+            }
             schema.recordTypes.append(type.exported)
         }
         return schema

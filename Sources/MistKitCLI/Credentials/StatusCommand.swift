@@ -1,12 +1,15 @@
 import ArgumentParser
+import Foundation
 import MistKit
 
 /// `mistkit auth status`
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Print the service, the database and the credentials of the settings, and check them.",
+        abstract: "Print the service, the database and the credentials of the settings, and what they give access to.",
         discussion: """
+            The command asks each of the three databases for its zones, and says which of them accept the credentials.
+
             Examples:
               mistkit auth status
               mistkit auth status --database public
@@ -18,6 +21,7 @@ struct StatusCommand: AsyncParsableCommand {
     func run() async throws {
         let settings = try Settings.read(flags: connection)
         let connection = try Connection.open(settings, logger: Connection.logger(verbose: connection.verbose))
+        /// A title and a text, in two columns.
         func line(_ title: String, _ text: String) {
             Terminal.writeLine(title + String(repeating: " ", count: max(1, 14 - title.count)) + text)
         }
@@ -26,21 +30,23 @@ struct StatusCommand: AsyncParsableCommand {
         line("database", connection.scope.rawValue)
         line("credentials", connection.identity.rawValue)
         if let file = settings.configurationFile { line("settings", file) }
-        do {
-            if connection.identity == .user {
-                let user = try await connection.service.fetchCaller()
-                let name = [user.nameComponents?.givenName, user.nameComponents?.familyName].compactMap { $0 }.joined(
-                    separator: " "
-                )
-                line("user", (user.userRecordName ?? "unknown") + (name.isEmpty ? "" : " (\(name))"))
-            } else {
-                // Neither an API token nor a key is a person; listing the zones shows that they are accepted.
-                _ = try await connection.service.publicDatabase.fetchZones()
-            }
-            line("accepted", "yes")
-        } catch {
-            line("accepted", "no")
-            throw error
+        if connection.identity == .user {
+            let user = try await connection.service.fetchCaller()
+            let name = [user.nameComponents?.givenName, user.nameComponents?.familyName].compactMap { $0 }.joined(
+                separator: " "
+            )
+            line("user", (user.userRecordName ?? "unknown") + (name.isEmpty ? "" : " (\(name))"))
         }
+        var refusal: CloudKitError?
+        for scope in [DatabaseScope.public, .private, .shared] {
+            do {
+                _ = try await connection.service.database(scope).fetchZones()
+                line(scope.rawValue, "accepted")
+            } catch let error as CloudKitError where !error.isTransient {
+                line(scope.rawValue, "refused: " + (error.message.components(separatedBy: ". ").first ?? ""))
+                if scope == connection.scope { refusal = error }
+            }
+        }
+        if let refusal { throw refusal }
     }
 }

@@ -29,7 +29,7 @@ struct EmulatorContents {
     /// The data of the folder, whatever service the environment names.
     private func connection() throws -> Connection {
         try Connection.open(
-            Settings(container: container, database: database, dataFolder: folder),
+            Settings([.container: container, .database: database, .dataFolder: folder]),
             logger: Connection.logger(verbose: false)
         )
     }
@@ -47,7 +47,8 @@ extension EmbeddedEmulator {
 
     /// The record types of the container in development.
     func recordTypes() throws -> [String] {
-        try emulator.schema(of: container, in: .development).recordTypes.map(\.name).filter { $0 != ContainerSchema.userType }
+        try emulator.schema(of: container, in: .development).recordTypes.map(\.name)
+            .filter { $0 != ContainerSchema.userType }
     }
 }
 
@@ -65,29 +66,9 @@ extension EmulatorGreeting {
         environment["MISTKIT_CONTAINER"] = container
         environment["MISTKIT_API_TOKEN"] = apiToken
         environment["MISTKIT_WEB_AUTH_TOKEN"] = webAuthToken
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = command
-        process.environment = environment
         // The terminal sends Ctrl-C to both; the command decides what it means, and the emulator ends after it.
         signal(SIGINT) { _ in }
-        return try await withCheckedThrowingContinuation { continuation in
-            process.terminationHandler = { process in
-                let isSignal = process.terminationReason == .uncaughtSignal
-                continuation.resume(returning: process.terminationStatus + (isSignal ? 128 : 0))
-            }
-            do {
-                try process.run()
-            } catch {
-                process.terminationHandler = nil
-                continuation.resume(
-                    throwing: CommandError(
-                        code: .usage,
-                        message: "\(command[0]) cannot be started: \(CommandError.reason(of: error)).",
-                        remedy: "Check the command behind --."
-                    )
-                )
-            }
-        }
+        // Where there is no such program, env says so and ends with 127.
+        return try await ForegroundProcess.run(["/usr/bin/env"] + command, environment: environment)
     }
 }

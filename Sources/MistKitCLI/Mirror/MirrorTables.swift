@@ -104,7 +104,8 @@ final class MirrorTable {
     /// SQLite does not distinguish upper and lower case in names. A field whose name is taken gets a number behind it.
     private func addColumn(for field: String, type: String, _ db: Database) throws {
         let column = field.unused(among: columns)
-        try db.execute(sql: "ALTER TABLE \(name.quotedDatabaseIdentifier) ADD COLUMN \(column.quotedDatabaseIdentifier) \(type)")
+        let definition = "\(column.quotedDatabaseIdentifier) \(type)"
+        try db.execute(sql: "ALTER TABLE \(name.quotedDatabaseIdentifier) ADD COLUMN \(definition)")
         try db.execute(
             sql: "INSERT INTO mirror_column (type, field, columnName) VALUES (?, ?, ?)",
             arguments: [id, field, column]
@@ -141,14 +142,16 @@ final class MirrorTables {
         // The first prefix is that of SQLite's own tables, the second that of the bookkeeping.
         let isReserved = lowercase.hasPrefix("sqlite_") || lowercase.hasPrefix("mirror_")
         let name = (isReserved ? "type_" + recordType : recordType).unused(among: byID.values.map(\.name))
-        let columns = MirrorTable.systemColumns.map { "\($0.0.quotedDatabaseIdentifier) \($0.1)" }.joined(separator: ", ")
+        let columns = MirrorTable.systemColumns
+            .map { "\($0.0.quotedDatabaseIdentifier) \($0.1)" }.joined(separator: ", ")
         try db.execute(sql: "CREATE TABLE \(name.quotedDatabaseIdentifier) (\(columns))")
         try db.execute(
             sql: "INSERT INTO mirror_type (recordType, tableName) VALUES (?, ?)",
             arguments: [recordType, name]
         )
         let table = MirrorTable(id: db.lastInsertedRowID, recordType: recordType, name: name)
-        try db.execute(sql: "CREATE INDEX \("mirror_index_\(table.id)".quotedDatabaseIdentifier) ON \(name.quotedDatabaseIdentifier) (recordName)")
+        let index = "mirror_index_\(table.id)"
+        try db.execute(sql: "CREATE INDEX \(index) ON \(name.quotedDatabaseIdentifier) (recordName)")
         add(table)
         return table
     }

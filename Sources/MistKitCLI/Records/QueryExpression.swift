@@ -1,5 +1,5 @@
-import MistKit
 import Foundation
+import MistKit
 
 /// Filters and sorts as people type them: `rating > 3`, `title begins_with He`, `tags list_contains swift`, `-rating`.
 ///

@@ -6,7 +6,10 @@ import StreamingJSON
 /// The zone that a command works in.
 struct ZoneOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("A zone; without it the default zone, or all zones where a command is about all.", valueName: "name")
+        help: ArgumentHelp(
+            "A zone; without it the default zone, or all zones where a command is about all.",
+            valueName: "name"
+        )
     )
     var zone: String?
 

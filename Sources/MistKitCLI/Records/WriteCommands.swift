@@ -90,15 +90,18 @@ struct CreateCommand: AsyncParsableCommand {
 struct UpdateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "update",
-        abstract: "Change fields of a record, or of all records of a query.",
+        abstract: "Change fields of a record, of the records of a file, or of all records of a query.",
         discussion: """
             The command fetches the record first. The service refuses the change where another client changed the record in between, or \
             after the state of --tag. --force overwrites the record in any state. name:NULL= clears a field.
+
+            With --from, each record of the file gives its name and the fields to change; its change tag counts where it has one.
 
             With --type and --where, all records of the query are changed. The command says how many they are and asks first.
 
             Examples:
               mistkit records update note-1 --field rating=5
+              mistkit records update --from changes.json
               mistkit records update --type Note --where 'rating < 3' --field archived=1
             """
     )
@@ -110,7 +113,12 @@ struct UpdateCommand: AsyncParsableCommand {
         name: [.customShort("F"), .customLong("field")],
         help: ArgumentHelp("A field; may be given more than once.", valueName: "name=value")
     )
-    var fields: [String]
+    var fields: [String] = []
+
+    @Option(
+        help: ArgumentHelp("Records in JSON: one, an array, or one a line; - is standard input.", valueName: "file")
+    )
+    var from: String?
 
     @Option(help: ArgumentHelp("The change tag of the record that the change is based on.", valueName: "tag"))
     var tag: String?
@@ -124,8 +132,16 @@ struct UpdateCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
+        guard from == nil || (name == nil && fields.isEmpty) else {
+            throw ValidationError(
+                "--from cannot be combined with a name or --field.\nWrite names and fields into the file."
+            )
+        }
+        guard from != nil || !fields.isEmpty else {
+            throw ValidationError("There is nothing to change.\nGive --field, such as --field rating=5, or --from.")
+        }
         try selection.validate(
-            hasNames: name != nil,
+            hasNames: name != nil || from != nil,
             example: "mistkit records update --type Note --where 'rating < 3' --field archived=1"
         )
         guard tag == nil || name != nil else {
@@ -142,25 +158,72 @@ struct UpdateCommand: AsyncParsableCommand {
         let changes = try fields.map { (field) throws(CommandError) in try FieldText.assignment(field) }
         let database = try Connection.open(connection).database
         for (name, value) in changes { Terminal.writeHint(FieldText.dateHint(for: value, of: name)) }
-        let known =
-            if let name {
-                [try await database.fetch(name, inZone: zone.zoneID, desiredKeys: [])]
-            } else {
-                try await selection.records(in: database, zone: zone.zoneID, verb: "Change")
-            }
+        var outcome = BatchOutcome(output.format)
+        let known: [Record]
+        if let from {
+            known = try await self.known(try RecordInput.read(from: from), in: database, failingInto: &outcome)
+        } else if let name {
+            known = [try await database.fetch(name, inZone: zone.zoneID, desiredKeys: [])]
+        } else {
+            known = try await selection.records(in: database, zone: zone.zoneID, verb: "Change")
+        }
         let operations = known.map { record in
-            var change = Record(recordType: record.recordType ?? "", recordName: record.recordName)
+            var change = Record(
+                recordType: record.recordType ?? "",
+                recordName: record.recordName,
+                fields: from == nil ? [:] : record.fields
+            )
             change.recordChangeTag = force ? nil : tag ?? record.recordChangeTag
             for (name, value) in changes { change[name] = value }
             return RecordOperation(force ? .forceUpdate : .update, record: change)
         }
-        var outcome = BatchOutcome(output.format)
         for result in try await database.modify(operations, inZone: zone.zoneID) {
             // The failure of the only record is the command's.
             if name != nil { _ = try result.get() }
             try outcome.append(result)
         }
         try outcome.finish()
+    }
+}
+
+extension UpdateCommand {
+    /// The records of a file with their types and change tags, which the service is asked for where the file has none.
+    ///
+    /// Records that the service does not have become failures of the outcome.
+    private func known(
+        _ records: [Record],
+        in database: CloudKitDatabase,
+        failingInto outcome: inout BatchOutcome
+    ) async throws -> [Record] {
+        for (index, record) in records.enumerated() where record.recordName == nil {
+            throw CommandError(
+                code: .data,
+                message: "Record \(index + 1) of \(from ?? "") has no name.",
+                remedy: "Add \"recordName\" to it: an update needs to know which record to change."
+            )
+        }
+        let incomplete = records.filter { $0.recordType == nil || (!force && $0.recordChangeTag == nil) }
+        let results = try await database.fetch(
+            incomplete.compactMap(\.recordName),
+            inZone: zone.zoneID,
+            desiredKeys: []
+        )
+        var found: [String: Record] = [:]
+        for result in results {
+            switch result {
+            case .success(let record): found[record.recordName ?? ""] = record
+            case .failure: try outcome.append(result)
+            }
+        }
+        return records.compactMap { record in
+            var record = record
+            if record.recordType == nil || (!force && record.recordChangeTag == nil) {
+                guard let known = found[record.recordName ?? ""] else { return nil }
+                record.recordType = known.recordType
+                record.recordChangeTag = record.recordChangeTag ?? known.recordChangeTag
+            }
+            return record
+        }
     }
 }
 

@@ -12,6 +12,14 @@ struct ConnectionOptions: ParsableArguments {
     )
     var configurationFile: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Settings under a name, in place of those of the environment and the file.",
+            valueName: "name"
+        )
+    )
+    var profile: String?
+
     @Option(help: ArgumentHelp("The container, such as iCloud.com.example.app.", valueName: "identifier"))
     var container: String?
 

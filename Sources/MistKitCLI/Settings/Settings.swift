@@ -1,24 +1,32 @@
 import Configuration
 import Foundation
-import StreamingJSON
 
-/// What the flags, the environment and the configuration file say together: flags first, then the environment, then the file.
+/// What the flags, the environment and the configuration file say together: flags first, then the environment, then the file. With a
+/// profile, the last two do not count.
 struct Settings: Sendable {
-    var container: String?
-    var environment: String?
-    var database: String?
-    var serverURL: String?
-    var apiToken: String?
-    var webAuthToken: String?
-    var keyID: String?
-    var privateKey: String?
-    var privateKeyFile: String?
-    var dataFolder: String?
+    /// The settings that are given.
+    let values: [Key: String]
     /// The file that was read, nil where there was none.
     var configurationFile: String?
 
+    var container: String? { values[.container] }
+    var environment: String? { values[.environment] }
+    var database: String? { values[.database] }
+    var serverURL: String? { values[.serverURL] }
+    var apiToken: String? { values[.apiToken] }
+    var webAuthToken: String? { values[.webAuthToken] }
+    var keyID: String? { values[.keyID] }
+    var privateKey: String? { values[.privateKey] }
+    var privateKeyFile: String? { values[.privateKeyFile] }
+    var dataFolder: String? { values[.dataFolder] }
+
+    init(_ values: [Key: String], configurationFile: String? = nil) {
+        self.values = values
+        self.configurationFile = configurationFile
+    }
+
     /// The names of the settings: in the file as written here, in the environment in upper case behind `MISTKIT_`.
-    fileprivate enum Key: String, CaseIterable {
+    enum Key: String, CaseIterable {
         case container, environment, database, serverURL, apiToken, webAuthToken, keyID, privateKey, privateKeyFile
         case dataFolder
 
@@ -27,95 +35,65 @@ struct Settings: Sendable {
 
     /// Reads the settings behind the flags.
     ///
-    /// - Throws: ``CommandError`` when the file is named but missing, or is no JSON object.
+    /// With a profile, the environment and the other settings of files do not count: what a profile leaves out is not set.
+    ///
+    /// - Throws: ``CommandError`` when a file is named but missing, or is no JSON object, and for a profile that no file has.
     static func read(
         flags: ConnectionOptions,
         environment: [String: String] = ProcessInfo.processInfo.environment,
         folder: String = FileManager.default.currentDirectoryPath
     ) throws -> Settings {
-        let file = try configurationFile(flags.configurationFile ?? environment["MISTKIT_CONFIG"], folder: folder)
-        var providers: [any ConfigProvider] = [
-            InMemoryProvider(name: "flags", values: flags.values),
-            KeyMappingProvider(upstream: EnvironmentVariablesProvider(environmentVariables: environment)) { key in
-                AbsoluteConfigKey(["mistkit"] + key.components, context: key.context)
-            },
-        ]
-        if let file { providers.append(try provider(of: file)) }
-        let reader = ConfigReader(providers: providers)
-        func value(_ key: Key) -> String? {
-            reader.string(forKey: ConfigKey([key.rawValue]), isSecret: key.isSecret)
-        }
-        return Settings(
-            container: value(.container),
-            environment: value(.environment),
-            database: value(.database),
-            serverURL: value(.serverURL),
-            apiToken: value(.apiToken),
-            webAuthToken: value(.webAuthToken),
-            keyID: value(.keyID),
-            privateKey: value(.privateKey),
-            privateKeyFile: value(.privateKeyFile),
-            dataFolder: value(.dataFolder),
-            configurationFile: file
-        )
-    }
-
-    /// Reads a configuration file.
-    ///
-    /// - Throws: ``CommandError`` when it is not a JSON object, or has a key that is not a setting or a value that is not a string.
-    private static func provider(of file: String) throws(CommandError) -> InMemoryProvider {
-        guard let data = FileManager.default.contents(atPath: file) else { throw .unreadable(file) }
-        let members: [String: JSONValue]
-        do {
-            members = try JSONReader.read([String: JSONValue].self, from: [UInt8](data))
-        } catch {
-            throw CommandError(
-                code: .usage,
-                message: "The configuration file \(file) cannot be read: \(error)",
-                remedy: "Write one JSON object, such as {\"container\": \"iCloud.com.example.app\"}."
+        let path = try SettingsFile.path(named: flags.configurationFile ?? environment["MISTKIT_CONFIG"], in: folder)
+        let file = try path.map { path throws(CommandError) in try SettingsFile(readingFrom: path) }
+        var providers: [any ConfigProvider] = [InMemoryProvider(name: "flags", values: flags.values)]
+        let source: SettingsFile?
+        if let profile = flags.profile ?? environment["MISTKIT_PROFILE"] {
+            let (found, settings) = try self.profile(profile, in: file, environment)
+            providers.append(provider(profile, settings))
+            source = found
+        } else {
+            providers.append(
+                KeyMappingProvider(upstream: EnvironmentVariablesProvider(environmentVariables: environment)) { key in
+                    AbsoluteConfigKey(["mistkit"] + key.components, context: key.context)
+                }
             )
+            if let file { providers.append(provider(file.path, file.settings)) }
+            source = file
         }
-        var values: [AbsoluteConfigKey: ConfigValue] = [:]
-        for (name, value) in members.sorted(by: { $0.key < $1.key }) {
-            guard let key = Key(rawValue: name) else { throw unknownKey(name, in: file) }
-            guard case .string(let text) = value else {
-                throw CommandError(
-                    code: .usage,
-                    message: "The setting \"\(name)\" in \(file) is not a string.",
-                    remedy: "Put its value in quotation marks."
-                )
-            }
-            values[AbsoluteConfigKey([name])] = ConfigValue(.string(text), isSecret: key.isSecret)
+        let reader = ConfigReader(providers: providers)
+        var values: [Key: String] = [:]
+        for key in Key.allCases {
+            values[key] = reader.string(forKey: ConfigKey([key.rawValue]), isSecret: key.isSecret)
         }
-        return InMemoryProvider(name: file, values: values)
+        return Settings(values, configurationFile: source?.path)
     }
 
-    private static func unknownKey(_ name: String, in file: String) -> CommandError {
-        let plain = name.lowercased().filter { $0 != "_" && $0 != "-" }
-        let meant = Key.allCases.first { $0.rawValue.lowercased() == plain }
-        let all = Key.allCases.map(\.rawValue).joined(separator: ", ")
-        return CommandError(
+    /// Looks for a profile in the file of the folder, and then in the user's own.
+    private static func profile(
+        _ name: String,
+        in file: SettingsFile?,
+        _ environment: [String: String]
+    ) throws(CommandError) -> (SettingsFile, [Key: String]) {
+        let user = try SettingsFile.user(environment)
+        for file in [file, user] {
+            if let file, let settings = file.profiles[name] { return (file, settings) }
+        }
+        let known = Set([file, user].flatMap { $0?.profiles.keys.sorted() ?? [] }).sorted()
+        throw CommandError(
             code: .usage,
-            message: "The configuration file \(file) has the key \"\(name)\", which is not a setting.",
-            remedy: meant.map { "Write \"\($0.rawValue)\"." } ?? "The settings are \(all)."
+            message: "There is no profile \(name).",
+            remedy: known.isEmpty
+                ? "Make it with `mistkit auth save-profile \(name) --container …`."
+                : "The profiles are \(known.joined(separator: ", "))."
         )
     }
 
-    private static func configurationFile(_ named: String?, folder: String) throws -> String? {
-        func path(_ name: String) -> String {
-            name.hasPrefix("/") ? name : URL(fileURLWithPath: folder).appendingPathComponent(name).path
+    private static func provider(_ name: String, _ settings: [Key: String]) -> InMemoryProvider {
+        var values: [AbsoluteConfigKey: ConfigValue] = [:]
+        for (key, text) in settings {
+            values[AbsoluteConfigKey([key.rawValue])] = ConfigValue(.string(text), isSecret: key.isSecret)
         }
-        if let named {
-            guard FileManager.default.fileExists(atPath: path(named)) else {
-                throw CommandError(
-                    code: .usage,
-                    message: "There is no configuration file \(named).",
-                    remedy: "Check the path behind --config or in MISTKIT_CONFIG."
-                )
-            }
-            return path(named)
-        }
-        return ["mistkit.json", ".mistkit/config.json"].map(path).first { FileManager.default.fileExists(atPath: $0) }
+        return InMemoryProvider(name: name, values: values)
     }
 }
 

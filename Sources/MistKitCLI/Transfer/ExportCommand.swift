@@ -97,6 +97,8 @@ struct ExportRecordsCommand: AsyncParsableCommand {
             )
         }
         let handle = try Self.open(part, keeping: journal.bytes)
+        // What a kill costs: the journal is written at most four times a second, and what came after it is fetched again.
+        var saved = ContinuousClock.now
         var progress = TransferProgress("exported", earlierRecords: journal.records, earlierBytes: journal.bytes)
         for step in try await steps(in: database, filters) where !journal.finished.contains(step.title) {
             try await step.forEachPage(of: database, from: journal.position) { page in
@@ -107,7 +109,10 @@ struct ExportRecordsCommand: AsyncParsableCommand {
                 journal.records += page.records.count
                 journal.position = page.next
                 if page.next == nil { journal.finished.append(step.title) }
-                try journal.save(for: output)
+                if page.next == nil || .now - saved > .milliseconds(250) {
+                    try journal.save(for: output)
+                    saved = .now
+                }
                 progress.show(records: journal.records, bytes: journal.bytes)
             }
         }

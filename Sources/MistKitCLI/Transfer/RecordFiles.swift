@@ -33,7 +33,8 @@ struct RecordFiles {
     /// - Parameters:
     ///   - record: The record that holds it.
     ///   - field: The field's name.
-    ///   - index: Its place in a list; `nil` where the field is not one.
+    ///   - index: Its index in a list; `nil` where the field is not one.
+    /// - Returns: A path with three parts.
     static func path(of record: Record, field: String, index: Int?) -> String {
         let zone = component(record.zoneID?.zoneName ?? ZoneID.default.zoneName)
         let name = component(record.recordName ?? "")
@@ -216,9 +217,7 @@ extension FieldValue {
         }
     }
 
-    /// The value with other assets in the place of its own.
-    ///
-    /// - Parameter body: Makes an asset of one and of its place in a list, which is `nil` where the value is no list.
+    /// The value with other assets: `body` makes each of one and of its index, which is `nil` where the value is no list.
     fileprivate func mappingAssets<Failure>(
         _ body: (Asset, Int?) throws(Failure) -> Asset
     ) throws(Failure) -> FieldValue {

@@ -31,6 +31,51 @@ struct SettingsTests {
         #expect(settings.keyID == nil)
     }
 
+    /// A profile is complete: nothing of the environment or of the file is mixed into it.
+    @Test func aProfileStandsInThePlaceOfEnvironmentAndFile() async throws {
+        let file = #"{"container": "file", "profiles": {"local": {"container": "own"}, "empty": {}}}"#
+        let environment = ["MISTKIT_CONTAINER": "environment", "MISTKIT_API_TOKEN": "environment"]
+        let flag = try await settings(flags: ["--profile", "local"], environment: environment, file: file)
+        #expect(flag.values == [.container: "own"])
+        let overridden = try await settings(
+            flags: ["--profile", "empty", "--key-id", "k"],
+            environment: environment,
+            file: file
+        )
+        #expect(overridden.values == [.keyID: "k"])
+        let named = try await settings(environment: ["MISTKIT_PROFILE": "local"], file: file)
+        #expect(named.container == "own")
+        let unknown = await #expect(throws: CommandError.self) {
+            try await settings(flags: ["--profile", "nope"], file: file)
+        }
+        #expect(unknown?.message == "There is no profile nope." && unknown?.remedy == "The profiles are empty, local.")
+    }
+
+    @Test func profilesAreKeptForTheUserAlone() throws {
+        let commands = try CommandTests()
+        let environment = ["XDG_CONFIG_HOME": commands.folder.appending(path: "settings").path]
+        func mistkit(_ arguments: String...) throws -> CommandTests.Outcome {
+            try commands.mistkit(arguments: arguments, environment: environment)
+        }
+        #expect(try mistkit("auth", "save-profile", "none").status == 64)
+        let saved = try mistkit("auth", "save-profile", "local", "--data-folder", "data", "--container", "iCloud.c")
+        #expect(saved.status == 0, "\(saved.errors)")
+        #expect(try mistkit("auth", "save-profile", "local", "--container", "x").status == 64)
+        #expect(try mistkit("auth", "save-profile", "key", "--api-token", "secret", "--container", "x").status == 0)
+        let file = commands.folder.appending(path: "settings/mistkit/config.json").path
+        let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        let list = try mistkit("auth", "profiles", "-f", "csv")
+        #expect(list.output.contains("key,x,,,API token,") && list.output.contains("local,iCloud.c,,,none,"))
+        #expect(!list.output.contains("secret"))
+        let status = try mistkit("auth", "status", "--profile", "local")
+        #expect(status.output.contains("data in \(commands.folder.path)/data/"), "\(status.output)")
+        #expect(status.output.contains("private       accepted") && status.output.contains("shared        accepted"))
+        #expect(try mistkit("auth", "delete-profile", "local").status == 0)
+        #expect(try mistkit("auth", "delete-profile", "local").status == 64)
+        #expect(try mistkit("auth", "profiles", "-f", "csv").output.contains("key,"))
+    }
+
     @Test func readsEverySettingFromTheEnvironment() async throws {
         let settings = try await settings(environment: [
             "MISTKIT_CONTAINER": "1", "MISTKIT_ENVIRONMENT": "2", "MISTKIT_DATABASE": "3", "MISTKIT_SERVER_URL": "4",
@@ -59,6 +104,9 @@ struct SettingsTests {
         (#"{"contaner": "c"}"#, #"has the key "contaner", which is not a setting."#, "The settings are container,"),
         (#"{"api_token": "c"}"#, #"has the key "api_token", which is not a setting."#, #"Write "apiToken"."#),
         (#"{"container": 1}"#, "is not a string.", "Put its value in quotation marks."),
+        (#"{"profiles": {"a": {"contaner": "c"}}}"#, #"has the key "contaner""#, "The settings are container,"),
+        (#"{"profiles": {"a": 1}}"#, #""a" in "#, "Write profiles as "),
+        (#"{"profiles": []}"#, #""profiles" in "#, "Write profiles as "),
     ]) func refusesAConfigurationFileWithAMistake(_ file: String, message: String, remedy: String) async throws {
         let error = await #expect(throws: CommandError.self) { try await settings(file: file) }
         #expect(error?.message.contains(message) == true)

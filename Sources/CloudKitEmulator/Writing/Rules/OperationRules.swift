@@ -107,7 +107,9 @@ enum OperationRules {
         },
         // The service creates these records, and they stay.
         WriteRule("clients neither create nor delete records of people") {
-            guard $0.scope == .public, ($0.existingType ?? $0.request.recordType) == ContainerSchema.userType else { return nil }
+            guard $0.scope == .public, ($0.existingType ?? $0.request.recordType) == ContainerSchema.userType else {
+                return nil
+            }
             let code = $0.configuration.unsettled.creationOrDeletionOfUserRecord
             switch ($0.existing != nil, $0.deletes) {
             case (true, true): return .denied("WRITE", code)

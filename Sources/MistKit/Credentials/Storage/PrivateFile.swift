@@ -15,11 +15,17 @@
 #endif
 
 /// A file for this user alone, which is replaced as a whole or not at all.
-struct PrivateFile {
+package struct PrivateFile {
     let path: String
+    /// What errors call the file.
+    private let noun: String
 
-    init(_ path: String) {
+    /// - Parameters:
+    ///   - path: The path.
+    ///   - noun: What errors call the file.
+    package init(_ path: String, noun: String = "token file") {
         self.path = path
+        self.noun = noun
     }
 
     #if os(Windows)
@@ -28,16 +34,16 @@ struct PrivateFile {
         func read() throws(CloudKitError) -> [UInt8]? {
             guard FileManager.default.fileExists(atPath: path) else { return nil }
             guard let data = FileManager.default.contents(atPath: path) else {
-                throw .tokenStorage("The token file \(path) cannot be read.")
+                throw .tokenStorage("The \(noun) \(path) cannot be read.")
             }
             return Array(data)
         }
 
-        func replace(with bytes: [UInt8]) throws(CloudKitError) {
+        package func replace(with bytes: [UInt8]) throws(CloudKitError) {
             do {
                 try Data(bytes).write(to: URL(filePath: path), options: .atomic)
             } catch {
-                throw .tokenStorage("The token file \(path) cannot be written.", cause: error)
+                throw .tokenStorage("The \(noun) \(path) cannot be written.", cause: error)
             }
         }
 
@@ -46,7 +52,7 @@ struct PrivateFile {
             do {
                 try FileManager.default.removeItem(atPath: path)
             } catch {
-                throw .tokenStorage("The token file \(path) cannot be removed.", cause: error)
+                throw .tokenStorage("The \(noun) \(path) cannot be removed.", cause: error)
             }
         }
     #else
@@ -63,12 +69,12 @@ struct PrivateFile {
             var status = stat()
             guard fstat(descriptor, &status) == 0 else { throw failure("cannot be examined") }
             guard status.st_mode & S_IFMT == S_IFREG else {
-                throw .tokenStorage("The token file \(path) is no file but a folder or a device; name a file.")
+                throw .tokenStorage("The \(noun) \(path) is no file but a folder or a device; name a file.")
             }
             guard status.st_mode & 0o077 == 0 else {
                 throw .tokenStorage(
                     """
-                    The token file \(path) is open to others (mode \(String(status.st_mode & 0o777, radix: 8))), and a \
+                    The \(noun) \(path) is open to others (mode \(String(status.st_mode & 0o777, radix: 8))), and a \
                     user who reads it acts as the person. Close it: chmod 600 \(path)
                     """
                 )
@@ -83,11 +89,11 @@ struct PrivateFile {
                 if count == 0 { return bytes }
                 bytes += buffer[..<count]
             }
-            throw .tokenStorage("The token file \(path) is longer than any token; is it another file?")
+            throw .tokenStorage("The \(noun) \(path) is longer than any token; is it another file?")
         }
 
         /// Writes a file beside it and gives that the name.
-        func replace(with bytes: [UInt8]) throws(CloudKitError) {
+        package func replace(with bytes: [UInt8]) throws(CloudKitError) {
             // A name that is a link stays one: what it leads to is replaced.
             let target = resolved
             let folder = target.prefix(through: target.lastIndex(of: "/") ?? target.startIndex)
@@ -141,12 +147,12 @@ struct PrivateFile {
                     attributes: [.posixPermissions: 0o700]
                 )
             } catch {
-                throw .tokenStorage("The folder \(folder) of the token file cannot be made.", cause: error)
+                throw .tokenStorage("The folder \(folder) of the \(noun) cannot be made.", cause: error)
             }
         }
 
         private func failure(_ problem: String) -> CloudKitError {
-            .tokenStorage("The token file \(path) \(problem): \(String(cString: strerror(errno))).")
+            .tokenStorage("The \(noun) \(path) \(problem): \(String(cString: strerror(errno))).")
         }
 
         /// Calls again what a signal interrupted.

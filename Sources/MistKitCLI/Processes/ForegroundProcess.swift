@@ -1,0 +1,47 @@
+import Foundation
+
+/// Runs a program in the foreground of the terminal: it reads the keyboard, and Ctrl-C reaches it.
+///
+/// `Process` of Foundation puts a program into a process group of its own, and the terminal stops such a program when it reads.
+enum ForegroundProcess {
+    /// Runs a program to its end.
+    ///
+    /// - Parameters:
+    ///   - arguments: The program, which is looked up in `PATH`, and its arguments.
+    ///   - environment: Its environment.
+    /// - Returns: The exit code; 128 and the signal's number where a signal ended the program, as shells have it.
+    /// - Throws: A ``CommandError`` where it cannot be started.
+    static func run(
+        _ arguments: [String],
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) async throws -> Int32 {
+        let process = try start(arguments, environment)
+        return await withCheckedContinuation { continuation in
+            // A thread of its own, since the wait blocks it.
+            Thread.detachNewThread { continuation.resume(returning: wait(for: process)) }
+        }
+    }
+
+    private static func start(_ arguments: [String], _ environment: [String: String]) throws(CommandError) -> pid_t {
+        var process = pid_t()
+        let words = arguments.map { strdup($0) }
+        let settings = environment.map { strdup("\($0.key)=\($0.value)") }
+        defer { for text in words + settings { free(text) } }
+        let problem = posix_spawnp(&process, arguments[0], nil, nil, words + [nil], settings + [nil])
+        guard problem == 0 else {
+            throw CommandError(
+                code: .usage,
+                message: "\(arguments[0]) cannot be started: \(String(cString: strerror(problem))).",
+                remedy: "Check the name of the program and PATH."
+            )
+        }
+        return process
+    }
+
+    private static func wait(for process: pid_t) -> Int32 {
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0, errno == EINTR {}
+        let signal = status & 0x7F
+        return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
+    }
+}
