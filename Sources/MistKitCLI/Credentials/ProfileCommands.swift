@@ -156,7 +156,7 @@ struct DeleteProfileCommand: AsyncParsableCommand {
         discussion: """
             Examples:
               mistkit auth delete-profile production
-              XDG_CONFIG_HOME=settings mistkit auth delete-profile local
+              mistkit auth delete-profile local
             """
     )
 

@@ -15,7 +15,7 @@ struct EditCommand: AsyncParsableCommand {
 
             Examples:
               mistkit records edit note-1
-              EDITOR=nano mistkit records edit note-1 --zone Notes
+              mistkit records edit note-1 --zone Notes
             """
     )
 
