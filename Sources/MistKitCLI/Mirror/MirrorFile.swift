@@ -110,12 +110,14 @@ final class MirrorFile {
             configuration.busyMode = .timeout(10)
             configuration.allowsUnsafeTransactions = true
             configuration.prepareDatabase { db in
+                // Of a new file. A record takes about 1 kB, of which the usual page has space for four.
+                try db.execute(sql: "PRAGMA page_size = 16384")
                 // A commit survives the end of the process. Where power is lost, the last pages are fetched again.
                 try db.execute(sql: "PRAGMA synchronous = NORMAL")
                 // 32 MB, as record names are random and touch all of an index.
                 try db.execute(sql: "PRAGMA cache_size = -32000")
                 // Each time that the log becomes part of the file, both are written to the disk: after 64 MB instead of 4.
-                try db.execute(sql: "PRAGMA wal_autocheckpoint = 16384")
+                try db.execute(sql: "PRAGMA wal_autocheckpoint = 4096")
             }
             queue = try DatabaseQueue(path: path, configuration: configuration)
             tables = try queue.write { db in
