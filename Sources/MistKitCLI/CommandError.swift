@@ -6,7 +6,7 @@ import MistStore
 /// Why a command ended without doing its work: one line on what is wrong, one line on what to do, and the exit code.
 struct CommandError: Error, CustomStringConvertible {
     /// The exit codes of `mistkit`, numbered as in `sysexits.h` where that has one.
-    enum Code: Int32, Sendable {
+    enum Code: Int32, CaseIterable, Sendable {
         /// The service refused, or an item of a batch failed.
         case failure = 1
         /// The command line or the settings are wrong.
@@ -17,6 +17,17 @@ struct CommandError: Error, CustomStringConvertible {
         case unavailable = 69
         /// The credentials are missing, wrong or not enough.
         case permission = 77
+
+        /// What the code means, for the manual.
+        var meaning: String {
+            switch self {
+            case .failure: "The service refused the request, or an item of a batch failed."
+            case .usage: "The command line or the settings are wrong."
+            case .data: "The input cannot be read."
+            case .unavailable: "The service cannot be reached, or is busy."
+            case .permission: "The credentials are missing, wrong, or lack a permission."
+            }
+        }
     }
 
     var code: Code

@@ -25,14 +25,14 @@ struct MistKitCommand: AsyncParsableCommand {
         subcommands: [
             DemoCommand.self, RecordsCommand.self, ZonesCommand.self, AssetsCommand.self, SharesCommand.self,
             SubscriptionsCommand.self, UsersCommand.self, SchemaCommand.self, MirrorCommand.self, WatchCommand.self,
-            AuthCommand.self, EmulatorCommand.self,
+            AuthCommand.self, EmulatorCommand.self, CompletionsCommand.self, ManualCommand.self,
         ]
     )
 
     static func main() async {
         var command: any ParsableCommand
         do {
-            command = try parseAsRoot()
+            command = try await asyncParseAsRoot()
         } catch {
             end(withParserError: error)
         }

@@ -29,13 +29,24 @@ struct CommandTests {
         try mistkit(arguments: arguments, environment: environment, input: input)
     }
 
+    @discardableResult
     func mistkit(
         arguments: [String],
         environment: [String: String] = [:],
         input: String = ""
     ) throws -> Outcome {
+        try run(Self.executable, arguments: arguments, environment: environment, input: input)
+    }
+
+    /// Runs a program in the folder of the test.
+    func run(
+        _ program: URL,
+        arguments: [String],
+        environment: [String: String] = [:],
+        input: String = ""
+    ) throws -> Outcome {
         let process = Process()
-        process.executableURL = Self.executable
+        process.executableURL = program
         process.arguments = arguments
         process.currentDirectoryURL = folder
         process.environment = environment
@@ -55,6 +66,16 @@ struct CommandTests {
             output: String(decoding: outputData, as: UTF8.self),
             errors: String(decoding: errorData, as: UTF8.self)
         )
+    }
+
+    /// Finds a program that is not part of this package; `nil`, with a sentence, where it is not installed.
+    static func installed(_ name: String) -> URL? {
+        let folders = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":") ?? []
+        let found = folders.map { URL(fileURLWithPath: "\($0)/\(name)") }.first {
+            FileManager.default.isExecutableFile(atPath: $0.path)
+        }
+        if found == nil { print("Not tested with \(name), which is not installed.") }
+        return found
     }
 
     @Test func theDemoGoesOnceAroundAndAgainOnTheSameData() throws {

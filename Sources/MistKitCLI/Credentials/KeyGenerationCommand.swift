@@ -18,7 +18,11 @@ struct KeyGenerationCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("The file for the private key.", valueName: "file"))
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("The file for the private key.", valueName: "file"),
+        completion: .anyFile
+    )
     var output = "cloudkit-private-key.pem"
 
     func run() async throws {

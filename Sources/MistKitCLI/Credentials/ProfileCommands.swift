@@ -64,26 +64,20 @@ struct ProfilesCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("config"),
         help: ArgumentHelp("The configuration file of the folder.", valueName: "file"),
-        completion: .file()
+        completion: .file(extensions: ["json"])
     )
     var configurationFile: String?
 
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let environment = ProcessInfo.processInfo.environment
-        let path = try SettingsFile.path(
-            named: configurationFile ?? environment["MISTKIT_CONFIG"],
-            in: FileManager.default.currentDirectoryPath
-        )
-        let files = [try path.map { try SettingsFile(readingFrom: $0) }, try SettingsFile.user(environment)]
         var known: Set<String> = []
-        let profiles = files.compactMap(\.self).flatMap { file in
+        let profiles = try SettingsFile.withProfiles(named: configurationFile).flatMap { file in
             file.profiles.sorted { $0.key < $1.key }.filter { known.insert($0.key).inserted }.map { name, settings in
                 Profile(name: name, settings: settings, file: file.path)
             }
         }
-        try ValueList.profiles.write(profiles, as: output.format)
+        try ValueList.profiles.write(profiles, as: output)
     }
 }
 
@@ -160,7 +154,7 @@ struct DeleteProfileCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The profile's name.")
+    @Argument(help: "The profile's name.", completion: .profile)
     var name: String
 
     func run() async throws {

@@ -28,7 +28,8 @@ struct SyncDemoCommand: AsyncParsableCommand {
             "A new folder for the stores and the emulator, which is kept.",
             discussion: "Without it, a temporary folder is used and removed.",
             valueName: "folder"
-        )
+        ),
+        completion: .directory
     )
     var folder: String?
 

@@ -34,6 +34,9 @@ struct EmulatorCommand: AsyncParsableCommand {
             """
     )
 
+    /// The databases that a file of records can fill.
+    private static let databases = [DatabaseScope.private, .public].map(\.rawValue)
+
     @Option(help: ArgumentHelp("The interface to listen on.", valueName: "host"))
     var host = "127.0.0.1"
 
@@ -48,7 +51,7 @@ struct EmulatorCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The container, such as iCloud.com.example.app.", valueName: "identifier"))
     var container = EmbeddedEmulator.defaultContainer
 
-    @Option(help: ArgumentHelp("The folder of the data.", valueName: "folder"))
+    @Option(help: ArgumentHelp("The folder of the data.", valueName: "folder"), completion: .directory)
     var dataFolder = EmbeddedEmulator.defaultFolder
 
     @Option(
@@ -64,7 +67,8 @@ struct EmulatorCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "The public key of a server-to-server key in PEM, as `mistkit auth keygen` prints it; may be given more than once.",
             valueName: "file"
-        )
+        ),
+        completion: .anyFile
     )
     var publicKeys: [String] = []
 
@@ -85,7 +89,8 @@ struct EmulatorCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "A file of records to save first, as `mistkit records import` does; may be given more than once.",
             valueName: "file"
-        )
+        ),
+        completion: .recordFile
     )
     var seeds: [String] = []
 
@@ -93,12 +98,14 @@ struct EmulatorCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "A file for all records when the emulator stops, as `mistkit records export` writes it.",
             valueName: "file"
-        )
+        ),
+        completion: .recordFile
     )
     var exportOnExit: String?
 
     @Option(
-        help: ArgumentHelp("The database of --seed and --export-on-exit: private or public.", valueName: "name")
+        help: ArgumentHelp("The database of --seed and --export-on-exit: private or public.", valueName: "name"),
+        completion: .list(EmulatorCommand.databases)
     )
     var database = DatabaseScope.private.rawValue
 
@@ -126,7 +133,7 @@ struct EmulatorCommand: AsyncParsableCommand {
                 "--exec and the command behind -- belong together.\nWrite them as: mistkit emulator --exec -- swift test"
             )
         }
-        guard ["private", "public"].contains(database) else {
+        guard Self.databases.contains(database) else {
             throw ValidationError("\"\(database)\" is not a database of --seed.\nGive private or public.")
         }
     }

@@ -26,10 +26,10 @@ struct MirrorCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The SQLite file.")
+    @Argument(help: "The SQLite file.", completion: .anyFile)
     var file: String
 
-    @Argument(help: "Record types to query, where there is no change feed.")
+    @Argument(help: "Record types to query, where there is no change feed.", completion: .recordType)
     var types: [String] = []
 
     @Flag(help: "Also keep a copy as of this run beside the file, such as copy-2026-11-23T020000Z.sqlite.")
@@ -45,7 +45,8 @@ struct MirrorCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "With --restore, the file for records that fail; by default the file's name with .failed.",
             valueName: "file"
-        )
+        ),
+        completion: .anyFile
     )
     var failed: String?
 

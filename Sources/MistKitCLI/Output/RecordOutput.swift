@@ -21,16 +21,26 @@ struct OutputOptions: ParsableArguments {
         help: "The format of the output. JSON has the form of CloudKit Web Services."
     )
     var format = OutputFormat.table
+
+    @Flag(name: .customLong("no-pager"), help: "Print a long table in one go.")
+    var printsInOneGo = false
+
+    /// What shows a table that is too long for the terminal; `nil` where nothing is to do that.
+    var pager: Pager? {
+        printsInOneGo ? nil : Pager(environment: ProcessInfo.processInfo.environment)
+    }
 }
 
 /// Writes records in a format, as they come where the format allows it.
 struct RecordOutput {
     private let format: OutputFormat
+    private let pager: Pager?
     private var records: [Record] = []
     private var count = 0
 
-    init(_ format: OutputFormat) {
-        self.format = format
+    init(_ options: OutputOptions) {
+        format = options.format
+        pager = options.pager
     }
 
     mutating func append(_ record: Record) throws {
@@ -58,7 +68,7 @@ struct RecordOutput {
                 if let emptyNote { Terminal.writeLine(emptyNote) }
                 return
             }
-            Terminal.write(Self.table(of: records))
+            Terminal.write(Self.table(of: records), pager: pager)
         case .csv:
             let fields = Self.fieldNames(of: records)
             let system = ["recordName", "recordType", "recordChangeTag", "created", "modified"]

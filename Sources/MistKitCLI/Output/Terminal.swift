@@ -8,11 +8,15 @@ struct Terminal: Sendable {
     static var isInteractive: Bool { isatty(STDOUT_FILENO) == 1 }
 
     /// The columns of the terminal; nil where standard output is not a terminal.
-    static var width: Int? {
-        guard isInteractive else { return nil }
+    static var width: Int? { isInteractive ? size.map { Int($0.ws_col) } ?? 80 : nil }
+
+    /// The lines of the terminal; nil where standard output is not a terminal, or one that does not say how high it is.
+    static var height: Int? { isInteractive ? size.map { Int($0.ws_row) } : nil }
+
+    private static var size: winsize? {
         var size = winsize()
-        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
-        return Int(size.ws_col)
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
+        return size
     }
 
     static func write(_ text: String) {
@@ -24,8 +28,14 @@ struct Terminal: Sendable {
     }
 
     /// Writes a table, as wide as the terminal allows.
-    static func write(_ table: TextTable) {
-        for line in table.lines(width: width) { writeLine(line) }
+    ///
+    /// - Parameters:
+    ///   - table: The table.
+    ///   - pager: What shows a table that is higher than the terminal; `nil` to write it in one go.
+    static func write(_ table: TextTable, pager: Pager?) {
+        let lines = table.lines(width: width)
+        if let pager, let height, lines.count >= height, pager.show(lines.joined(separator: "\n") + "\n") { return }
+        for line in lines { writeLine(line) }
     }
 
     static func writeError(_ text: String, terminator: String = "\n") {

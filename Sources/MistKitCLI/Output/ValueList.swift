@@ -17,13 +17,13 @@ struct ValueList<Value: JSONWritable>: Sendable {
     let emptyNote: String
     let columns: [Column]
 
-    func write(_ values: [Value], as format: OutputFormat) throws {
-        switch format {
+    func write(_ values: [Value], as output: OutputOptions) throws {
+        switch output.format {
         case .table:
             guard !values.isEmpty else { return Terminal.writeLine(emptyNote) }
             var table = TextTable(columns.map { TextTable.Column(title: $0.title) })
             for value in values { table.append(cells(of: value)) }
-            Terminal.write(table)
+            Terminal.write(table, pager: output.pager)
         case .json:
             let json = try JSONWriter.bytes(of: values, options: [.prettyPrinted])
             Terminal.writeLine(String(decoding: json, as: UTF8.self))
@@ -39,10 +39,10 @@ struct ValueList<Value: JSONWritable>: Sendable {
     ///
     /// - Parameters:
     ///   - results: The results.
-    ///   - format: The format.
+    ///   - output: The format, and whether a pager shows a long table.
     ///   - noun: What the values are, such as "users".
     /// - Throws: A ``CommandError`` with the number of failures.
-    func write(_ results: [Result<Value, CloudKitError>], as format: OutputFormat, noun: String) throws {
+    func write(_ results: [Result<Value, CloudKitError>], as output: OutputOptions, noun: String) throws {
         var values: [Value] = []
         var failures: [CloudKitError] = []
         for result in results {
@@ -51,7 +51,7 @@ struct ValueList<Value: JSONWritable>: Sendable {
             case .failure(let error): failures.append(error)
             }
         }
-        if !values.isEmpty || failures.isEmpty { try write(values, as: format) }
+        if !values.isEmpty || failures.isEmpty { try write(values, as: output) }
         try CommandError.check(failures, of: results.count, noun: noun)
     }
 

@@ -28,10 +28,10 @@ struct UploadAssetCommand: AsyncParsableCommand {
     @Argument(help: "The file.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("The record type.", valueName: "name"))
+    @Option(help: ArgumentHelp("The record type.", valueName: "name"), completion: .recordType)
     var type: String
 
-    @Option(help: ArgumentHelp("The field's name.", valueName: "name"))
+    @Option(help: ArgumentHelp("The field's name.", valueName: "name"), completion: .field)
     var field: String
 
     @Option(help: ArgumentHelp("The record's name; without it the service makes one.", valueName: "name"))
@@ -50,7 +50,7 @@ struct UploadAssetCommand: AsyncParsableCommand {
             named: name,
             inZone: zone.zoneID
         )
-        var outcome = BatchOutcome(output.format)
+        var outcome = BatchOutcome(output)
         try outcome.append(.success(try await database.forceUpdate(upload.record(), inZone: zone.zoneID)))
         try outcome.finish()
     }
@@ -76,7 +76,7 @@ struct DownloadAssetCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The record's name.", valueName: "name"))
     var name: String
 
-    @Option(help: ArgumentHelp("The field's name.", valueName: "name"))
+    @Option(help: ArgumentHelp("The field's name.", valueName: "name"), completion: .field)
     var field: String
 
     @Option(help: ArgumentHelp("Which of the files, from 0, where the field is a list.", valueName: "number"))

@@ -44,7 +44,7 @@ struct ChangesCommand: AsyncParsableCommand {
         guard let zoneID = zone.zoneID else { return }
         let database = try Connection.open(connection).database
         var last = try token.start { ZoneChangeToken($0) }
-        var feed = ChangeOutput(output.format)
+        var feed = ChangeOutput(output)
         for try await page in database.changes(inZone: zoneID, since: last, pageSize: pageSize) {
             for record in page.changedRecords + page.deletedRecords { try feed.append(record) }
             for failure in page.failures { Terminal.writeError(CommandError(failure).text) }
@@ -63,8 +63,11 @@ private struct ChangeOutput {
         .init(title: "modified"),
     ])
 
-    init(_ format: OutputFormat) {
-        records = format == .table ? nil : RecordOutput(format)
+    private let pager: Pager?
+
+    init(_ options: OutputOptions) {
+        records = options.format == .table ? nil : RecordOutput(options)
+        pager = options.pager
     }
 
     mutating func append(_ record: Record) throws {
@@ -84,7 +87,7 @@ private struct ChangeOutput {
         } else if table.rows.isEmpty {
             Terminal.writeLine("No changes.")
         } else {
-            Terminal.write(table)
+            Terminal.write(table, pager: pager)
         }
     }
 }

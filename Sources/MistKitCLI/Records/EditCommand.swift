@@ -47,7 +47,7 @@ struct EditCommand: AsyncParsableCommand {
                     "Bring both together: mistkit records resolve-conflict \(draft.file.path) --base \(draft.base.path)\(zoneArguments)"
             )
         }
-        var outcome = BatchOutcome(output.format)
+        var outcome = BatchOutcome(output)
         if let result { try outcome.append(result) }
         try outcome.finish()
     }
@@ -159,12 +159,12 @@ struct ResolveConflictCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The record as you want it, in JSON; - is standard input.", completion: .file())
+    @Argument(help: "The record as you want it, in JSON; - is standard input.", completion: .recordFile)
     var file: String
 
     @Option(
         help: ArgumentHelp("The record as it was before your changes, in JSON.", valueName: "file"),
-        completion: .file()
+        completion: .recordFile
     )
     var base: String?
 
@@ -211,7 +211,7 @@ struct ResolveConflictCommand: AsyncParsableCommand {
             for field in merge.changes { change[field.name] = field.value }
             let result = try await database.modify([.update(change)], inZone: zone.zoneID).first
             if case .failure(let error)? = result, error.code == .conflict { continue }
-            var outcome = BatchOutcome(output.format)
+            var outcome = BatchOutcome(output)
             if let result { try outcome.append(result) }
             return try outcome.finish()
         }

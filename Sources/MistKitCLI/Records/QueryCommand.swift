@@ -18,13 +18,14 @@ struct QueryCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The record type.")
+    @Argument(help: "The record type.", completion: .recordType)
     var type: String
 
     @Option(
         name: .customLong("sort"),
         parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("A field to sort by, with - before it for descending order.", valueName: "field")
+        help: ArgumentHelp("A field to sort by, with - before it for descending order.", valueName: "field"),
+        completion: .sortField
     )
     var sorts: [String] = []
 
@@ -65,7 +66,7 @@ struct QueryCommand: AsyncParsableCommand {
             sorts: try sorts.map { Sort(try QueryExpression.sort($0)) }
         )
         let database = try Connection.open(connection).database
-        var outcome = BatchOutcome(output.format)
+        var outcome = BatchOutcome(output)
         var remaining = limit ?? .max
         let records = database.records(
             matching: query,
@@ -105,7 +106,7 @@ struct LookupCommand: AsyncParsableCommand {
 
     func run() async throws {
         let database = try Connection.open(connection).database
-        var outcome = BatchOutcome(output.format)
+        var outcome = BatchOutcome(output)
         let results = try await database.fetch(
             names,
             inZone: zone.zoneID,

@@ -25,6 +25,12 @@ enum QueryExpression {
         return filters
     }
 
+    /// The names of the system fields.
+    static var systemFieldNames: [String] { systemFields.keys.sorted() }
+
+    /// What can be between a field and a value.
+    static var comparatorTexts: [String] { signs.map(\.sign) + QueryFilter.Comparator.allCases.map(\.rawValue) }
+
     /// Reads `field comparator value`, where the field may carry a type as in `when:TIMESTAMP`.
     ///
     /// - Throws: ``CommandError`` that quotes the expression and says its form.

@@ -9,11 +9,15 @@ struct ZoneOptions: ParsableArguments {
         help: ArgumentHelp(
             "A zone; without it the default zone, or all zones where a command is about all.",
             valueName: "name"
-        )
+        ),
+        completion: .zone
     )
     var zone: String?
 
-    @Option(help: ArgumentHelp("The zone's owner, in the shared database.", valueName: "user record name"))
+    @Option(
+        help: ArgumentHelp("The zone's owner, in the shared database.", valueName: "user record name"),
+        completion: .zoneOwner
+    )
     var zoneOwner: String?
 
     var zoneID: ZoneID? {
@@ -25,7 +29,8 @@ struct ZoneOptions: ParsableArguments {
 struct FilterOptions: ParsableArguments {
     @Option(
         name: .customLong("filter"),
-        help: ArgumentHelp("A condition, as of `records query`; may be given more than once.", valueName: "condition")
+        help: ArgumentHelp("A condition, as of `records query`; may be given more than once.", valueName: "condition"),
+        completion: .condition
     )
     var expressions: [String] = []
 
@@ -37,7 +42,10 @@ struct FilterOptions: ParsableArguments {
 
 /// The fields that a command fetches.
 struct FieldOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Only these fields, separated by commas.", valueName: "names"))
+    @Option(
+        help: ArgumentHelp("Only these fields, separated by commas.", valueName: "names"),
+        completion: .fieldList
+    )
     var fields: String?
 
     /// The fields' names; nil where all are meant.
@@ -98,8 +106,8 @@ struct BatchOutcome {
     private var remedies: Set<String> = []
     private var successes = 0
 
-    init(_ format: OutputFormat) {
-        output = RecordOutput(format)
+    init(_ options: OutputOptions) {
+        output = RecordOutput(options)
     }
 
     mutating func append(_ result: Result<Record, CloudKitError>) throws {

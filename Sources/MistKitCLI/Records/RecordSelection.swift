@@ -3,7 +3,10 @@ import MistKit
 
 /// The records of a query that a command changes, after it has said how many they are.
 struct RecordSelection: ParsableArguments {
-    @Option(help: ArgumentHelp("The record type that --where is about.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("The record type that --where is about.", valueName: "name"),
+        completion: .recordType
+    )
     var type: String?
 
     @Option(
@@ -11,7 +14,8 @@ struct RecordSelection: ParsableArguments {
         help: ArgumentHelp(
             "A condition, as --filter of `records query`; may be given more than once.",
             valueName: "condition"
-        )
+        ),
+        completion: .condition
     )
     var conditions: [String] = []
 
@@ -82,7 +86,7 @@ struct CountCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The record type.")
+    @Argument(help: "The record type.", completion: .recordType)
     var type: String
 
     @Flag(help: "Search all zones.")

@@ -6,7 +6,10 @@ struct TokenOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The token of an earlier run.", valueName: "token"))
     var since: String?
 
-    @Option(help: ArgumentHelp("A file that keeps the token between runs.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("A file that keeps the token between runs.", valueName: "file"),
+        completion: .anyFile
+    )
     var tokenFile: String?
 
     func validate() throws {

@@ -18,7 +18,7 @@ struct CreateCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("The record type.", valueName: "name"))
+    @Option(help: ArgumentHelp("The record type.", valueName: "name"), completion: .recordType)
     var type: String?
 
     @Option(help: ArgumentHelp("The record's name; without it the service makes one.", valueName: "name"))
@@ -26,12 +26,14 @@ struct CreateCommand: AsyncParsableCommand {
 
     @Option(
         name: [.customShort("F"), .customLong("field")],
-        help: ArgumentHelp("A field; may be given more than once.", valueName: "name=value")
+        help: ArgumentHelp("A field; may be given more than once.", valueName: "name=value"),
+        completion: .fieldValue
     )
     var fields: [String] = []
 
     @Option(
-        help: ArgumentHelp("Records in JSON: one, an array, or one a line; - is standard input.", valueName: "file")
+        help: ArgumentHelp("Records in JSON: one, an array, or one a line; - is standard input.", valueName: "file"),
+        completion: .recordFile
     )
     var from: String?
 
@@ -78,7 +80,7 @@ struct CreateCommand: AsyncParsableCommand {
             records[index].zoneID = nil
         }
         let database = try Connection.open(connection).database
-        var outcome = BatchOutcome(output.format)
+        var outcome = BatchOutcome(output)
         let creations = records.map(RecordOperation.create)
         let results = try await database.modify(creations, inZone: zone.zoneID, atomic: atomic)
         for result in results { try outcome.append(result) }
@@ -111,12 +113,14 @@ struct UpdateCommand: AsyncParsableCommand {
 
     @Option(
         name: [.customShort("F"), .customLong("field")],
-        help: ArgumentHelp("A field; may be given more than once.", valueName: "name=value")
+        help: ArgumentHelp("A field; may be given more than once.", valueName: "name=value"),
+        completion: .fieldValue
     )
     var fields: [String] = []
 
     @Option(
-        help: ArgumentHelp("Records in JSON: one, an array, or one a line; - is standard input.", valueName: "file")
+        help: ArgumentHelp("Records in JSON: one, an array, or one a line; - is standard input.", valueName: "file"),
+        completion: .recordFile
     )
     var from: String?
 
@@ -158,7 +162,7 @@ struct UpdateCommand: AsyncParsableCommand {
         let changes = try fields.map { (field) throws(CommandError) in try FieldText.assignment(field) }
         let database = try Connection.open(connection).database
         for (name, value) in changes { Terminal.writeHint(FieldText.dateHint(for: value, of: name)) }
-        var outcome = BatchOutcome(output.format)
+        var outcome = BatchOutcome(output)
         let known: [Record]
         if let from {
             known = try await self.known(try RecordInput.read(from: from), in: database, failingInto: &outcome)
@@ -264,7 +268,7 @@ struct DeleteCommand: AsyncParsableCommand {
 
     func run() async throws {
         let database = try Connection.open(connection).database
-        var outcome = BatchOutcome(output.format)
+        var outcome = BatchOutcome(output)
         if names.isEmpty {
             let found = try await selection.records(in: database, zone: zone.zoneID, verb: "Delete")
             let results =

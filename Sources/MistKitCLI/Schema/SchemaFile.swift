@@ -4,6 +4,8 @@ import Foundation
 
 /// A schema file on the command line; `-` is standard input.
 struct SchemaFile: ExpressibleByArgument {
+    static var defaultCompletionKind: CompletionKind { .schemaFile }
+
     let path: String
 
     init(argument: String) {

@@ -190,7 +190,10 @@ struct GenerateModelsCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The names of record types; all of the schema where none is given.")
+    @Argument(
+        help: "The names of record types; all of the schema where none is given.",
+        completion: .recordType
+    )
     var recordTypes: [String] = []
 
     @Option(
@@ -201,7 +204,8 @@ struct GenerateModelsCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("to"),
-        help: ArgumentHelp("The folder of the Swift files; without it, the source is printed.", valueName: "folder")
+        help: ArgumentHelp("The folder of the Swift files; without it, the source is printed.", valueName: "folder"),
+        completion: .directory
     )
     var folder: String?
 

@@ -51,7 +51,7 @@ struct ExportSchemaCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("A file to write to.", valueName: "file"))
+    @Option(help: ArgumentHelp("A file to write to.", valueName: "file"), completion: .schemaFile)
     var output: String?
 
     @OptionGroup var connection: ConnectionOptions

@@ -8,7 +8,8 @@ struct ConnectionOptions: ParsableArguments {
             "A JSON file of settings.",
             discussion: "Without it, mistkit.json or else .mistkit/config.json is read, where it exists.",
             valueName: "file"
-        )
+        ),
+        completion: .file(extensions: ["json"])
     )
     var configurationFile: String?
 
@@ -16,21 +17,23 @@ struct ConnectionOptions: ParsableArguments {
         help: ArgumentHelp(
             "Settings under a name, in place of those of the environment and the file.",
             valueName: "name"
-        )
+        ),
+        completion: .profile
     )
     var profile: String?
 
     @Option(help: ArgumentHelp("The container, such as iCloud.com.example.app.", valueName: "identifier"))
     var container: String?
 
-    @Option(help: ArgumentHelp("development or production.", valueName: "name"))
+    @Option(help: ArgumentHelp("development or production.", valueName: "name"), completion: .environment)
     var environment: String?
 
     @Option(
         help: ArgumentHelp(
             "public, private or shared; by default private with a user's credentials, public with others.",
             valueName: "name"
-        )
+        ),
+        completion: .database
     )
     var database: String?
 
@@ -48,10 +51,16 @@ struct ConnectionOptions: ParsableArguments {
     @Option(name: .customLong("key-id"), help: ArgumentHelp("The ID of a server-to-server key.", valueName: "id"))
     var keyID: String?
 
-    @Option(help: ArgumentHelp("The PEM file of the private key of a server-to-server key.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("The PEM file of the private key of a server-to-server key.", valueName: "file"),
+        completion: .anyFile
+    )
     var privateKeyFile: String?
 
-    @Option(help: ArgumentHelp("The folder of the embedded emulator's data.", valueName: "folder"))
+    @Option(
+        help: ArgumentHelp("The folder of the embedded emulator's data.", valueName: "folder"),
+        completion: .directory
+    )
     var dataFolder: String?
 
     @Flag(name: .shortAndLong, help: "Log each request to standard error, without credentials.")

@@ -30,6 +30,17 @@ struct Settings: Sendable {
         case container, environment, database, serverURL, apiToken, webAuthToken, keyID, privateKey, privateKeyFile
         case dataFolder
 
+        /// The name of the setting in the environment.
+        var environmentVariable: String {
+            // A capital begins a word, unless the one before is a capital too.
+            var words = ""
+            for character in rawValue {
+                if character.isUppercase, words.last?.isUppercase != true { words += "_" }
+                words.append(character)
+            }
+            return "MISTKIT_" + words.uppercased()
+        }
+
         var isSecret: Bool { [.apiToken, .webAuthToken, .keyID, .privateKey].contains(self) }
     }
 

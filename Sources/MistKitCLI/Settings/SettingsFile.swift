@@ -56,6 +56,18 @@ struct SettingsFile {
             ? try SettingsFile(readingFrom: path) : SettingsFile(emptyAt: path)
     }
 
+    /// The files that can have profiles: that of the folder, and the user's own.
+    ///
+    /// - Parameter named: The path of the first that the user gave.
+    /// - Throws: ``CommandError`` when one cannot be read.
+    static func withProfiles(named: String? = nil) throws(CommandError) -> [SettingsFile] {
+        let environment = ProcessInfo.processInfo.environment
+        let folder = FileManager.default.currentDirectoryPath
+        let path = try path(named: named ?? environment["MISTKIT_CONFIG"], in: folder)
+        let own = try path.map { path throws(CommandError) in try SettingsFile(readingFrom: path) }
+        return [own, try user(environment)].compactMap(\.self)
+    }
+
     /// An empty file.
     init(emptyAt path: String) {
         self.path = path

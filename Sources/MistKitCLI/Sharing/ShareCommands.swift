@@ -73,16 +73,16 @@ extension ValueList<Participant> {
 }
 
 /// Writes a share: for people its link and its participants, for programs its record.
-private func write(_ share: Share, as format: OutputFormat) throws {
-    guard format == .table else {
-        var output = RecordOutput(format)
-        try output.append(share.record)
-        return output.finish(emptyNote: nil)
+private func write(_ share: Share, as output: OutputOptions) throws {
+    guard output.format == .table else {
+        var records = RecordOutput(output)
+        try records.append(share.record)
+        return records.finish(emptyNote: nil)
     }
     if let url = share.url { Terminal.writeLine("link    \(url)") }
     if let title = share.title { Terminal.writeLine("title   \(title)") }
     Terminal.writeLine("public  \(share.publicPermission.rawValue)")
-    try ValueList.participants.write(share.participants, as: .table)
+    try ValueList.participants.write(share.participants, as: output)
 }
 
 /// Fetches the share of a record.
@@ -134,7 +134,7 @@ struct CreateShareCommand: AsyncParsableCommand {
             participants: participants,
             inZone: zone.zoneID
         )
-        try write(share, as: output.format)
+        try write(share, as: output)
     }
 }
 
@@ -158,7 +158,7 @@ struct ShowShareCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        try write(try await share(of: name, in: zone, Connection.open(connection).database), as: output.format)
+        try write(try await share(of: name, in: zone, Connection.open(connection).database), as: output)
     }
 }
 
@@ -208,7 +208,7 @@ struct UpdateShareCommand: AsyncParsableCommand {
         for (person, permission) in try invitations.invitations() { share.invite(person, permission: permission) }
         if let permission = invitations.publicPermission { share.publicPermission = permission.permission }
         if let title { share.title = title }
-        try write(try await database.update(share), as: output.format)
+        try write(try await database.update(share), as: output)
     }
 }
 
@@ -250,7 +250,7 @@ struct ShareLinkOptions: ParsableArguments {
     /// - Throws: A `CloudKitError`, also for a text that is not a link to a share.
     func write(_ request: (CloudKitService, ShareLink) async throws -> ShareMetadata) async throws {
         let metadata = try await request(Connection.open(connection).service, ShareLink(link))
-        try ValueList.metadata.write([metadata], as: output.format)
+        try ValueList.metadata.write([metadata], as: output)
     }
 }
 

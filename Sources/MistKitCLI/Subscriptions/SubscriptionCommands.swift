@@ -42,7 +42,7 @@ struct ListSubscriptionsCommand: AsyncParsableCommand {
 
     func run() async throws {
         let subscriptions = try await Connection.open(connection).database.fetchSubscriptions()
-        try ValueList.subscriptions.write(subscriptions, as: output.format)
+        try ValueList.subscriptions.write(subscriptions, as: output)
     }
 }
 
@@ -70,7 +70,7 @@ struct CreateSubscriptionCommand: AsyncParsableCommand {
     @Argument(help: "The subscription's name.")
     var name: String
 
-    @Option(help: ArgumentHelp("The record type of a query.", valueName: "name"))
+    @Option(help: ArgumentHelp("The record type of a query.", valueName: "name"), completion: .recordType)
     var type: String?
 
     @Option(help: "A change that counts; may be given more than once. Without it all three do.")
@@ -127,7 +127,7 @@ struct CreateSubscriptionCommand: AsyncParsableCommand {
             subscription = Subscription(name, toZone: zone.zoneID ?? .default, notificationInfo: info)
         }
         let saved = try await Connection.open(connection).database.save(subscription)
-        try ValueList.subscriptions.write([saved], as: output.format)
+        try ValueList.subscriptions.write([saved], as: output)
     }
 }
 

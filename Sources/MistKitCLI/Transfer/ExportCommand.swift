@@ -22,10 +22,14 @@ struct ExportRecordsCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "Record types; without them everything in the zone.")
+    @Argument(help: "Record types; without them everything in the zone.", completion: .recordType)
     var types: [String] = []
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("The file to write; - is standard output.", valueName: "file"))
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp("The file to write; - is standard output.", valueName: "file"),
+        completion: .recordFile
+    )
     var output: String
 
     @Option(name: .customLong("as"), help: "The format, where the name of the file does not say.")

@@ -36,10 +36,13 @@ struct ImportRecordsCommand: AsyncParsableCommand {
         case fail
     }
 
-    @Argument(help: "The file.")
+    @Argument(help: "The file.", completion: .recordFile)
     var file: String
 
-    @Option(help: ArgumentHelp("The type of records that have no type in the file.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("The type of records that have no type in the file.", valueName: "name"),
+        completion: .recordType
+    )
     var type: String?
 
     @Option(name: .customLong("as"), help: "The format, where the name of the file does not say.")
@@ -49,7 +52,8 @@ struct ImportRecordsCommand: AsyncParsableCommand {
     var existing = Existing.update
 
     @Option(
-        help: ArgumentHelp("The file for lines that fail; by default the file's name with .failed.", valueName: "file")
+        help: ArgumentHelp("The file for lines that fail; by default the file's name with .failed.", valueName: "file"),
+        completion: .anyFile
     )
     var failed: String?
 

@@ -9,7 +9,8 @@ struct FileOptions: ParsableArguments {
         help: ArgumentHelp(
             "The folder of the files that records hold. Without it, an export has only their descriptions, and an import refuses them.",
             valueName: "folder"
-        )
+        ),
+        completion: .directory
     )
     var assets: String?
 

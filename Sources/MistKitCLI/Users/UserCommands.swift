@@ -41,7 +41,7 @@ struct CurrentUserCommand: AsyncParsableCommand {
 
     func run() async throws {
         let user = try await Connection.open(connection).service.fetchCaller()
-        try ValueList.users.write([user], as: output.format)
+        try ValueList.users.write([user], as: output)
     }
 }
 
@@ -68,7 +68,7 @@ struct LookUpUsersCommand: AsyncParsableCommand {
     func run() async throws {
         let lookups = try people.map { (text) throws(CommandError) in try LookupInfo(argument: text) }
         let results = try await Connection.open(connection).service.discoverUsers(lookups)
-        try ValueList.users.write(results, as: output.format, noun: "users")
+        try ValueList.users.write(results, as: output, noun: "users")
     }
 }
 
@@ -89,7 +89,7 @@ struct ListUsersCommand: AsyncParsableCommand {
 
     func run() async throws {
         let users = try await Connection.open(connection).service.discoverAllUsers()
-        try ValueList.users.write(users, as: output.format)
+        try ValueList.users.write(users, as: output)
     }
 }
 

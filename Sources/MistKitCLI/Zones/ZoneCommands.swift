@@ -39,7 +39,7 @@ struct ListZonesCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        try ValueList.zones.write(try await Connection.open(connection).database.fetchZones(), as: output.format)
+        try ValueList.zones.write(try await Connection.open(connection).database.fetchZones(), as: output)
     }
 }
 
@@ -63,7 +63,7 @@ struct CreateZoneCommand: AsyncParsableCommand {
 
     func run() async throws {
         let database = try Connection.open(connection).databaseOfZones()
-        try ValueList.zones.write([try await database.createZone(name)], as: output.format)
+        try ValueList.zones.write([try await database.createZone(name)], as: output)
     }
 }
 
@@ -79,7 +79,7 @@ struct DeleteZoneCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The zone's name.")
+    @Argument(help: "The zone's name.", completion: .zone)
     var name: String
 
     @OptionGroup var connection: ConnectionOptions
@@ -104,7 +104,7 @@ struct PurgeZoneCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The zone's name.")
+    @Argument(help: "The zone's name.", completion: .zone)
     var name: String
 
     @OptionGroup var confirmation: ConfirmationOptions
@@ -155,7 +155,7 @@ struct ZoneListChangesCommand: AsyncParsableCommand {
             for failure in page.failures { Terminal.writeError(CommandError(failure).text) }
             last = page.token
         }
-        try ValueList.changes.write(zones, as: output.format)
+        try ValueList.changes.write(zones, as: output)
         if let last { try token.keep(last.text) }
     }
 }

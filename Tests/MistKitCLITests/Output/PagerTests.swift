@@ -1,0 +1,86 @@
+import Foundation
+import Testing
+
+@testable import MistKitCLI
+
+struct PagerTests {
+    @Test(
+        arguments: [
+            ([:], "less", "FRX"), (["PAGER": "more"], "more", "FRX"),
+            (["PAGER": "more", "MISTKIT_PAGER": "most -s"], "most -s", "FRX"),
+            (["PAGER": "more", "MISTKIT_PAGER": ""], nil, ""), (["PAGER": "cat"], nil, ""), (["PAGER": " "], nil, ""),
+            (["NO_COLOR": "1"], "less", "FX"), (["NO_COLOR": ""], "less", "FRX"),
+        ] as [([String: String], String?, String)]
+    )
+    func thePagerIsThatOfTheEnvironment(_ environment: [String: String], _ command: String?, _ less: String) {
+        let pager = Pager(environment: environment)
+        #expect((pager == nil) == (command == nil))
+        if let pager, let command {
+            #expect(pager.command.hasSuffix(command))
+            #expect(pager.lessOptions == less)
+        }
+    }
+
+    #if os(Linux)
+        /// Runs a command on a terminal of ten lines.
+        private func onTerminal(_ commands: CommandTests, _ line: String, environment: [String: String]) throws
+            -> CommandTests.Outcome?
+        {
+            guard let script = CommandTests.installed("script") else { return nil }
+            var variables = environment.merging(["PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"]
+            ) { first, _ in first }
+            variables["TERM"] = "dumb"
+            let line = "stty rows 10 cols 80; '\(CommandTests.executable.path)' \(line); echo \"status $?\""
+            var outcome = try commands.run(script, arguments: ["-qec", line, "/dev/null"], environment: variables)
+            outcome.output.unicodeScalars.removeAll { $0 == "\r" }
+            return outcome
+        }
+
+        @Test func longTablesOfATerminalGoThroughThePager() throws {
+            let commands = try CommandTests()
+            let notes = (1...30).map {
+                ##"{"recordType":"Note","recordName":"n\##($0)","fields":{"n":{"value":\##($0)}}}"##
+            }
+            try commands.mistkit("records", "create", "--from", "-", input: notes.joined(separator: "\n"))
+            let marks = ["MISTKIT_PAGER": "sed 's/^/page /'", "PAGER": "false"]
+            func lines(_ line: String, _ environment: [String: String]) throws -> [String]? {
+                try onTerminal(commands, line, environment: environment)?.lines.map(String.init)
+            }
+            // On a machine without `script` there is nothing to look at.
+            guard let paged = try lines("records query Note", marks) else { return }
+            #expect(paged.count == 33 && paged.dropLast().allSatisfy { $0.hasPrefix("page ") })
+            #expect(paged.last == "status 0")
+            for (line, environment) in [
+                ("records query Note --no-pager", marks), ("records query Note --filter 'n < 5'", marks),
+                ("records query Note", ["PAGER": ""]),
+                ("records query Note --format csv", marks),
+                ("records query Note", ["PAGER": "sed s/^/page/", "MISTKIT_PAGER": "cat"]),
+            ] {
+                let plain = try #require(try lines(line, environment))
+                #expect(plain.count > 5 && !plain.contains { $0.hasPrefix("page") }, "\(line) \(environment)")
+                #expect(plain.last == "status 0")
+            }
+            // A pager that ends early is closed by the person; one that does not exist shows nothing.
+            #expect(
+                try lines("records query Note", ["PAGER": "head -n 1"])?.map { $0.prefix(6) } == ["record", "status"]
+            )
+            let missing = try #require(
+                try onTerminal(commands, "records query Note", environment: ["PAGER": "/no/such/pager"])
+            )
+            #expect(missing.lines.count == 34 && missing.output.hasSuffix("status 0\n"))
+            // Where standard output is no terminal, nothing goes through a pager.
+            #expect(try commands.mistkit("records", "query", "Note", environment: marks).output.hasPrefix("recordName"))
+        }
+
+        /// A person who closes the pager before the table is written, which is longer than a pipe holds, has seen enough.
+        @Test func closingThePagerEarlyIsNoFailure() throws {
+            let commands = try CommandTests()
+            let text = String(repeating: "x", count: 1000)
+            let notes = (1...200).map { ##"{"recordType":"Note","recordName":"n\##($0)\##(text.prefix(240))"}"## }
+            try commands.mistkit("records", "create", "--from", "-", input: notes.joined(separator: "\n"))
+            let environment = ["PAGER": "true", "COLUMNS": "1000"]
+            guard let outcome = try onTerminal(commands, "records query Note", environment: environment) else { return }
+            #expect(outcome.output == "status 0\n")
+        }
+    #endif
+}
