@@ -10,14 +10,14 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
         // The identity of articles: SHA-256.
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
-        // Celestra: feeds over HTTP, and its command line.
+        // Celestra: documents over HTTP, and its command line.
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
-        // The header fields of AsyncHTTPClient; the local server of Celestra's tests, which also breaks off and hangs.
+        // The header fields of AsyncHTTPClient; the local server of tests, which also breaks off and hangs.
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
         // The limit and the errors of compressed responses, which AsyncHTTPClient takes and throws.
         .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.26.0"),
-        // Where the embedded emulator of Celestra writes its log lines.
+        // Where the embedded emulators of Celestra and Bushel write their log lines.
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
         // The servers of the examples.
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
@@ -119,34 +119,74 @@ let package = Package(
             path: "Peated/Tests"
         ),
 
-        // An aggregator of feeds: from the bytes of a response to a feed.
-        .target(
-            name: "CelestraFeeds",
-            dependencies: [.product(name: "Crypto", package: "swift-crypto")],
-            path: "Celestra/Feeds"
-        ),
+        // What the programs below have in common: the text of web pages, requests with care for hosts, connections and output of commands.
+        .target(name: "WebText", path: "WebText", exclude: ["Tests"]),
         .testTarget(
-            name: "CelestraFeedsTests",
-            dependencies: ["CelestraFeeds"],
-            path: "Celestra/FeedsTests"
+            name: "WebTextTests",
+            dependencies: ["ExampleTesting", "WebText"],
+            path: "WebText/Tests"
         ),
-        // From an address to the bytes of a response: conditional requests, redirects, limits, robots.txt, pauses per host.
         .target(
-            name: "CelestraFetching",
+            name: "WebFetching",
             dependencies: [
-                "CelestraFeeds",
+                "WebText",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
             ],
-            path: "Celestra/Fetching"
+            path: "WebFetching",
+            exclude: ["Tests"]
+        ),
+        .testTarget(
+            name: "WebFetchingTests",
+            dependencies: [
+                "ExampleTesting", "WebFetching",
+                .product(name: "MistTesting", package: "MistKit"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            path: "WebFetching/Tests"
+        ),
+        .target(
+            name: "ProgramSupport",
+            dependencies: [
+                "WebFetching",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "CloudKitEmulator", package: "MistKit"),
+                .product(name: "CloudKitEmulatorServer", package: "MistKit"),
+                .product(name: "CloudKitSchema", package: "MistKit"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "MistModels", package: "MistKit"),
+            ],
+            path: "ProgramSupport"
+        ),
+        // A server for tests, which also breaks off and hangs.
+        .target(
+            name: "ExampleTesting",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "ExampleTesting"
+        ),
+
+        // An aggregator of feeds: from the bytes of a response to a feed.
+        .target(
+            name: "CelestraFeeds",
+            dependencies: ["WebText", .product(name: "Crypto", package: "swift-crypto")],
+            path: "Celestra/Feeds"
+        ),
+        .testTarget(
+            name: "CelestraFeedsTests",
+            dependencies: ["CelestraFeeds", "ExampleTesting", "WebText"],
+            path: "Celestra/FeedsTests"
         ),
         // The records of feeds and articles, and what a run changes in them.
         .target(
             name: "CelestraUpdates",
             dependencies: [
-                "CelestraFeeds", "CelestraFetching",
+                "CelestraFeeds", "WebFetching",
                 .product(name: "CloudKitSchema", package: "MistKit"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "MistModels", package: "MistKit"),
@@ -156,12 +196,9 @@ let package = Package(
         .executableTarget(
             name: "celestra",
             dependencies: [
-                "CelestraFeeds", "CelestraFetching", "CelestraUpdates",
+                "CelestraUpdates", "ProgramSupport", "WebFetching",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "CloudKitEmulator", package: "MistKit"),
-                .product(name: "CloudKitEmulatorServer", package: "MistKit"),
                 .product(name: "CloudKitSchema", package: "MistKit"),
-                .product(name: "Logging", package: "swift-log"),
                 .product(name: "MistModels", package: "MistKit"),
             ],
             path: "Celestra/Command"
@@ -169,15 +206,13 @@ let package = Package(
         .testTarget(
             name: "CelestraTests",
             dependencies: [
-                "CelestraFeeds", "CelestraFetching", "CelestraUpdates", "celestra",
+                "CelestraFeeds", "CelestraUpdates", "ExampleTesting", "ProgramSupport", "WebFetching", "celestra",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CloudKitEmulator", package: "MistKit"),
                 .product(name: "CloudKitEmulatorServer", package: "MistKit"),
                 .product(name: "MistModels", package: "MistKit"),
                 .product(name: "MistTesting", package: "MistKit"),
-                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Celestra/Tests"
         ),

@@ -1,8 +1,9 @@
 import ArgumentParser
-import CelestraFetching
 import CelestraUpdates
 import Foundation
 import MistModels
+import ProgramSupport
+import WebFetching
 
 /// `celestra add`
 struct AddCommand: AsyncParsableCommand {
@@ -22,15 +23,15 @@ struct AddCommand: AsyncParsableCommand {
     var noUpdate = false
 
     @OptionGroup(title: "Fetching")
-    var fetching: FetchOptions
+    var fetching: FetchOptions<Celestra>
 
     @OptionGroup(title: "Service")
-    var service: ServiceOptions
+    var service: ServiceOptions<Celestra>
 
     func run() async throws {
-        try await explainingFailures {
+        try await Celestra.explainingFailures {
             let database = try service.database()
-            let line = try await withFeedFetcher(fetching.configuration) { fetcher in
+            let line = try await withWebFetcher(fetching.configuration) { fetcher in
                 try await add(to: database, updatingWith: UpdateRun(database: database, fetcher: fetcher))
             }
             print(line)
@@ -68,42 +69,5 @@ struct AddCommand: AsyncParsableCommand {
         case .failed, .postponed, .notSaved:
             return "Added \(address) as \(feed.recordName). The first update failed: \(report.reason ?? "")"
         }
-    }
-}
-
-/// How feeds are fetched.
-struct FetchOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The pause between two requests for feeds of one host.", valueName: "seconds"))
-    var pause = 1.0
-
-    @Option(help: ArgumentHelp("How long a request may take.", valueName: "seconds"))
-    var timeLimit = 30.0
-
-    @Option(help: ArgumentHelp("The largest document that is accepted.", valueName: "bytes"))
-    var sizeLimit = 10 * 1024 * 1024
-
-    @Option(help: ArgumentHelp("How the program introduces itself to hosts.", valueName: "text"))
-    var userAgent = "celestra/1.0"
-
-    func validate() throws {
-        guard (0...86_400).contains(pause) else { throw ValidationError("--pause is from 0 to 86400 seconds.") }
-        guard (0.1...3600).contains(timeLimit) else {
-            throw ValidationError("--time-limit is from 0.1 to 3600 seconds.")
-        }
-        guard (1024...1_000_000_000).contains(sizeLimit) else {
-            throw ValidationError("--size-limit is from 1024 to 1000000000 bytes.")
-        }
-        guard !userAgent.isEmpty, userAgent.unicodeScalars.allSatisfy({ (0x20...0x7E).contains($0.value) }) else {
-            throw ValidationError("--user-agent is a line of ASCII characters.")
-        }
-    }
-
-    var configuration: FetchConfiguration {
-        var configuration = FetchConfiguration()
-        configuration.pause = .seconds(pause)
-        configuration.timeLimit = .seconds(timeLimit)
-        configuration.sizeLimit = sizeLimit
-        configuration.userAgent = userAgent
-        return configuration
     }
 }

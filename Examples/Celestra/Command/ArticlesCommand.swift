@@ -1,8 +1,9 @@
 import ArgumentParser
-import CelestraFetching
 import CelestraUpdates
 import Foundation
 import MistModels
+import ProgramSupport
+import WebFetching
 
 /// `celestra articles`
 struct ArticlesCommand: AsyncParsableCommand {
@@ -21,14 +22,14 @@ struct ArticlesCommand: AsyncParsableCommand {
     var json = false
 
     @OptionGroup(title: "Service")
-    var service: ServiceOptions
+    var service: ServiceOptions<Celestra>
 
     func validate() throws {
         guard limit > 0 else { throw ValidationError("--limit is at least 1.") }
     }
 
     func run() async throws {
-        try await explainingFailures { print(try await text(of: try service.database())) }
+        try await Celestra.explainingFailures { print(try await text(of: try service.database())) }
     }
 
     /// The articles, as a table or as JSON.
@@ -40,7 +41,7 @@ struct ArticlesCommand: AsyncParsableCommand {
             Sort(\.publishedDate, ascending: false)
         }
         let articles = try await database.records(matching: query).collect()
-        if json { return try celestra.json(articles.map { NamedRecord(recordName: $0.recordName, fields: $0.model) }) }
+        if json { return try jsonText(articles.map { NamedRecord(recordName: $0.recordName, fields: $0.model) }) }
         var table = TextTable(["published", "title", "minutes", "address"], numbers: [2])
         for article in articles {
             table.append([

@@ -1,8 +1,16 @@
 import ArgumentParser
+import CelestraUpdates
+import CloudKitSchema
+import ProgramSupport
+import WebFetching
 
 /// `celestra`
 @main
-struct Celestra: AsyncParsableCommand {
+struct Celestra: AsyncParsableCommand, DatabaseProgram {
+    static let programName = "celestra"
+    static let fetching = FetchConfiguration.celestra
+    static func schema() throws -> ContainerSchema { try CelestraSchema.container() }
+
     static let configuration = CommandConfiguration(
         commandName: "celestra",
         abstract: "Collect the articles of feeds in a public CloudKit database.",

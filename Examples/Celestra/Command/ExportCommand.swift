@@ -2,6 +2,7 @@ import ArgumentParser
 import CelestraUpdates
 import Foundation
 import MistModels
+import ProgramSupport
 
 /// `celestra export`
 struct ExportCommand: AsyncParsableCommand {
@@ -22,20 +23,11 @@ struct ExportCommand: AsyncParsableCommand {
     var output: String?
 
     @OptionGroup(title: "Service")
-    var service: ServiceOptions
+    var service: ServiceOptions<Celestra>
 
     func run() async throws {
-        try await explainingFailures {
-            let text = try await text(of: try service.database())
-            guard let output else { return print(text) }
-            do {
-                try Data((text + "\n").utf8).write(to: URL(filePath: output), options: .atomic)
-            } catch {
-                throw CommandFailure(
-                    .cannotWrite,
-                    "The file \(output) cannot be written: \(error.localizedDescription)"
-                )
-            }
+        try await Celestra.explainingFailures {
+            try printOrWrite(try await text(of: try service.database()), to: output)
         }
     }
 
@@ -50,7 +42,7 @@ struct ExportCommand: AsyncParsableCommand {
         let articles = try await database.records(
             matching: Query<ArticleRecord> { Sort(\.fetchedAt, ascending: false) }
         ).collect()
-        return try json(
+        return try jsonText(
             Export(
                 feeds: feeds.map { NamedRecord(recordName: $0.recordName, fields: $0.model) },
                 articles: articles.map { NamedRecord(recordName: $0.recordName, fields: $0.model) }

@@ -2,6 +2,7 @@ import ArgumentParser
 import CelestraUpdates
 import Foundation
 import MistModels
+import ProgramSupport
 
 /// `celestra list`
 struct ListCommand: AsyncParsableCommand {
@@ -17,10 +18,10 @@ struct ListCommand: AsyncParsableCommand {
     var json = false
 
     @OptionGroup(title: "Service")
-    var service: ServiceOptions
+    var service: ServiceOptions<Celestra>
 
     func run() async throws {
-        try await explainingFailures { print(try await text(of: try service.database())) }
+        try await Celestra.explainingFailures { print(try await text(of: try service.database())) }
     }
 
     /// The feeds by title, as a table or as JSON.
@@ -31,7 +32,7 @@ struct ListCommand: AsyncParsableCommand {
             Sort(\.title)
         }
         let feeds = try await database.records(matching: query).collect()
-        if json { return try celestra.json(feeds.map { NamedRecord(recordName: $0.recordName, fields: $0.model) }) }
+        if json { return try jsonText(feeds.map { NamedRecord(recordName: $0.recordName, fields: $0.model) }) }
         var table = TextTable(["title", "score", "failures", "last attempt", "address"], numbers: [1, 2])
         for feed in feeds {
             table.append([
@@ -41,10 +42,4 @@ struct ListCommand: AsyncParsableCommand {
         }
         return table.isEmpty ? "There are no feeds. Add one: celestra add <url>" : table.lines.joined(separator: "\n")
     }
-}
-
-/// A record as the commands print it in JSON.
-struct NamedRecord<Fields: Codable>: Codable {
-    var recordName: String
-    var fields: Fields
 }

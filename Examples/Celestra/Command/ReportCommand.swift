@@ -2,6 +2,7 @@ import ArgumentParser
 import CelestraUpdates
 import Foundation
 import MistModels
+import ProgramSupport
 
 /// `celestra report`
 struct ReportCommand: AsyncParsableCommand {
@@ -17,10 +18,10 @@ struct ReportCommand: AsyncParsableCommand {
     var all = false
 
     @OptionGroup(title: "Service")
-    var service: ServiceOptions
+    var service: ServiceOptions<Celestra>
 
     func run() async throws {
-        try await explainingFailures { print(try await text(of: try service.database())) }
+        try await Celestra.explainingFailures { print(try await text(of: try service.database())) }
     }
 
     /// The report, as a table or as JSON.
@@ -36,7 +37,7 @@ struct ReportCommand: AsyncParsableCommand {
                 matching: Query<ArticleRecord> { Filter(\.expiresAt > Date(timeIntervalSince1970: 0)) }
             )
         )
-        if json { return try celestra.json(health) }
+        if json { return try jsonText(health) }
         var table = TextTable(
             ["feed", "score", "attempts", "succeeded", "failures", "last attempt", "last failure"],
             numbers: [1, 2, 3, 4]

@@ -1,8 +1,9 @@
 import ArgumentParser
-import CelestraFetching
 import CelestraUpdates
 import Foundation
 import MistModels
+import ProgramSupport
+import WebFetching
 
 /// `celestra update`
 struct UpdateCommand: AsyncParsableCommand {
@@ -21,7 +22,7 @@ struct UpdateCommand: AsyncParsableCommand {
     var filter: FilterOptions
 
     @OptionGroup(title: "Fetching")
-    var fetching: FetchOptions
+    var fetching: FetchOptions<Celestra>
 
     @Option(help: ArgumentHelp("The number of hosts that are asked at a time.", valueName: "count"))
     var concurrency = 8
@@ -36,16 +37,16 @@ struct UpdateCommand: AsyncParsableCommand {
     var all = false
 
     @OptionGroup(title: "Service")
-    var service: ServiceOptions
+    var service: ServiceOptions<Celestra>
 
     func validate() throws {
         guard (1...256).contains(concurrency) else { throw ValidationError("--concurrency is from 1 to 256.") }
     }
 
     func run() async throws {
-        try await explainingFailures {
+        try await Celestra.explainingFailures {
             let database = try service.database()
-            let report = try await withFeedFetcher(fetching.configuration) { fetcher in
+            let report = try await withWebFetcher(fetching.configuration) { fetcher in
                 try await self.report(UpdateRun(database: database, fetcher: fetcher))
             }
             print(try text(of: report))
@@ -63,7 +64,7 @@ struct UpdateCommand: AsyncParsableCommand {
 
     /// The report as the user asked for it.
     func text(of report: UpdateReport) throws -> String {
-        if json { return try celestra.json(RunSummary(report)) }
+        if json { return try jsonText(RunSummary(report)) }
         var table = TextTable(["feed", "outcome", "new", "changed", "reason"], numbers: [2, 3])
         for feed in report.feeds where all || feed.isNews {
             let moved = feed.newAddress.map { "moved to \($0)" }
@@ -115,33 +116,6 @@ struct FilterOptions: ParsableArguments {
         selection.maximumFailures = maxFailures
         selection.ignoresIntervals = ignoreIntervals
         return selection
-    }
-}
-
-/// A length of time as users write it: `90s`, `30m`, `2h`, `7d`.
-struct TimeSpan: ExpressibleByArgument, Hashable, CustomStringConvertible {
-    var seconds: Double
-
-    init(seconds: Double) {
-        self.seconds = seconds
-    }
-
-    init?(argument: String) {
-        let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
-        guard let unit = argument.last.flatMap({ units[$0] }), let number = Int(argument.dropLast()),
-            (0...1_000_000).contains(number)
-        else { return nil }
-        seconds = Double(number) * unit
-    }
-
-    var defaultValueDescription: String { description }
-
-    var description: String {
-        let units: [(name: String, length: Double)] = [("d", 86_400), ("h", 3600), ("m", 60)]
-        for unit in units where seconds >= unit.length && seconds.truncatingRemainder(dividingBy: unit.length) == 0 {
-            return "\(Int(seconds / unit.length))\(unit.name)"
-        }
-        return "\(Int(seconds))s"
     }
 }
 

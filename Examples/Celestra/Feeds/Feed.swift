@@ -1,3 +1,5 @@
+import WebText
+
 public import struct Foundation.Date
 
 /// The formats of feeds.
@@ -123,9 +125,4 @@ public struct FeedLink: Sendable, Hashable {
         self.language = language
         self.length = length
     }
-}
-
-extension String {
-    /// The string, or `nil` if it is empty.
-    var nonEmpty: String? { isEmpty ? nil : self }
 }

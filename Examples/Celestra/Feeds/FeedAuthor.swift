@@ -1,3 +1,5 @@
+import WebText
+
 /// An author of a feed or an item.
 public struct FeedAuthor: Sendable, Hashable, CustomStringConvertible {
     /// The author's name.
@@ -58,17 +60,4 @@ public struct FeedAuthor: Sendable, Hashable, CustomStringConvertible {
         let parts = address.split(separator: "@", omittingEmptySubsequences: false)
         return parts.count == 2 && !parts[0].isEmpty && !parts[1].isEmpty && !address.contains(" ")
     }
-}
-
-extension String {
-    /// The string without the characters at both ends that satisfy `condition`.
-    func trimming(_ condition: (Character) -> Bool) -> String {
-        var rest = self[...]
-        while let first = rest.first, condition(first) { rest.removeFirst() }
-        while let last = rest.last, condition(last) { rest.removeLast() }
-        return String(rest)
-    }
-
-    /// The string without white space at both ends.
-    package var trimmed: String { trimming(\.isWhitespace) }
 }

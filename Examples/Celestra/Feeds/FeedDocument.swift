@@ -1,4 +1,5 @@
 import Foundation
+import WebText
 
 #if canImport(FoundationXML)
     import FoundationXML

@@ -1,3 +1,5 @@
+import WebText
+
 /// An element of a feed in XML, with what it inherits.
 struct FeedElement: Sendable, Hashable {
     /// What is within an element.

@@ -1,4 +1,5 @@
 import Crypto
+import WebText
 
 public import struct Foundation.Date
 

@@ -1,3 +1,5 @@
+import WebText
+
 /// A feed that was read, and what was wrong with it.
 public struct ParsedFeed: Sendable, Hashable {
     /// The feed.

@@ -1,3 +1,5 @@
+import WebText
+
 import struct Foundation.Date
 
 /// Reads a feed out of a document in XML.
@@ -288,7 +290,7 @@ struct FeedReader {
     private mutating func date(of element: FeedElement, _ names: ElementName...) -> Date? {
         for name in names {
             for candidate in element.elements(name).reversed() where !candidate.text.isEmpty {
-                if let date = FeedDate.parse(candidate.text) { return date }
+                if let date = WebDate.parse(candidate.text) { return date }
                 problems.add(.unreadableDate, line: candidate.line, "\"\(candidate.text.prefix(40))\" is not a date")
             }
         }

@@ -1,4 +1,5 @@
 import Foundation
+import WebText
 
 /// Reads a JSON Feed (https://www.jsonfeed.org/version/1.1/). Members of a wrong type are taken for missing; numbers as
 /// identifiers are read.
@@ -77,7 +78,7 @@ enum JSONFeedReader {
 
     private static func date(_ value: JSONValue?, problems: inout ProblemLog) -> Date? {
         guard let text = value?.string?.nonEmpty else { return nil }
-        let date = FeedDate.parse(text)
+        let date = WebDate.parse(text)
         if date == nil { problems.add(.unreadableDate, "\"\(text.prefix(40))\" is not a date") }
         return date
     }

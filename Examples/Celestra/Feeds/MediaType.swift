@@ -1,3 +1,5 @@
+import WebText
+
 /// The media type of a response, as its header field Content-Type gives it.
 struct MediaType: Sendable, Hashable {
     /// The type and the subtype in lower case, for instance `text/xml`, or an empty string.

@@ -1,3 +1,5 @@
+import WebText
+
 /// The bytes of a response as text, and the encoding that they were read in.
 struct ResponseText {
     /// The text without a byte order mark.

@@ -1,3 +1,5 @@
+import WebText
+
 /// A text as a feed gives it: plain, or with markup.
 public struct RichText: Sendable, Hashable {
     /// How ``RichText/source`` is written.

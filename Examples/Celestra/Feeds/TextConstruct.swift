@@ -1,3 +1,5 @@
+import WebText
+
 import struct Foundation.Data
 
 /// The texts of a feed: what an element that can hold markup means.

@@ -1,3 +1,5 @@
+import WebText
+
 /// A character encoding under the one name that is used for it here.
 struct TextEncoding: Sendable, Hashable {
     /// The name, in lower case. Encodings that contain another one take its place, as in browsers: `gb18030` for

@@ -1,3 +1,5 @@
+import WebText
+
 /// The part of a document in XML before its root element: the declaration and the document type declaration.
 ///
 /// Both are taken off before the document is parsed: the text is UTF-8 by now, regardless of what the declaration says,

@@ -1,3 +1,5 @@
+import WebText
+
 /// Makes well-formed XML of a text that is meant to be XML.
 ///
 /// The text is read as tags and characters, without a grammar, and written again: each start tag gets its end tag, each

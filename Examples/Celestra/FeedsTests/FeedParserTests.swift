@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WebText
 
 @testable import CelestraFeeds
 
@@ -51,7 +52,7 @@ struct FeedParserTests {
         expected.language = "en-gb"
         expected.categories = ["Arts", "Food"].map { FeedCategory(term: $0, scheme: "http://www.itunes.com/") }
         expected.authors = [FeedAuthor(name: "Ann")]
-        expected.updated = FeedDate.parse("2004-01-01T19:48:21Z")
+        expected.updated = WebDate.parse("2004-01-01T19:48:21Z")
         expected.minimumUpdateInterval = 1800
         expected.links = [
             FeedLink(relation: "alternate", url: "https://example.com/"),
@@ -65,7 +66,7 @@ struct FeedParserTests {
         item.richContent = RichText("<p>Long <a href=\"https://example.com/more\">text</a></p>", format: .html)
         item.authors = [FeedAuthor(name: "Bob"), FeedAuthor(name: "Cyd", email: "cyd@example.com")]
         item.imageURL = "https://example.com/1.png"
-        item.published = FeedDate.parse("2004-01-01T10:00:00Z")
+        item.published = WebDate.parse("2004-01-01T10:00:00Z")
         item.categories = [FeedCategory(term: "Fish"), FeedCategory(term: "Chips", scheme: "d")]
         item.enclosures = [
             FeedEnclosure(

@@ -1,5 +1,6 @@
 import CelestraFeeds
 import Foundation
+import WebText
 
 /// An instant of a feed, which the suite writes as text or as the tuple of Python's `time.struct_time`.
 struct FeedInstant: Equatable {
@@ -10,7 +11,7 @@ struct FeedInstant: Equatable {
     }
 
     init?(_ text: String) {
-        guard let date = FeedDate.parse(text) else { return nil }
+        guard let date = WebDate.parse(text) else { return nil }
         self.date = date
     }
 

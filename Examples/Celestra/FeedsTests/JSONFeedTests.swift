@@ -1,5 +1,6 @@
 import CelestraFeeds
 import Testing
+import WebText
 
 struct JSONFeedTests {
     @Test func allMembersAreRead() throws {
@@ -43,8 +44,8 @@ struct JSONFeedTests {
         first.richContent = RichText("<p>Hi <a href='https://a.example/a/x'>x</a></p>", format: .html)
         first.authors = [FeedAuthor(name: "Bob")]
         first.imageURL = "https://a.example/1.png"
-        first.published = FeedDate.parse("2010-02-07T19:04:00Z")
-        first.updated = FeedDate.parse("2010-02-08T00:00:00Z")
+        first.published = WebDate.parse("2010-02-07T19:04:00Z")
+        first.updated = WebDate.parse("2010-02-08T00:00:00Z")
         first.language = "de"
         first.categories = ["a", "b", "a"].map { FeedCategory(term: $0) }
         first.enclosures = [

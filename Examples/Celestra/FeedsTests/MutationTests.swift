@@ -1,4 +1,5 @@
 import CelestraFeeds
+import ExampleTesting
 import Testing
 
 /// Damaged feeds are read or refused, and never trap or take long.

@@ -1,12 +1,13 @@
 import CelestraFeeds
-import CelestraFetching
 import CelestraUpdates
+import ExampleTesting
 import Foundation
 import MistModels
 import MistTesting
 import NIOHTTP1
 import Synchronization
 import Testing
+import WebFetching
 
 /// Runs over 500 feeds of a local server, whose hosts are ports, into the emulator.
 struct AcceptanceTests {
@@ -65,7 +66,7 @@ struct AcceptanceTests {
 
         func path(of number: Int) -> String { "/\(number).xml" }
 
-        func reply(to request: FeedServer.Request) -> FeedServer.Reply {
+        func reply(to request: WebServer.Request) -> WebServer.Reply {
             if request.path == "/robots.txt" {
                 let refused = damages.filter { $0.value == .refusedByRobots && hosts[$0.key] == request.host }
                 let rules = refused.keys.sorted().map { "Disallow: \(path(of: $0))$" }
@@ -132,14 +133,14 @@ struct AcceptanceTests {
     }
 
     private var configuration: FetchConfiguration {
-        var configuration = FetchConfiguration()
+        var configuration = FetchConfiguration.celestra
         configuration.sizeLimit = 100_000
         return configuration
     }
 
     private func name(_ number: Int) -> String { "feed-\(number)" }
 
-    private func add(_ site: Site, of server: FeedServer, to database: CloudKitDatabase, at date: Date) async throws {
+    private func add(_ site: Site, of server: WebServer, to database: CloudKitDatabase, at date: Date) async throws {
         let addresses = server.addresses
         let records = site.feeds.map { feed in
             StoredRecord(
@@ -159,7 +160,7 @@ struct AcceptanceTests {
         let clock = TestClock()
         let pauses = TestClock(skippingWaits: true)
         var site = Site(count: 500)
-        try await withFeedServer(hosts: site.hostCount) { server in
+        try await withWebServer(hosts: site.hostCount) { server in
             try await withCloudKitEmulator(clock: clock) { emulator in
                 let database = try celestraDatabase(of: emulator)
                 try await add(site, of: server, to: database, at: clock.now)
@@ -167,7 +168,7 @@ struct AcceptanceTests {
                 func update(timer: TestClock = TestClock(), progress: @escaping @Sendable () -> Void = {}) async throws
                     -> UpdateReport
                 {
-                    try await withFeedFetcher(configuration, clock: pauses.timer, timer: timer.timer) { fetcher in
+                    try await withWebFetcher(configuration, clock: pauses.timer, timer: timer.timer) { fetcher in
                         var run = UpdateRun(database: database, fetcher: fetcher)
                         run.now = { clock.now }
                         run.concurrency = 16
@@ -278,7 +279,7 @@ struct AcceptanceTests {
     @Test(.timeLimit(.minutes(5)))
     func twoRunsAtOnceLoseNoCount() async throws {
         let site = Site(count: 200)
-        try await withFeedServer(hosts: site.hostCount) { server in
+        try await withWebServer(hosts: site.hostCount) { server in
             server.respond { site.reply(to: $0) }
             try await withCloudKitEmulator { emulator in
                 let database = try celestraDatabase(of: emulator)
@@ -287,7 +288,7 @@ struct AcceptanceTests {
                     for _ in 0..<2 {
                         group.addTask {
                             let pauses = TestClock(skippingWaits: true)
-                            return try await withFeedFetcher(clock: pauses.timer, timer: TestClock().timer) {
+                            return try await withWebFetcher(.celestra, clock: pauses.timer, timer: TestClock().timer) {
                                 try await UpdateRun(database: database, fetcher: $0).update()
                             }
                         }

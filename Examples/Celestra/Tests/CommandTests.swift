@@ -1,10 +1,12 @@
 import ArgumentParser
-import CelestraFetching
 import CelestraUpdates
+import ExampleTesting
 import Foundation
 import MistModels
 import MistTesting
+import ProgramSupport
 import Testing
+import WebFetching
 
 @testable import celestra
 
@@ -12,10 +14,10 @@ struct CommandTests {
     private let clock = TestClock()
 
     /// Runs a test with a server that has three feeds on one host, a database, and a run.
-    private func withDatabase(_ body: @Sendable (FeedServer, CloudKitDatabase, UpdateRun) async throws -> Void)
+    private func withDatabase(_ body: @Sendable (WebServer, CloudKitDatabase, UpdateRun) async throws -> Void)
         async throws
     {
-        try await withFeedServer { server in
+        try await withWebServer { server in
             server.respond { request in
                 switch request.path {
                 case "/0": .response(200, headers: SampleFeed(number: 0).headers, body: SampleFeed(number: 0).body)
@@ -26,7 +28,7 @@ struct CommandTests {
             try await withCloudKitEmulator(clock: clock) { emulator in
                 let database = try celestraDatabase(of: emulator)
                 let pauses = TestClock(skippingWaits: true)
-                try await withFeedFetcher(clock: pauses.timer, timer: TestClock().timer) { fetcher in
+                try await withWebFetcher(.celestra, clock: pauses.timer, timer: TestClock().timer) { fetcher in
                     var run = UpdateRun(database: database, fetcher: fetcher)
                     run.now = { [clock] in clock.now }
                     try await body(server, database, run)
@@ -150,7 +152,9 @@ struct CommandTests {
 
     @Test func settingsAreChecked() throws {
         func failure(_ variables: [String: String]) throws -> CommandFailure.Kind? {
-            let error = #expect(throws: CommandFailure.self) { try ServiceOptions.parse([]).database(variables) }
+            let error = #expect(throws: CommandFailure.self) {
+                try ServiceOptions<Celestra>.parse([]).database(variables)
+            }
             return error?.kind
         }
         #expect(try failure(["MISTKIT_SERVER_URL": "http://127.0.0.1:1"]) == .permission)
@@ -165,7 +169,7 @@ struct CommandTests {
     @Test func withoutCredentialsTheDataAreInAFolder() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "celestra-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }
-        let options = try ServiceOptions.parse(["--data-folder", folder.path])
+        let options = try ServiceOptions<Celestra>.parse(["--data-folder", folder.path])
         let feed = FeedRecord(feedURL: "http://a.example/", title: "A", addedAt: clock.now)
         try await options.database([:]).save(feed, named: "a")
         #expect(try await options.database([:]).fetch(FeedRecord.self, "a").model == feed)

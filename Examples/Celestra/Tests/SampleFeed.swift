@@ -1,3 +1,4 @@
+import ExampleTesting
 import Foundation
 
 /// A feed of the local server. Each has three articles or more, and one of ten styles, most of them with mistakes that occur on the
@@ -47,7 +48,7 @@ struct SampleFeed: Sendable {
         case .latin1, .mislabelled:
             // Each character of these feeds is one of ISO 8859-1.
             text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
-        case .gzip: CelestraTests.gzip(Array(text.utf8))
+        case .gzip: ExampleTesting.gzip(Array(text.utf8))
         default: Array(text.utf8)
         }
     }

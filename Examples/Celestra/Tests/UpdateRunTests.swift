@@ -1,23 +1,24 @@
-import CelestraFetching
 import CelestraUpdates
 import CloudKitEmulatorServer
+import ExampleTesting
 import Foundation
 import MistModels
 import MistTesting
 import NIOHTTP1
 import Testing
+import WebFetching
 
 struct UpdateRunTests {
     /// Runs a test with a server of one host, an emulator, and a clock for both.
     private func withRun(
-        _ body: @Sendable (FeedServer, CloudKitDatabase, RunningEmulator, UpdateRun, TestClock) async throws -> Void
+        _ body: @Sendable (WebServer, CloudKitDatabase, RunningEmulator, UpdateRun, TestClock) async throws -> Void
     ) async throws {
         let clock = TestClock()
-        try await withFeedServer { server in
+        try await withWebServer { server in
             try await withCloudKitEmulator(clock: clock) { emulator in
                 let database = try celestraDatabase(of: emulator)
                 let pauses = TestClock(skippingWaits: true)
-                try await withFeedFetcher(clock: pauses.timer, timer: TestClock().timer) { fetcher in
+                try await withWebFetcher(.celestra, clock: pauses.timer, timer: TestClock().timer) { fetcher in
                     var run = UpdateRun(database: database, fetcher: fetcher)
                     run.now = { clock.now }
                     try await body(server, database, emulator, run, clock)
@@ -26,7 +27,7 @@ struct UpdateRunTests {
         }
     }
 
-    private func add(_ name: String, of server: FeedServer, to database: CloudKitDatabase) async throws {
+    private func add(_ name: String, of server: WebServer, to database: CloudKitDatabase) async throws {
         let address = server.addresses[0] + "/" + name
         try await database.save(
             FeedRecord(feedURL: address, title: name, addedAt: Date(timeIntervalSince1970: 1_767_225_600)),
@@ -34,7 +35,7 @@ struct UpdateRunTests {
         )
     }
 
-    private func serve(_ feed: SampleFeed, by server: FeedServer) {
+    private func serve(_ feed: SampleFeed, by server: WebServer) {
         server.respond { request in
             guard request.path != "/robots.txt" else { return .response(404) }
             let headers = feed.headers + [("ETag", feed.etag)]

@@ -1,6 +1,6 @@
 import CelestraFeeds
-import CelestraFetching
 import Foundation
+import WebFetching
 
 /// One attempt to fetch a feed, and what it changes in the feed's record.
 ///

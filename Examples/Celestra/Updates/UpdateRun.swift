@@ -1,7 +1,7 @@
 import CelestraFeeds
-import CelestraFetching
 import Foundation
 import MistModels
+import WebFetching
 
 /// A run over the feeds of a database: fetches each, saves what changed in its articles, and counts the attempt.
 ///
@@ -9,7 +9,7 @@ import MistModels
 /// several: articles have names that follow from their feed and guid, and counts are added under optimistic locking.
 ///
 /// ```swift
-/// try await withFeedFetcher { fetcher in
+/// try await withWebFetcher(.celestra) { fetcher in
 ///     let run = UpdateRun(database: service.publicDatabase, fetcher: fetcher)
 ///     let report = try await run.update(FeedSelection())
 ///     print(report.count(.updated), report.newArticles)
@@ -19,7 +19,7 @@ public struct UpdateRun: Sendable {
     /// The database.
     public var database: CloudKitDatabase
     /// What fetches the feeds.
-    public var fetcher: FeedFetcher
+    public var fetcher: WebFetcher
     /// The number of hosts that are asked at a time.
     public var concurrency = 8
     /// How long an article is kept after its feed no longer has it, in seconds; 30 days by default.
@@ -28,7 +28,7 @@ public struct UpdateRun: Sendable {
     public var now: @Sendable () -> Date = { Date() }
 
     /// Creates a run.
-    public init(database: CloudKitDatabase, fetcher: FeedFetcher) {
+    public init(database: CloudKitDatabase, fetcher: WebFetcher) {
         self.database = database
         self.fetcher = fetcher
     }

@@ -1,4 +1,4 @@
-import CelestraFeeds
+import WebText
 
 /// The rules of a `robots.txt` (RFC 9309).
 ///

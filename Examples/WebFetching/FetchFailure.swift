@@ -1,4 +1,4 @@
-/// Why a feed could not be fetched.
+/// Why a document could not be fetched.
 public struct FetchFailure: Error, Sendable, Hashable, CustomStringConvertible {
     /// What went wrong.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -29,7 +29,7 @@ public struct FetchFailure: Error, Sendable, Hashable, CustomStringConvertible {
         public static let tooManyRedirects = Code(value: .tooManyRedirects)
         /// A redirect leads to no address of the web, or from `https` to `http`.
         public static let invalidRedirect = Code(value: .invalidRedirect)
-        /// The host says that the feed was removed and does not come back: status 410.
+        /// The host says that the document was removed and does not come back: status 410.
         public static let gone = Code(value: .gone)
         /// The response has another status that is not a success; ``FetchFailure/status`` has it.
         public static let status = Code(value: .status)

@@ -1,6 +1,6 @@
-import CelestraFetching
 import Foundation
 import Testing
+import WebFetching
 
 struct ResponseRulesTests {
     private func verdict(

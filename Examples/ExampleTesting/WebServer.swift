@@ -5,18 +5,18 @@ import Synchronization
 
 /// A server of the loopback interface for tests: any number of hosts, each on a free port, which answer as the test says. It can
 /// also break off in the middle of a response, and not answer at all.
-final class FeedServer: Sendable {
+package final class WebServer: Sendable {
     /// A request that came.
-    struct Request: Sendable {
+    package struct Request: Sendable {
         /// The index of the host.
-        var host: Int
+        package var host: Int
         /// The path with its query.
-        var path: String
-        var headers: HTTPHeaders
+        package var path: String
+        package var headers: HTTPHeaders
     }
 
     /// How a request is answered.
-    enum Reply: Sendable {
+    package enum Reply: Sendable {
         /// A whole response.
         case response(_ status: Int, headers: [(String, String)] = [], body: [UInt8] = [])
         /// The beginning of a response that announces `missing` more bytes, and then the end of the connection.
@@ -36,23 +36,23 @@ final class FeedServer: Sendable {
     private let state = Mutex(State())
 
     /// The address of each host.
-    var addresses: [String] { state.withLock { $0.addresses } }
+    package var addresses: [String] { state.withLock { $0.addresses } }
 
     /// The requests so far.
-    var requests: [Request] { state.withLock { $0.requests } }
+    package var requests: [Request] { state.withLock { $0.requests } }
 
     /// Says how requests are answered from now on.
-    func respond(_ respond: @escaping @Sendable (Request) -> Reply) {
+    package func respond(_ respond: @escaping @Sendable (Request) -> Reply) {
         state.withLock { $0.respond = respond }
     }
 
     /// Forgets the requests so far.
-    func forgetRequests() {
+    package func forgetRequests() {
         state.withLock { $0.requests = [] }
     }
 
     /// Waits until `count` requests have come for which a condition holds.
-    func waitForRequests(_ count: Int = 1, where condition: @escaping @Sendable (Request) -> Bool) async {
+    package func waitForRequests(_ count: Int = 1, where condition: @escaping @Sendable (Request) -> Bool) async {
         let isOver: @Sendable ([Request]) -> Bool = { $0.count(where: condition) >= count }
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -65,7 +65,7 @@ final class FeedServer: Sendable {
     }
 
     /// Stops a host. Connections to it are refused from now on.
-    func stop(_ host: Int) async throws {
+    package func stop(_ host: Int) async throws {
         try await state.withLock { $0.channels[host] }.close().get()
     }
 
@@ -87,7 +87,7 @@ final class FeedServer: Sendable {
                 .serverChannelOption(.backlog, value: 256)
                 .childChannelInitializer { channel in
                     channel.pipeline.configureHTTPServerPipeline(withErrorHandling: true).flatMapThrowing {
-                        try channel.pipeline.syncOperations.addHandler(FeedServerHandler(server: self, host: host))
+                        try channel.pipeline.syncOperations.addHandler(WebServerHandler(server: self, host: host))
                     }
                 }
                 .bind(host: "127.0.0.1", port: 0)
@@ -106,8 +106,8 @@ final class FeedServer: Sendable {
 }
 
 /// Runs a server for the length of a closure.
-func withFeedServer<Value>(hosts: Int = 1, _ body: (FeedServer) async throws -> Value) async throws -> Value {
-    let server = FeedServer()
+package func withWebServer<Value>(hosts: Int = 1, _ body: (WebServer) async throws -> Value) async throws -> Value {
+    let server = WebServer()
     do {
         try await server.start(hosts: hosts)
         let value = try await body(server)
@@ -119,15 +119,15 @@ func withFeedServer<Value>(hosts: Int = 1, _ body: (FeedServer) async throws -> 
     }
 }
 
-private final class FeedServerHandler: ChannelInboundHandler {
+private final class WebServerHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    private let server: FeedServer
+    private let server: WebServer
     private let host: Int
     private var head: HTTPRequestHead?
 
-    init(server: FeedServer, host: Int) {
+    init(server: WebServer, host: Int) {
         self.server = server
         self.host = host
     }
@@ -138,12 +138,12 @@ private final class FeedServerHandler: ChannelInboundHandler {
         case .body: break
         case .end:
             guard let head else { return }
-            let request = FeedServer.Request(host: host, path: head.uri, headers: head.headers)
+            let request = WebServer.Request(host: host, path: head.uri, headers: head.headers)
             write(server.reply(to: request), context: context)
         }
     }
 
-    private func write(_ reply: FeedServer.Reply, context: ChannelHandlerContext) {
+    private func write(_ reply: WebServer.Reply, context: ChannelHandlerContext) {
         switch reply {
         case .silence: break
         case .response(let status, let headers, let body):
@@ -168,7 +168,7 @@ private final class FeedServerHandler: ChannelInboundHandler {
 }
 
 /// The gzip format (RFC 1952) without compression, for bodies of up to 65,535 bytes.
-func gzip(_ bytes: [UInt8]) -> [UInt8] {
+package func gzip(_ bytes: [UInt8]) -> [UInt8] {
     precondition(bytes.count <= 0xFFFF)
     func littleEndian(_ value: UInt32, _ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * UInt32($0))) }

@@ -1,8 +1,8 @@
 /// The parts of a text in HTML: tags, comments, and the text between them. It reads what browsers read, never fails,
 /// and looks at each byte a bounded number of times.
-struct HTMLScanner: Sequence, IteratorProtocol {
+package struct HTMLScanner: Sequence, IteratorProtocol {
     /// A part of the text. The ranges are those of the bytes of the source.
-    enum Part {
+    package enum Part {
         /// Text, with its references.
         case text(Range<Int>)
         /// A tag with the name in lower case.
@@ -11,20 +11,20 @@ struct HTMLScanner: Sequence, IteratorProtocol {
         case comment(Range<Int>)
     }
 
-    struct Tag {
+    package struct Tag {
         /// The name in lower case.
-        var name: String
-        var isEnd: Bool
+        package var name: String
+        package var isEnd: Bool
         /// The whole tag, with its angle brackets.
-        var range: Range<Int>
-        var attributes: [Attribute] = []
+        package var range: Range<Int>
+        package var attributes: [Attribute] = []
     }
 
-    struct Attribute {
+    package struct Attribute {
         /// The name in lower case.
-        var name: String
+        package var name: String
         /// The value without its quotes; an empty range for an attribute without a value.
-        var value: Range<Int>
+        package var value: Range<Int>
     }
 
     private let bytes: [UInt8]
@@ -35,17 +35,17 @@ struct HTMLScanner: Sequence, IteratorProtocol {
     /// again otherwise.
     private var attributeBudget: Int
 
-    init(_ source: String) {
+    package init(_ source: String) {
         bytes = Array(source.utf8)
         attributeBudget = 4 * bytes.count + 1024
     }
 
     /// The source between two offsets.
-    func text(_ range: Range<Int>) -> String {
+    package func text(_ range: Range<Int>) -> String {
         String(decoding: bytes[range], as: UTF8.self)
     }
 
-    mutating func next() -> Part? {
+    package mutating func next() -> Part? {
         guard position < bytes.count else { return nil }
         let start = position
         if bytes[start] == UInt8(ascii: "<"), attributeBudget >= 0, let part = markup() { return part }
@@ -56,7 +56,7 @@ struct HTMLScanner: Sequence, IteratorProtocol {
     }
 
     /// The text from the position up to the end tag of an element whose content is not markup, such as a script.
-    mutating func skipRawText(of name: String) {
+    package mutating func skipRawText(of name: String) {
         let name = Array(name.utf8)
         while position < bytes.count {
             if bytes[position] == UInt8(ascii: "<"), byte(at: position + 1) == UInt8(ascii: "/"),

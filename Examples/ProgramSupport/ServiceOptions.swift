@@ -1,37 +1,41 @@
 import ArgumentParser
-import CelestraUpdates
 import CloudKitEmulator
 import CloudKitEmulatorServer
+import CloudKitSchema
 import Foundation
 import Logging
 import MistModels
 
 /// The service that a command talks to. Flags come first, then the environment, whose names are those of `mistkit`.
-struct ServiceOptions: ParsableArguments {
+package struct ServiceOptions<Program: DatabaseProgram>: ParsableArguments {
     @Option(help: ArgumentHelp("The container, such as iCloud.com.example.app.", valueName: "identifier"))
-    var container: String?
+    package var container: String?
 
     @Option(help: ArgumentHelp("development or production.", valueName: "name"))
-    var environment: String?
+    package var environment: String?
 
     @Option(help: ArgumentHelp("The address of the service, such as that of an emulator.", valueName: "url"))
-    var serverURL: String?
+    package var serverURL: String?
 
     @Option(name: .customLong("key-id"), help: ArgumentHelp("The ID of a server-to-server key.", valueName: "id"))
-    var keyID: String?
+    package var keyID: String?
 
     @Option(help: ArgumentHelp("The PEM file of the private key.", valueName: "file"))
-    var privateKeyFile: String?
+    package var privateKeyFile: String?
 
     @Option(help: ArgumentHelp("The folder of the emulator inside this program.", valueName: "folder"))
-    var dataFolder: String?
+    package var dataFolder: String?
+
+    package init() {}
 
     /// Opens the public database.
     ///
     /// - Parameter variables: The environment of the process.
     /// - Returns: The database.
     /// - Throws: ``CommandFailure`` that names the setting that is wrong.
-    func database(_ variables: [String: String] = ProcessInfo.processInfo.environment) throws -> CloudKitDatabase {
+    package func database(_ variables: [String: String] = ProcessInfo.processInfo.environment) throws
+        -> CloudKitDatabase
+    {
         func setting(_ flag: String?, _ name: String) -> String? {
             (flag ?? variables["MISTKIT_" + name]).flatMap { $0.isEmpty ? nil : $0 }
         }
@@ -48,11 +52,12 @@ struct ServiceOptions: ParsableArguments {
                         + "the emulator inside this program."
                 )
             }
-            let folder = setting(dataFolder, "DATA_FOLDER") ?? EmbeddedEmulator.defaultFolder
+            let folder = setting(dataFolder, "DATA_FOLDER") ?? ".\(Program.programName)"
             return try EmbeddedEmulator.publicDatabase(
                 folder: folder,
-                container: container ?? EmbeddedEmulator.defaultContainer,
-                environment: environment
+                container: container ?? "iCloud.example.\(Program.programName)",
+                environment: environment,
+                program: Program.self
             )
         }
         guard let container else {
@@ -65,13 +70,13 @@ struct ServiceOptions: ParsableArguments {
             keyID: keyID,
             privateKeyPEM: try privateKey ?? pem(privateKeyFile),
             serverURL: address,
-            logger: ServiceOptions.logger
+            logger: Self.logger
         ).publicDatabase
     }
 
     /// Log lines go to standard error, since standard output may be JSON for a program.
     private static var logger: Logger {
-        var logger = Logger(label: "celestra") { StreamLogHandler.standardError(label: $0) }
+        var logger = Logger(label: Program.programName) { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = .warning
         return logger
     }
@@ -108,14 +113,12 @@ struct ServiceOptions: ParsableArguments {
 
 /// The emulator inside this program: its data and its key in a folder, no socket.
 enum EmbeddedEmulator {
-    static let defaultFolder = ".celestra"
-    static let defaultContainer = "iCloud.example.celestra"
-
     /// Opens the folder's public database, and makes folder and key where they are missing.
     static func publicDatabase(
         folder: String,
         container: String,
-        environment: ContainerEnvironment
+        environment: ContainerEnvironment,
+        program: (some DatabaseProgram).Type
     ) throws -> CloudKitDatabase {
         do {
             try FileManager.default.createDirectory(
@@ -125,11 +128,11 @@ enum EmbeddedEmulator {
             )
             let emulator = try CloudKitEmulator(storage: .file(path: folder + "/emulator.sqlite"))
             try emulator.registerContainer(container)
-            try emulator.importSchema(CelestraSchema.container(), into: container)
+            try emulator.importSchema(program.schema(), into: container)
             if environment == .production { try emulator.deploySchema(of: container) }
             let key = try key(in: folder)
             let keyID = try emulator.registerServerKey(.pem(key.publicKeyPEM), for: container, in: environment)
-            let quiet = Logger(label: "celestra") { _ in SwiftLogNoOpLogHandler() }
+            let quiet = Logger(label: program.programName) { _ in SwiftLogNoOpLogHandler() }
             return CloudKitService(
                 containerIdentifier: container,
                 environment: environment,

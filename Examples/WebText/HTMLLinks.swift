@@ -1,8 +1,8 @@
 /// Makes the links within HTML absolute.
-enum HTMLLinks {
+package enum HTMLLinks {
     /// The fragment with each relative address resolved against the base. Everything else stays as it is, byte for
     /// byte.
-    static func resolved(in html: String, against base: String?) -> String {
+    package static func resolved(in html: String, against base: String?) -> String {
         guard let base, html.utf8.contains(UInt8(ascii: "<")) else { return html }
         var scanner = HTMLScanner(html)
         var result = ""
@@ -23,7 +23,7 @@ enum HTMLLinks {
     }
 
     /// Whether an attribute of HTML holds an address.
-    static func isAddress(_ attribute: String) -> Bool { addresses.contains(attribute) }
+    package static func isAddress(_ attribute: String) -> Bool { addresses.contains(attribute) }
 
     private static let addresses: Set<String> = [
         "action", "background", "cite", "data", "href", "longdesc", "poster", "src", "usemap",

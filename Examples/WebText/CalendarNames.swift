@@ -1,4 +1,4 @@
-/// The names of months and zones that occur in the dates of feeds.
+/// The names of months and zones that occur in the dates of feeds and web pages.
 enum CalendarNames {
     /// The month, from 1 to 12, that a word in lower case begins with or is.
     static func month(_ word: Substring) -> Int? {

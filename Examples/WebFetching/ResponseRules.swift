@@ -1,5 +1,5 @@
-import CelestraFeeds
 import Foundation
+import WebText
 
 /// What a response means, from its status and header fields alone.
 public enum ResponseRules {
@@ -70,6 +70,6 @@ public enum ResponseRules {
     public static func retryAfter(_ field: String?, now: Date) -> Double? {
         guard let field = field?.trimmed, !field.isEmpty else { return nil }
         if field.utf8.allSatisfy({ (0x30...0x39).contains($0) }) { return Double(field) }
-        return FeedDate.parse(field).map { max(0, $0.timeIntervalSince(now)) }
+        return WebDate.parse(field).map { max(0, $0.timeIntervalSince(now)) }
     }
 }

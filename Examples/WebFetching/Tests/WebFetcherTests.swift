@@ -1,19 +1,19 @@
-import CelestraFetching
+import ExampleTesting
 import Foundation
 import MistTesting
 import NIOHTTP1
 import Testing
+import WebFetching
 
-struct FeedFetcherTests {
+struct WebFetcherTests {
     private func fetch(
-        _ server: FeedServer,
+        _ server: WebServer,
         _ path: String = "/feed",
-        _ configuration: FetchConfiguration = FetchConfiguration(),
+        _ configuration: FetchConfiguration = FetchConfiguration(product: "celestra"),
         etag: String? = nil,
         lastModified: String? = nil
     ) async throws -> FetchResult {
-        try await withFeedFetcher(configuration, clock: TestClock(skippingWaits: true).timer, timer: TestClock().timer)
-        {
+        try await withWebFetcher(configuration, clock: TestClock(skippingWaits: true).timer, timer: TestClock().timer) {
             try await $0.fetch(server.addresses[0] + path, etag: etag, lastModified: lastModified)
         }
     }
@@ -25,9 +25,9 @@ struct FeedFetcherTests {
     /// Checks that a fetch succeeds, or fails as expected.
     private func expect(
         _ code: FetchFailure.Code?,
-        _ server: FeedServer,
+        _ server: WebServer,
         _ path: String = "/feed",
-        _ configuration: FetchConfiguration = FetchConfiguration(),
+        _ configuration: FetchConfiguration = FetchConfiguration(product: "celestra"),
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
         let result = try await fetch(server, path, configuration)
@@ -43,7 +43,7 @@ struct FeedFetcherTests {
     }
 
     @Test func aDocumentComesWithItsValidators() async throws {
-        try await withFeedServer { server in
+        try await withWebServer { server in
             server.respond { request in
                 guard request.path == "/feed" else { return .response(404) }
                 let headers = [
@@ -71,7 +71,7 @@ struct FeedFetcherTests {
     }
 
     @Test func anUnchangedDocumentIsNotSent() async throws {
-        try await withFeedServer { server in
+        try await withWebServer { server in
             server.respond { $0.headers["If-None-Match"] == ["\"1\""] ? .response(304) : .response(200) }
             let result = try await fetch(server, etag: "\"1\"")
             #expect(result == FetchResult(.notModified))
@@ -79,7 +79,7 @@ struct FeedFetcherTests {
     }
 
     @Test func permanentRedirectsGiveANewAddress() async throws {
-        try await withFeedServer { server in
+        try await withWebServer { server in
             server.respond { request in
                 switch request.path {
                 case "/feed": .response(301, headers: [("Location", "/b")])
@@ -102,7 +102,7 @@ struct FeedFetcherTests {
     }
 
     @Test func redirectsEnd() async throws {
-        try await withFeedServer { server in
+        try await withWebServer { server in
             server.respond { request in
                 switch request.path {
                 case "/robots.txt": .response(404)
@@ -119,9 +119,9 @@ struct FeedFetcherTests {
     }
 
     @Test func responsesHaveALimit() async throws {
-        var configuration = FetchConfiguration()
+        var configuration = FetchConfiguration(product: "celestra")
         configuration.sizeLimit = 1000
-        try await withFeedServer { server in
+        try await withWebServer { server in
             let large = [UInt8](repeating: 0x20, count: 1001)
             server.respond { request in
                 switch request.path {
@@ -138,7 +138,7 @@ struct FeedFetcherTests {
     }
 
     @Test func damagedResponsesAreFailures() async throws {
-        try await withFeedServer { server in
+        try await withWebServer { server in
             let bytes = Array("<rss></rss>".utf8)
             server.respond { request in
                 let zipped = [("Content-Encoding", "gzip")]
@@ -156,10 +156,10 @@ struct FeedFetcherTests {
     }
 
     @Test func aSilentHostIsLeftAfterTheTimeLimit() async throws {
-        try await withFeedServer { server in
+        try await withWebServer { server in
             server.respond { $0.path == "/robots.txt" ? .response(404) : .silence }
             let timer = TestClock()
-            try await withFeedFetcher(timer: timer.timer) { fetcher in
+            try await withWebFetcher(FetchConfiguration(product: "celestra"), timer: timer.timer) { fetcher in
                 async let result = fetcher.fetch(server.addresses[0] + "/feed")
                 await server.waitForRequests { $0.path == "/feed" }
                 await timer.waitForSleepers()
@@ -170,7 +170,7 @@ struct FeedFetcherTests {
     }
 
     @Test func aHostThatIsDownIsUnreachable() async throws {
-        try await withFeedServer { server in
+        try await withWebServer { server in
             try await server.stop(0)
             try await expect(.unreachable, server)
             let result = try await fetch(server, "/\u{0} not an address")
@@ -180,7 +180,7 @@ struct FeedFetcherTests {
 
     @Test(arguments: [(200, true), (401, true), (404, true), (500, false), (503, false)])
     func theStatusOfRobotsDecides(status: Int, isAllowed: Bool) async throws {
-        try await withFeedServer { server in
+        try await withWebServer { server in
             server.respond { $0.path == "/robots.txt" ? .response(status) : .response(200) }
             try await expect(isAllowed ? nil : .refusedByRobots, server)
             #expect(server.requests.count == (isAllowed ? 2 : 1))
@@ -188,7 +188,7 @@ struct FeedFetcherTests {
     }
 
     @Test func rulesAreAskedOnceAndObeyedAfterRedirects() async throws {
-        try await withFeedServer(hosts: 2) { server in
+        try await withWebServer(hosts: 2) { server in
             let other = server.addresses[1]
             server.respond { request in
                 switch (request.host, request.path) {
@@ -198,7 +198,11 @@ struct FeedFetcherTests {
                 default: .response(200)
                 }
             }
-            try await withFeedFetcher(clock: TestClock(skippingWaits: true).timer, timer: TestClock().timer) {
+            try await withWebFetcher(
+                FetchConfiguration(product: "celestra"),
+                clock: TestClock(skippingWaits: true).timer,
+                timer: TestClock().timer
+            ) {
                 fetcher in
                 for (path, code) in [("/yes", nil), ("/no", .refusedByRobots), ("/away", .refusedByRobots)]
                     as [(String, FetchFailure.Code?)]
@@ -216,13 +220,17 @@ struct FeedFetcherTests {
 
     @Test func requestsOfAHostComeOneByOneWithPauses() async throws {
         let clock = TestClock(skippingWaits: true)
-        try await withFeedServer(hosts: 2) { server in
+        try await withWebServer(hosts: 2) { server in
             server.respond { request in
                 guard request.path == "/robots.txt" else { return .response(200) }
                 return request.host == 0
                     ? .response(404) : .response(200, body: Array("User-agent: *\nCrawl-delay: 5".utf8))
             }
-            try await withFeedFetcher(clock: clock.timer, timer: TestClock().timer) { fetcher in
+            try await withWebFetcher(
+                FetchConfiguration(product: "celestra"),
+                clock: clock.timer,
+                timer: TestClock().timer
+            ) { fetcher in
                 for host in [0, 1] {
                     for path in ["/1", "/2", "/3"] { _ = try await fetcher.fetch(server.addresses[host] + path) }
                 }
@@ -233,14 +241,18 @@ struct FeedFetcherTests {
 
     @Test func aHostThatAsksToWaitGetsNoRequest() async throws {
         let clock = TestClock(skippingWaits: true)
-        try await withFeedServer { server in
+        try await withWebServer { server in
             server.respond { request in
                 switch request.path {
                 case "/busy": .response(503, headers: [("Retry-After", "600")])
                 default: .response(200)
                 }
             }
-            try await withFeedFetcher(clock: clock.timer, timer: TestClock().timer) { fetcher in
+            try await withWebFetcher(
+                FetchConfiguration(product: "celestra"),
+                clock: clock.timer,
+                timer: TestClock().timer
+            ) { fetcher in
                 let address = server.addresses[0]
                 expect(nil, try await fetcher.fetch(address + "/a"))
                 expect(.status, try await fetcher.fetch(address + "/busy"))
@@ -253,9 +265,9 @@ struct FeedFetcherTests {
     }
 
     @Test func aCancelledFetchEnds() async throws {
-        try await withFeedServer { server in
+        try await withWebServer { server in
             server.respond { _ in .silence }
-            try await withFeedFetcher(timer: TestClock().timer) { fetcher in
+            try await withWebFetcher(FetchConfiguration(product: "celestra"), timer: TestClock().timer) { fetcher in
                 let address = server.addresses[0]
                 let first = Task { try await fetcher.fetch(address + "/1") }
                 await server.waitForRequests { _ in true }

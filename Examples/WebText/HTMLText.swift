@@ -1,8 +1,8 @@
 /// Text out of HTML, and HTML out of text.
-enum HTMLText {
+package enum HTMLText {
     /// The plain text of a fragment of HTML. Blocks begin on a line of their own, scripts and styles are left out,
     /// white space is collapsed.
-    static func plainText(of html: String) -> String {
+    package static func plainText(of html: String) -> String {
         var scanner = HTMLScanner(html)
         var writer = PlainTextWriter()
         while let part = scanner.next() {
@@ -29,7 +29,7 @@ enum HTMLText {
     /// titles and descriptions.
     ///
     /// Code is text: `Array<Element>` has a tag, but none of HTML.
-    static func isLikelyHTML(_ text: String) -> Bool {
+    package static func isLikelyHTML(_ text: String) -> Bool {
         if text.utf8.contains(UInt8(ascii: "<")) {
             for part in HTMLScanner(text) {
                 switch part {
@@ -44,7 +44,7 @@ enum HTMLText {
 
     /// The text with each reference to a character replaced by the character. What is no known reference stays as it
     /// is.
-    static func replacingReferences(in text: String) -> String {
+    package static func replacingReferences(in text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "&")) else { return text }
         var result = ""
         var rest = text[...]
@@ -73,7 +73,7 @@ enum HTMLText {
     }
 
     /// The text as HTML: angle brackets and ampersands become references.
-    static func escaped(_ text: String, inAttribute: Bool = false) -> String {
+    package static func escaped(_ text: String, inAttribute: Bool = false) -> String {
         var result = ""
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -88,7 +88,7 @@ enum HTMLText {
     }
 
     /// The text with each run of white space replaced by one space, and none at its ends.
-    static func collapsed(_ text: String) -> String {
+    package static func collapsed(_ text: String) -> String {
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 

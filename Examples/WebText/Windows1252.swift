@@ -1,21 +1,21 @@
 /// The encoding Windows-1252, which is ISO-8859-1 with printable characters in the range of its control characters.
 ///
 /// The table is that of https://encoding.spec.whatwg.org/#index-windows-1252: each byte has a character.
-enum Windows1252 {
+package enum Windows1252 {
     /// The character of a byte.
-    static func character(of byte: UInt8) -> Unicode.Scalar {
+    package static func character(of byte: UInt8) -> Unicode.Scalar {
         replacement(for: Unicode.Scalar(byte))
     }
 
     /// The character that is meant by a control character from U+0080 to U+009F: the one that Windows-1252 has at this
     /// number. Other characters stay as they are.
-    static func replacement(for scalar: Unicode.Scalar) -> Unicode.Scalar {
+    package static func replacement(for scalar: Unicode.Scalar) -> Unicode.Scalar {
         guard (0x80...0x9F).contains(scalar.value) else { return scalar }
         return Unicode.Scalar(characters[Int(scalar.value) - 0x80]) ?? scalar
     }
 
     /// The text with the control characters from U+0080 to U+009F replaced.
-    static func replacingControls(in text: String) -> String {
+    package static func replacingControls(in text: String) -> String {
         // In UTF-8, they begin with the byte C2.
         guard text.utf8.contains(0xC2) else { return text }
         var result = String.UnicodeScalarView()

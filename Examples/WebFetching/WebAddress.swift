@@ -1,4 +1,4 @@
-import CelestraFeeds
+import WebText
 
 /// An absolute address with the scheme `http` or `https`, written in one way.
 ///

@@ -1,24 +1,25 @@
 import AsyncHTTPClient
-import CelestraFeeds
 import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOHTTPCompression
 import Synchronization
 
-/// How a ``FeedFetcher`` behaves towards hosts.
+/// How a ``WebFetcher`` behaves towards hosts.
 public struct FetchConfiguration: Sendable {
     /// The name for `robots.txt`.
-    public var product = "celestra"
+    public var product: String
     /// The header field User-Agent. It should say where the host's owner finds out who sends the requests.
-    public var userAgent = "celestra/1.0"
+    public var userAgent: String
+    /// The header field Accept.
+    public var acceptedTypes = "*/*"
     /// How long a request may take, from the connection to the last byte.
     public var timeLimit = Duration.seconds(30)
     /// The largest body that is accepted, in bytes after decompression.
     public var sizeLimit = 10 * 1024 * 1024
     /// The number of redirects that are followed.
     public var redirectLimit = 5
-    /// The pause between two requests for feeds of one host. A longer Crawl-delay of `robots.txt` counts instead, up to
+    /// The pause between two requests to one host. A longer Crawl-delay of `robots.txt` counts instead, up to
     /// ``longestPause``.
     public var pause = Duration.seconds(1)
     /// The longest pause that a `robots.txt` can demand.
@@ -26,8 +27,13 @@ public struct FetchConfiguration: Sendable {
     /// Whether `robots.txt` is asked and obeyed.
     public var obeysRobots = true
 
-    /// Creates the usual configuration.
-    public init() {}
+    /// Creates the usual configuration of a program.
+    ///
+    /// - Parameter product: The name of the program.
+    public init(product: String) {
+        self.product = product
+        userAgent = product + "/1.0"
+    }
 }
 
 /// A document that was fetched.
@@ -59,7 +65,7 @@ public struct FetchedDocument: Sendable, Hashable {
     }
 }
 
-/// What came of fetching a feed.
+/// What came of fetching a document.
 public struct FetchResult: Sendable, Hashable {
     /// The response.
     public enum Answer: Sendable, Hashable {
@@ -84,7 +90,7 @@ public struct FetchResult: Sendable, Hashable {
     }
 }
 
-/// Fetches feeds over HTTP, with consideration for their hosts.
+/// Fetches documents over HTTP, with consideration for their hosts.
 ///
 /// A request is conditional where the caller has validators. Redirects are followed one by one. Each host gets one
 /// request at a time, with a pause between two, and only for paths that its `robots.txt` allows. A response that takes too
@@ -93,14 +99,14 @@ public struct FetchResult: Sendable, Hashable {
 /// A fetcher keeps each `robots.txt` as long as it lives; make one for each run.
 ///
 /// ```swift
-/// try await withFeedFetcher { fetcher in
+/// try await withWebFetcher(FetchConfiguration(product: "celestra")) { fetcher in
 ///     let result = try await fetcher.fetch("https://www.swift.org/atom.xml", etag: feed.etag)
 ///     // GET https://www.swift.org/robots.txt
 ///     // GET https://www.swift.org/atom.xml
 ///     // If-None-Match: "5f2a"
 /// }
 /// ```
-public final class FeedFetcher: Sendable {
+public final class WebFetcher: Sendable {
     /// Whether a program may fetch paths of a host.
     private enum Permission: Sendable {
         case rules(RobotsFile)
@@ -128,20 +134,27 @@ public final class FeedFetcher: Sendable {
         self.now = now
     }
 
-    /// Fetches a feed.
+    /// Fetches a document.
     ///
     /// - Parameters:
-    ///   - address: The address of the feed.
+    ///   - address: The address of the document.
     ///   - etag: The ETag of the document that the caller has.
     ///   - lastModified: The Last-Modified of the document that the caller has.
+    ///   - obeysRobots: Whether the host's `robots.txt` is asked. It is meant for programs that follow links; an interface for programs
+    ///     does not need it.
     /// - Returns: The document, or the reason why it could not be fetched.
     /// - Throws: `CancellationError` where the task was cancelled.
-    public func fetch(_ address: String, etag: String? = nil, lastModified: String? = nil) async throws -> FetchResult {
+    public func fetch(
+        _ address: String,
+        etag: String? = nil,
+        lastModified: String? = nil,
+        obeysRobots: Bool = true
+    ) async throws -> FetchResult {
         guard let start = WebAddress(address) else {
             let message = "\"\(address)\" is not an address that begins with http:// or https://."
             return FetchResult(.failure(FetchFailure(.invalidAddress, message)))
         }
-        var headers = HTTPHeaders([("Accept", FeedFetcher.acceptedTypes)])
+        var headers = HTTPHeaders([("Accept", configuration.acceptedTypes)])
         if let etag { headers.add(name: "If-None-Match", value: etag) }
         if let lastModified { headers.add(name: "If-Modified-Since", value: lastModified) }
 
@@ -152,7 +165,7 @@ public final class FeedFetcher: Sendable {
         while true {
             let response: Response
             do {
-                response = try await send(to: current, headers: headers)
+                response = try await send(to: current, headers: headers, obeysRobots: obeysRobots)
             } catch let failure as FetchFailure {
                 return FetchResult(.failure(failure))
             }
@@ -195,14 +208,10 @@ public final class FeedFetcher: Sendable {
         var body: [UInt8]
     }
 
-    private static let acceptedTypes =
-        "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml, application/xml;q=0.9, "
-        + "text/xml;q=0.9, application/json;q=0.8, */*;q=0.5"
-
-    /// Sends one request for a feed, when the host's rules and its pause allow it.
-    private func send(to address: WebAddress, headers: HTTPHeaders) async throws -> Response {
+    /// Sends one request for a document, when the host's rules and its pause allow it.
+    private func send(to address: WebAddress, headers: HTTPHeaders, obeysRobots: Bool) async throws -> Response {
         var pause = configuration.pause
-        if configuration.obeysRobots {
+        if configuration.obeysRobots, obeysRobots {
             switch try await permission(for: address) {
             case .failure(let failure): throw failure
             case .rules(let robots):
@@ -336,14 +345,14 @@ public final class FeedFetcher: Sendable {
             for try await part in response.body {
                 result.body += part.readableBytesView
                 guard result.body.count > limit else { continue }
-                guard keepsStart else { throw FeedFetcher.tooLarge(address, limit: limit) }
+                guard keepsStart else { throw WebFetcher.tooLarge(address, limit: limit) }
                 result.body.removeLast(result.body.count - limit)
                 break
             }
             return result
         } catch {
             if Task.isCancelled { throw CancellationError() }
-            throw FeedFetcher.failure(error, at: address, hasHead: head != nil, limit: limit)
+            throw WebFetcher.failure(error, at: address, hasHead: head != nil, limit: limit)
         }
     }
 
@@ -381,12 +390,12 @@ public final class FeedFetcher: Sendable {
 ///   - body: Uses the fetcher.
 /// - Returns: What the closure returns.
 /// - Throws: What the closure throws.
-public func withFeedFetcher<Value>(
-    _ configuration: FetchConfiguration = FetchConfiguration(),
+public func withWebFetcher<Value>(
+    _ configuration: FetchConfiguration,
     clock: any Clock<Duration> = ContinuousClock(),
     timer: any Clock<Duration> = ContinuousClock(),
     now: @escaping @Sendable () -> Date = { Date() },
-    _ body: (FeedFetcher) async throws -> Value
+    _ body: (WebFetcher) async throws -> Value
 ) async throws -> Value {
     var settings = HTTPClient.Configuration(
         redirectConfiguration: .disallow,
@@ -396,7 +405,7 @@ public func withFeedFetcher<Value>(
     // A host that refuses the connection now does so in the next ten seconds, too.
     settings.connectionPool.retryConnectionEstablishment = false
     let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
-    let fetcher = FeedFetcher(client: client, configuration: configuration, clock: clock, timer: timer, now: now)
+    let fetcher = WebFetcher(client: client, configuration: configuration, clock: clock, timer: timer, now: now)
     do {
         let value = try await body(fetcher)
         try await client.shutdown()

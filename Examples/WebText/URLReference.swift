@@ -30,7 +30,7 @@ package struct URLReference: Sendable, Hashable {
         path = String(rest)
     }
 
-    var text: String {
+    package var text: String {
         var text = ""
         if let scheme { text += scheme + ":" }
         if let authority { text += "//" + authority }
@@ -72,7 +72,7 @@ package struct URLReference: Sendable, Hashable {
 
     /// The base that an attribute `xml:base` sets. An attribute with a scheme other than `http` and `https` changes
     /// nothing.
-    static func base(_ attribute: String, within base: String?) -> String? {
+    package static func base(_ attribute: String, within base: String?) -> String? {
         var text = attribute.trimmed
         // A slash too many is a common mistake: http:///example.com/.
         for prefix in ["http:///", "https:///"] where text.lowercased().hasPrefix(prefix) {
@@ -84,7 +84,7 @@ package struct URLReference: Sendable, Hashable {
     }
 
     /// Whether the text is an absolute address of the web.
-    static func isWebAddress(_ text: String) -> Bool {
+    package static func isWebAddress(_ text: String) -> Bool {
         let parts = URLReference(text)
         guard let scheme = parts.scheme?.lowercased(), scheme == "http" || scheme == "https" else { return false }
         return parts.authority?.isEmpty == false && !text.contains(where: \.isWhitespace)
@@ -122,20 +122,5 @@ package struct URLReference: Sendable, Hashable {
         }
         if path.hasPrefix("/"), result.first?.isEmpty != true { result.insert("", at: 0) }
         return result.joined(separator: "/")
-    }
-}
-
-extension UInt8 {
-    var isASCIILetter: Bool {
-        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20)
-    }
-
-    var isASCIIDigit: Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)
-    }
-
-    /// Whether XML takes the byte for white space.
-    var isXMLSpace: Bool {
-        self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09
     }
 }

@@ -1,12 +1,12 @@
 /// The named characters of HTML 4 (https://www.w3.org/TR/html4/sgml/entities.html) and references to characters.
-enum HTMLEntities {
+package enum HTMLEntities {
     /// The character that a name stands for, `é` for `eacute`. Names are case-sensitive.
-    static func character(named name: String) -> Unicode.Scalar? { table[name] }
+    package static func character(named name: String) -> Unicode.Scalar? { table[name] }
 
     /// The character that a decimal number or a hexadecimal one after `x` stands for. As in HTML, the numbers 128 to
     /// 159 mean the characters of Windows-1252. Returns `nil` for what is not the number of a character that XML
     /// allows.
-    static func character(numbered digits: some StringProtocol) -> Unicode.Scalar? {
+    package static func character(numbered digits: some StringProtocol) -> Unicode.Scalar? {
         let isHexadecimal = digits.first == "x" || digits.first == "X"
         let number = isHexadecimal ? digits.dropFirst() : digits[...]
         guard number.utf8.count <= 12, number.first?.isHexDigit == true,
@@ -17,7 +17,7 @@ enum HTMLEntities {
     }
 
     /// Whether XML allows the character in a document.
-    static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
+    package static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x9, 0xA, 0xD, 0x20...0xD7FF, 0xE000...0xFFFD, 0x10000...0x10FFFF: true
         default: false

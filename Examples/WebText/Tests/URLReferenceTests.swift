@@ -1,6 +1,6 @@
 import Testing
 
-@testable import CelestraFeeds
+@testable import WebText
 
 struct URLReferenceTests {
     // RFC 3986, sections 5.4.1 and 5.4.2.

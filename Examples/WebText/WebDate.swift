@@ -1,6 +1,6 @@
 public import struct Foundation.Date
 
-/// Reads the dates of feeds, in all the spellings that occur.
+/// Reads the dates of feeds and web pages, in all the spellings that occur.
 ///
 /// ISO 8601 and W3CDTF with calendar, ordinal and week dates, whole or in part; RFC 822, 850 and 2822 with two-digit
 /// years, missing seconds, named zones, wrong weekdays, and the month before the day; `asctime`; SQL timestamps; Korean
@@ -8,11 +8,11 @@ public import struct Foundation.Date
 /// taken for UTC.
 ///
 /// ```swift
-/// FeedDate.parse("Thu, 1 Jan 04 19:48 EST")    // 2004-01-02T00:48:00Z
-/// FeedDate.parse("2003-W52-3T10:14Z")          // 2003-12-24T10:14:00Z
-/// FeedDate.parse("31 June 2003")               // nil: June has 30 days
+/// WebDate.parse("Thu, 1 Jan 04 19:48 EST")    // 2004-01-02T00:48:00Z
+/// WebDate.parse("2003-W52-3T10:14Z")          // 2003-12-24T10:14:00Z
+/// WebDate.parse("31 June 2003")               // nil: June has 30 days
 /// ```
-public enum FeedDate {
+public enum WebDate {
     /// The instant that the text means, or `nil` if it is no date.
     public static func parse(_ text: String) -> Date? {
         guard text.utf8.count <= 200 else { return nil }
@@ -249,8 +249,4 @@ extension DateWords {
         let before = year - 1
         return before * 365 + before / 4 - before / 100 + before / 400 - 719_162
     }
-}
-
-extension Character {
-    var isASCIIDigit: Bool { self >= "0" && self <= "9" && isASCII }
 }

@@ -1,35 +1,38 @@
 import Foundation
 
 /// Columns of text. Control characters are shown as spaces, since titles come from anywhere.
-struct TextTable {
+package struct TextTable {
     private var rows: [[String]]
     private let numbers: Set<Int>
+    private let widest: Int
 
     /// Begins a table.
     ///
     /// - Parameters:
     ///   - titles: The titles of the columns.
     ///   - numbers: The indexes of the columns that are aligned on the right.
-    init(_ titles: [String], numbers: Set<Int> = []) {
+    ///   - widest: The longest text of a cell, in characters.
+    package init(_ titles: [String], numbers: Set<Int> = [], widest: Int = 60) {
         rows = [titles]
         self.numbers = numbers
+        self.widest = widest
     }
 
-    /// Adds a row, with a cell for each column. Cells longer than 60 characters are shortened.
-    mutating func append(_ cells: [String]) {
+    /// Adds a row, with a cell for each column. Longer cells than the widest are shortened.
+    package mutating func append(_ cells: [String]) {
         rows.append(
             cells.map { cell in
                 let line = String(cell.map { $0.unicodeScalars.contains { $0.value < 0x20 } ? " " : $0 })
-                return line.count > 60 ? String(line.prefix(59)) + "…" : line
+                return line.count > widest ? String(line.prefix(widest - 1)) + "…" : line
             }
         )
     }
 
     /// Whether there is no row.
-    var isEmpty: Bool { rows.count == 1 }
+    package var isEmpty: Bool { rows.count == 1 }
 
     /// The lines: the titles, a rule, the rows.
-    var lines: [String] {
+    package var lines: [String] {
         let titles = rows[0]
         let widths = titles.indices.map { column in rows.reduce(0) { max($0, $1[column].count) } }
         var lines = rows.map { row in
@@ -46,7 +49,7 @@ struct TextTable {
 
 extension Date {
     /// The time in UTC, without seconds, for tables.
-    var short: String {
+    package var short: String {
         let parts = ISO8601Format().split(separator: "T")
         return parts.count == 2 ? "\(parts[0]) \(parts[1].prefix(5))" : ISO8601Format()
     }

@@ -1,8 +1,9 @@
-import CelestraFeeds
+import ExampleTesting
 import Foundation
 import Testing
+import WebText
 
-struct FeedDateTests {
+struct WebDateTests {
     @Test(arguments: [
         // RFC 822, 850, 1123, 2822
         ("Thu, 01 Jan 2004 19:48:21 GMT", "2004-01-01T19:48:21Z"),
@@ -69,7 +70,7 @@ struct FeedDateTests {
         (" \n Thu, 01 Jan 2004 19:48:21 GMT \n", "2004-01-01T19:48:21Z"),
     ])
     func aSpellingMeansAnInstant(text: String, instant: String) throws {
-        let date = try #require(FeedDate.parse(text), "\(text) is a date")
+        let date = try #require(WebDate.parse(text), "\(text) is a date")
         #expect(date.formatted(.iso8601) == instant)
     }
 
@@ -81,12 +82,12 @@ struct FeedDateTests {
         "2003-99999999999999999999", String(repeating: "9", count: 5000), "2003-12-31Tabc",
     ])
     func whatIsNoDateHasNoInstant(text: String) {
-        #expect(FeedDate.parse(text) == nil)
+        #expect(WebDate.parse(text) == nil)
     }
 
     @Test func fractionsOfSecondsAreKept() throws {
-        let date = try #require(FeedDate.parse("2004-07-08 23:56:58.25"))
-        let second = try #require(FeedDate.parse("2004-07-08 23:56:58"))
+        let date = try #require(WebDate.parse("2004-07-08 23:56:58.25"))
+        let second = try #require(WebDate.parse("2004-07-08 23:56:58"))
         #expect(date.timeIntervalSince(second) == 0.25)
     }
 
@@ -95,7 +96,7 @@ struct FeedDateTests {
         var day = Date(timeIntervalSince1970: -2_208_988_800)
         let end = Date(timeIntervalSince1970: 4_102_444_800)
         while day < end {
-            #expect(FeedDate.parse(day.formatted(.iso8601)) == day)
+            #expect(WebDate.parse(day.formatted(.iso8601)) == day)
             day.addTimeInterval(86_400 * 3 + 3_661)
         }
     }
@@ -113,7 +114,7 @@ struct FeedDateTests {
             let text = (0..<Int.random(in: 0..<10, using: &random)).map { _ in
                 pieces.randomElement(using: &random) ?? ""
             }
-            _ = FeedDate.parse(text.joined())
+            _ = WebDate.parse(text.joined())
         }
     }
 }

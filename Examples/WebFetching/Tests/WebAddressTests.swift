@@ -1,5 +1,5 @@
-import CelestraFetching
 import Testing
+import WebFetching
 
 struct WebAddressTests {
     @Test(
