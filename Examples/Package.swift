@@ -10,7 +10,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
         // The identity of articles: SHA-256.
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
-        // Celestra: documents over HTTP, and its command line.
+        // Celestra and Bushel: documents over HTTP, and their command lines.
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
         // The header fields of AsyncHTTPClient; the local server of tests, which also breaks off and hangs.
@@ -215,6 +215,50 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             path: "Celestra/Tests"
+        ),
+
+        // A history of versions: from the bytes of a source to releases.
+        .target(
+            name: "BushelSources",
+            dependencies: [
+                "CelestraFeeds", "WebText",
+                .product(name: "MistModels", package: "MistKit"),
+            ],
+            path: "Bushel/Sources"
+        ),
+        // One history of what all sources say, and what a run changes in the database.
+        .target(
+            name: "BushelHistory",
+            dependencies: [
+                "BushelSources", "WebFetching", "WebText",
+                .product(name: "CloudKitSchema", package: "MistKit"),
+                .product(name: "MistModels", package: "MistKit"),
+            ],
+            path: "Bushel/History"
+        ),
+        .executableTarget(
+            name: "bushel",
+            dependencies: [
+                "BushelHistory", "BushelSources", "ProgramSupport", "WebFetching",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "CloudKitSchema", package: "MistKit"),
+                .product(name: "MistModels", package: "MistKit"),
+            ],
+            path: "Bushel/Command"
+        ),
+        .testTarget(
+            name: "BushelTests",
+            dependencies: [
+                "BushelHistory", "BushelSources", "ExampleTesting", "ProgramSupport", "WebFetching", "bushel",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "CloudKitEmulator", package: "MistKit"),
+                .product(name: "CloudKitEmulatorServer", package: "MistKit"),
+                .product(name: "CloudKitSchema", package: "MistKit"),
+                .product(name: "MistModels", package: "MistKit"),
+                .product(name: "MistTesting", package: "MistKit"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            path: "Bushel/Tests"
         ),
     ]
 )

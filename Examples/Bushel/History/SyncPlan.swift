@@ -1,0 +1,33 @@
+import BushelSources
+import MistModels
+
+/// What a run writes into the records of one kind: new ones, and of the others those that differ, with the fields that differ. Nothing is
+/// deleted.
+public struct SyncPlan<R: Release>: Sendable {
+    /// Releases without a record.
+    public private(set) var new: [StoredRecord<R>] = []
+    /// Records that differ from their releases. An update sends the fields that differ.
+    public private(set) var changed: [StoredRecord<R>] = []
+    /// The number of records that stay as they are.
+    public private(set) var unchanged = 0
+
+    /// Compares releases with their records.
+    ///
+    /// - Parameters:
+    ///   - releases: The history as it is to be.
+    ///   - stored: The records of the database by the keys of their releases.
+    public init(_ releases: [R], stored: [String: StoredRecord<R>]) {
+        for release in releases {
+            guard var record = stored[release.key] else {
+                new.append(StoredRecord(release, recordName: release.recordName))
+                continue
+            }
+            record.model = release
+            if record.hasChanges {
+                changed.append(record)
+            } else {
+                unchanged += 1
+            }
+        }
+    }
+}

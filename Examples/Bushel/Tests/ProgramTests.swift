@@ -1,0 +1,86 @@
+import BushelSources
+import ExampleTesting
+import Foundation
+import Testing
+
+/// The program as it is built: it fetches from a local server into the emulator inside it.
+struct ProgramTests {
+    private static let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(
+        path: "bushel"
+    )
+
+    /// What a call of the program printed.
+    private struct Output {
+        var status: Int32
+        var text: String
+        var errors: String
+    }
+
+    /// Calls the program with the environment that a shell has, and no settings of a service.
+    private func bushel(_ arguments: [String], in folder: URL) async throws -> Output {
+        let process = Process()
+        let (output, errors) = (folder.appending(path: "out"), folder.appending(path: "err"))
+        for file in [output, errors] { try Data().write(to: file) }
+        process.executableURL = ProgramTests.program
+        process.arguments =
+            arguments + (arguments.first == "schema" ? [] : ["--data-folder", folder.appending(path: "data").path])
+        process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("MISTKIT_") }
+        process.standardOutput = try FileHandle(forWritingTo: output)
+        process.standardError = try FileHandle(forWritingTo: errors)
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            process.terminationHandler = { _ in continuation.resume() }
+            do { try process.run() } catch { continuation.resume(throwing: error) }
+        }
+        return Output(
+            status: process.terminationStatus,
+            text: try String(contentsOf: output, encoding: .utf8),
+            errors: try String(contentsOf: errors, encoding: .utf8)
+        )
+    }
+
+    @Test(
+        .enabled(if: FileManager.default.isExecutableFile(atPath: program.path), "the program is not built"),
+        .timeLimit(.minutes(5))
+    )
+    func theProgramKeepsItsHistoryInAFolder() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "bushel-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withWebServer(hosts: Source.all.count) { server in
+            var site = SampleSite()
+            server.respond { [site] in site.reply(to: $0) }
+            let addresses = SampleSite.sources(of: server).flatMap { ["--address", "\($0.id)=\($0.address)"] }
+            let update = ["update", "--pause", "0"] + addresses
+
+            let first = try await bushel(update, in: folder)
+            #expect(first.status == 0, "\(first.errors)")
+            #expect(first.text.contains("restore images        7        0          0          0"), "\(first.text)")
+            let second = try await bushel(update + ["--json"], in: folder)
+            #expect(second.status == 0)
+            #expect(second.text.components(separatedBy: "\"notModified\"").count == Source.all.count + 1)
+
+            site.damages = [.swiftOrg: .serverError]
+            server.respond { [site] in site.reply(to: $0) }
+            let third = try await bushel(update, in: folder)
+            #expect(third.status == 69)
+            #expect(
+                third.errors.hasPrefix(
+                    "bushel: 1 of 8 sources failed; what they said before stays. The reason: http://127.0.0.1"
+                )
+            )
+
+            let status = try await bushel(["status", "--check"], in: folder)
+            #expect(status.status == 69)
+            #expect(status.text.contains("answers with status 500."))
+            let list = try await bushel(["list", "swift", "--version", "6"], in: folder)
+            #expect(list.status == 0)
+            #expect(list.text.split(separator: "\n").count == 5, "\(list.text)")
+            let file = folder.appending(path: "history.csv").path
+            #expect(try await bushel(["export", "--format", "csv", "--output", file], in: folder).status == 0)
+            #expect(try String(contentsOfFile: file, encoding: .utf8).contains("24B83"))
+            #expect(try await bushel(["export", "--output", "/no/such/folder/file"], in: folder).status == 73)
+            #expect(try await bushel(["schema"], in: folder).text.hasPrefix("DEFINE SCHEMA"))
+            #expect(try await bushel(["update", "--source", "x"], in: folder).status == 64)
+        }
+    }
+}
