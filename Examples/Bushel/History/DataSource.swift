@@ -17,9 +17,9 @@ public struct DataSource: Hashable, Sendable {
     public var lastDocument: Date?
     /// From when its statements are.
     public var statedAt: Date?
-    /// The ETag of the last document of which everything is saved.
+    /// The ETag of the last document of which everything is saved; `nil` after a failure.
     public var etag: String?
-    /// The Last-Modified of the last document of which everything is saved.
+    /// The Last-Modified of the last document of which everything is saved; `nil` after a failure.
     public var lastModified: String?
     /// Why the last attempt failed; `nil` after a success.
     public var lastError: String?
@@ -111,7 +111,11 @@ public struct SourceAttempt: Sendable, Hashable {
         }
         state.lastAttempt = max(state.lastAttempt ?? date, date)
         if case .failed(let reason) = outcome {
-            if isNewest { state.lastError = reason.count > 300 ? String(reason.prefix(299)) + "…" : reason }
+            guard isNewest else { return }
+            state.lastError = reason.count > 300 ? String(reason.prefix(299)) + "…" : reason
+            // What other sources took back in the meantime has to be heard from this one again.
+            state.etag = nil
+            state.lastModified = nil
             return
         }
         state.lastSuccess = max(state.lastSuccess ?? date, date)

@@ -67,6 +67,21 @@ public struct Statements<R: MergedRelease>: Sendable {
         return result
     }
 
+    /// The sources that have to be asked for their whole documents, because another source has taken back what it said of a release that
+    /// they list. Only the best value of each field is in the history, so what they said of it has to be heard again.
+    ///
+    /// - Parameter stored: The releases of the history.
+    /// - Returns: The sources, without those that were fetched.
+    public func successors(_ stored: some Sequence<R>) -> Set<SourceID> {
+        stored.reduce(into: []) { sources, release in
+            let isTakenBack = R.rules.contains { rule in
+                guard let source = release.provenance[rule.name], fetched.contains(source) else { return false }
+                return releases[release.key]?[source].map { !rule.has($0) } ?? true
+            }
+            if isTakenBack { sources.formUnion(Set(release.sources).subtracting(fetched)) }
+        }
+    }
+
     private func statement(of source: SourceID, _ release: R) -> Statement<R> {
         Statement(source: source, release: release, date: statedAt[source] ?? now)
     }

@@ -48,13 +48,22 @@ public struct UpdateRun: Sendable {
     public func update(progress: (SourceReport) -> Void = { _ in }) async throws -> UpdateReport {
         let start = now()
         let history = try await History(database)
-        let answers = try await answers(at: start, history.states.mapValues(\.model), progress)
-        let contents = answers.reduce(into: [SourceID: SourceContents]()) { $0[$1.attempt.source.id] = $1.contents }
-        let statedAt = statedAt(answers, history.states)
-
-        let swift = Statements(contents.compactMapValues { $0.swift.nonEmpty }, statedAt: statedAt, now: start)
-        let images = Statements(contents.compactMapValues { $0.images.nonEmpty }, statedAt: statedAt, now: start)
-        let xcode = Statements(contents.compactMapValues { $0.xcode.nonEmpty }, statedAt: statedAt, now: start)
+        let states = history.states.mapValues(\.model)
+        var answers = try await answers(of: sources, at: start, states, progress)
+        var (images, swift, xcode) = statements(answers, states, start)
+        let successors = images.successors(history.images.values.map(\.model))
+            .union(swift.successors(history.swift.values.map(\.model)))
+            .union(xcode.successors(history.xcode.values.map(\.model)))
+        let unchanged = answers.filter { $0.report.outcome == .notModified }.map(\.attempt.source)
+        let again = unchanged.filter { successors.contains($0.id) }
+        if !again.isEmpty {
+            for answer in try await self.answers(of: again, at: start, [:], progress) {
+                if let index = answers.firstIndex(where: { $0.report.source == answer.report.source }) {
+                    answers[index] = answer
+                }
+            }
+            (images, swift, xcode) = statements(answers, states, start)
+        }
         let mergedSwift = swift.history(history.swift)
         let mergedImages = images.history(history.images)
         let references = References(images: mergedImages, swift: mergedSwift)
@@ -85,6 +94,7 @@ public struct UpdateRun: Sendable {
     // MARK: - Fetching
 
     private func answers(
+        of sources: [Source],
         at date: Date,
         _ states: [SourceID: DataSource],
         _ progress: (SourceReport) -> Void
@@ -160,17 +170,24 @@ public struct UpdateRun: Sendable {
         return Answer(attempt: SourceAttempt(source, at: date, .failed(reason)), report: report)
     }
 
-    /// From when the statements of each source are, after the attempts of the run.
-    private func statedAt(
+    /// What the sources say, and from when it is.
+    private func statements(
         _ answers: [Answer],
-        _ states: [SourceID: StoredRecord<DataSource>]
-    ) -> [SourceID: Date] {
-        var states = states.mapValues(\.model)
+        _ states: [SourceID: DataSource],
+        _ start: Date
+    ) -> (Statements<RestoreImage>, Statements<SwiftVersion>, Statements<XcodeVersion>) {
+        var states = states
         for answer in answers {
             let source = answer.attempt.source
             answer.attempt.apply(to: &states[source.id, default: DataSource(source.id, address: source.address)])
         }
-        return states.compactMapValues(\.statedAt)
+        let statedAt = states.compactMapValues(\.statedAt)
+        let contents = answers.reduce(into: [SourceID: SourceContents]()) { $0[$1.attempt.source.id] = $1.contents }
+        return (
+            Statements(contents.compactMapValues { $0.images.nonEmpty }, statedAt: statedAt, now: start),
+            Statements(contents.compactMapValues { $0.swift.nonEmpty }, statedAt: statedAt, now: start),
+            Statements(contents.compactMapValues { $0.xcode.nonEmpty }, statedAt: statedAt, now: start)
+        )
     }
 
     // MARK: - Writing

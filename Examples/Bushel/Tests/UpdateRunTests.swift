@@ -198,6 +198,29 @@ struct UpdateRunTests {
         }
     }
 
+    @Test func whatOneSourceTakesBackIsHeardFromTheOthers() async throws {
+        try await withDatabase { server, database, _ in
+            var site = SampleSite()
+            try await update(database, site, of: server)
+            let before = try await tags(database)
+            clock.advance(by: 3600)
+            // The catalog has a newer image. The sources that list the old one have not changed.
+            site.documents[.appleCatalog] = SampleDocuments.catalog(build: "24C101", version: "15.2")
+            let report = try await update(database, site, of: server)
+            #expect(
+                report.sources.filter { $0.outcome == .fetched }.map(\.source) == [.appleCatalog, .ipswMe, .appleDB]
+            )
+            #expect(written(before, try await tags(database)) == ["RestoreImage-24B83", "RestoreImage-24C101"])
+            let image = try await database.fetch(RestoreImage.self, "RestoreImage-24B83")
+            #expect(image.isSigned == true)
+            #expect(image.provenance["isSigned"] == .ipswMe)
+            #expect(image.provenance["version"] == .appleDB)
+            #expect(image.sources == [.appleDB, .ipswMe])
+            clock.advance(by: 3600)
+            #expect(outcomes(try await update(database, site, of: server)) == [.notModified])
+        }
+    }
+
     @Test func aCompleteRunFetchesWhatHasNotChanged() async throws {
         try await withDatabase { server, database, _ in
             try await update(database, SampleSite(), of: server)
@@ -255,7 +278,7 @@ struct UpdateRunTests {
         }
     }
 
-    @Test func aSourceThatComesBackIsFetchedAsAWholeOrNotAtAll() async throws {
+    @Test func aSourceThatComesBackIsFetchedAsAWhole() async throws {
         try await withDatabase { server, database, _ in
             let site = SampleSite()
             try await update(database, site, of: server)
@@ -265,7 +288,8 @@ struct UpdateRunTests {
             try await update(database, broken, of: server)
             clock.advance(by: 3600)
             let report = try await update(database, site, of: server)
-            #expect(outcomes(report) == [.notModified])
+            #expect(report.sources.filter { $0.outcome == .fetched }.map(\.source) == [.appleDB])
+            #expect(report.kinds.map(\.updated) == [0, 0, 0])
             let state = try #require(try await History.states(in: database)[.appleDB])
             #expect(state.lastError == nil && state.failureCount == 0)
             #expect(state.lastSuccess == clock.now)

@@ -195,6 +195,23 @@ struct MergeTests {
         #expect(third.sha256 == "sha256 of ipsw.me")
     }
 
+    @Test func whatIsTakenBackHasToBeHeardFromTheOthers() {
+        let all: [SourceID: RestoreImage] = [
+            .ipswMe: image(.ipswMe, 1), .appleDB: image(.appleDB, 2), .mrMacintosh: image(.mrMacintosh, 3),
+        ]
+        let stored = statements(all.keys, of: all).merged(key: "24B83", into: nil)
+        // The best source of a value says the same, says nothing of the value, and no longer lists the release.
+        #expect(statements([.ipswMe], of: all).successors([stored]) == [])
+        var without = image(.ipswMe, 1)
+        without.sha256 = nil
+        #expect(Statements([.ipswMe: [without]], statedAt: [:]).successors([stored]) == [.appleDB, .mrMacintosh])
+        let other = Statements([.ipswMe: [RestoreImage(key: "24C101")], .appleDB: [image(.appleDB, 2)]], statedAt: [:])
+        #expect(other.successors([stored]) == [.mrMacintosh])
+        // A source whose word did not count takes nothing back.
+        let last = Statements([.mrMacintosh: [RestoreImage(key: "24C101")]], statedAt: [:])
+        #expect(last.successors([stored]) == [])
+    }
+
     @Test func aReleaseThatNoSourceListsStays() {
         let all: [SourceID: RestoreImage] = [.ipswMe: image(.ipswMe, 1)]
         let stored = statements([.ipswMe], of: all).merged(key: "24B83", into: nil)

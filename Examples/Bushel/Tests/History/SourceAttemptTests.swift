@@ -52,6 +52,9 @@ struct SourceAttemptTests {
         expected.lastAttempt = at(20)
         expected.lastError = "still no"
         expected.failureCount = 2
+        // The next request gets the whole document.
+        expected.etag = nil
+        expected.lastModified = nil
         #expect(state(after: fetched(0), failed(10), failed(20, "still no")) == expected)
     }
 
