@@ -17,7 +17,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
         // The limit and the errors of compressed responses, which AsyncHTTPClient takes and throws.
         .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.26.0"),
-        // Where the embedded emulators of Celestra and Bushel write their log lines.
+        // Where embedded emulators, servers and functions write their log lines.
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
         // The servers of the examples.
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
@@ -193,12 +193,45 @@ let package = Package(
             ],
             path: "Celestra/Updates"
         ),
+        // The feeds and articles of a database over HTTP, for browsers.
+        .target(
+            name: "CelestraServing",
+            dependencies: [
+                "CelestraUpdates",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "MistModels", package: "MistKit"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            path: "Celestra/Serving",
+            exclude: ["README.md"]
+        ),
+        .testTarget(
+            name: "CelestraServingTests",
+            dependencies: [
+                "CelestraServing", "CelestraUpdates", "ExampleTesting", "celestra",
+                .product(name: "CloudKitEmulator", package: "MistKit"),
+                .product(name: "CloudKitEmulatorServer", package: "MistKit"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "MistModels", package: "MistKit"),
+                .product(name: "MistTesting", package: "MistKit"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            path: "Celestra/ServingTests"
+        ),
         .executableTarget(
             name: "celestra",
             dependencies: [
-                "CelestraUpdates", "ProgramSupport", "WebFetching",
+                "CelestraFeeds", "CelestraServing", "CelestraUpdates", "ProgramSupport", "WebFetching",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CloudKitSchema", package: "MistKit"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "MistModels", package: "MistKit"),
             ],
             path: "Celestra/Command"
@@ -259,6 +292,46 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             path: "Bushel/Tests"
+        ),
+
+        // The update of Celestra as a function of AWS Lambda: the runtime interface, the function, and their tests.
+        .target(
+            name: "LambdaRuntime",
+            dependencies: [
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            path: "CelestraLambda/Runtime"
+        ),
+        .executableTarget(
+            name: "CelestraLambda",
+            dependencies: [
+                "CelestraUpdates", "LambdaRuntime", "WebFetching",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "MistModels", package: "MistKit"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            path: "CelestraLambda/Function"
+        ),
+        .testTarget(
+            name: "CelestraLambdaTests",
+            dependencies: [
+                "CelestraLambda", "CelestraUpdates", "ExampleTesting", "LambdaRuntime", "WebFetching",
+                .product(name: "CloudKitEmulator", package: "MistKit"),
+                .product(name: "CloudKitEmulatorServer", package: "MistKit"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "MistModels", package: "MistKit"),
+                .product(name: "MistTesting", package: "MistKit"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            path: "CelestraLambda/Tests"
         ),
     ]
 )

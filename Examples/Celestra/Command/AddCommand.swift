@@ -66,7 +66,7 @@ struct AddCommand: AsyncParsableCommand {
         case .updated, .notModified:
             let count = report.newArticles == 1 ? "1 article" : "\(report.newArticles) articles"
             return "Added \(report.title) as \(feed.recordName), with \(count)."
-        case .failed, .postponed, .notSaved:
+        case .failed, .postponed, .notSaved, .outOfTime:
             return "Added \(address) as \(feed.recordName). The first update failed: \(report.reason ?? "")"
         }
     }

@@ -21,7 +21,7 @@ struct Celestra: AsyncParsableCommand, DatabaseProgram {
             """,
         subcommands: [
             AddCommand.self, UpdateCommand.self, ListCommand.self, ArticlesCommand.self, ReportCommand.self,
-            ExportCommand.self, SchemaCommand.self,
+            ExportCommand.self, SchemaCommand.self, ServeCommand.self,
         ]
     )
 }

@@ -30,6 +30,14 @@ struct UpdateCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How long an article is kept after its feed drops it.", valueName: "time"))
     var keep = TimeSpan(seconds: 30 * 86_400)
 
+    @Option(
+        help: ArgumentHelp(
+            "Leave the feeds that are not fetched after this time to the next run, which begins with them.",
+            valueName: "time"
+        )
+    )
+    var stopAfter: TimeSpan?
+
     @Flag(help: "Print the whole report as JSON.")
     var json = false
 
@@ -59,6 +67,10 @@ struct UpdateCommand: AsyncParsableCommand {
         var run = run
         run.concurrency = concurrency
         run.articleLifetime = keep.seconds
+        if let stopAfter {
+            let start = run.now()
+            run.timeLimit = RunTimeLimit(from: start, to: start.addingTimeInterval(stopAfter.seconds))
+        }
         return try await run.update(filter.selection(at: run.now()))
     }
 
@@ -84,7 +96,9 @@ struct UpdateCommand: AsyncParsableCommand {
             return CommandFailure(.tryAgain, "Not everything was saved. \(reason)")
         }
         let failed = report.count(.failed)
-        guard failed > 0, failed == report.feeds.count - report.count(.postponed) else { return nil }
+        guard failed > 0, failed == report.feeds.count - report.count(.postponed) - report.count(.outOfTime) else {
+            return nil
+        }
         let reason = report.feeds.first { $0.outcome == .failed }?.reason ?? ""
         return CommandFailure(
             .unavailable,
@@ -164,7 +178,7 @@ struct RunSummary: Codable {
 extension FeedReport {
     /// Whether there is something to say about the feed.
     fileprivate var isNews: Bool {
-        outcome == .failed || outcome == .notSaved || newArticles + changedArticles > 0 || newAddress != nil
+        [.failed, .notSaved, .outOfTime].contains(outcome) || newArticles + changedArticles > 0 || newAddress != nil
     }
 }
 
@@ -177,6 +191,7 @@ extension FeedReport.Outcome {
         case .failed: "failed"
         case .postponed: "postponed"
         case .notSaved: "not saved"
+        case .outOfTime: "out of time"
         }
     }
 }

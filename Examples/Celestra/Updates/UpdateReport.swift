@@ -14,6 +14,8 @@ public struct FeedReport: Sendable, Hashable, Codable {
         case postponed
         /// CloudKit did not take everything. The next run tries again.
         case notSaved
+        /// The time of the run was over before the feed was fetched and saved. The next run begins with it.
+        case outOfTime
     }
 
     /// The feed's record name.

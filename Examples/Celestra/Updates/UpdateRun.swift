@@ -24,8 +24,12 @@ public struct UpdateRun: Sendable {
     public var concurrency = 8
     /// How long an article is kept after its feed no longer has it, in seconds; 30 days by default.
     public var articleLifetime = 30.0 * 86_400
+    /// When the run has to end, for programs that are given a deadline; `nil` without one.
+    public var timeLimit: RunTimeLimit?
     /// What time it is.
     public var now: @Sendable () -> Date = { Date() }
+    /// What the time until ``RunTimeLimit/end`` is measured with.
+    public var timer: any Clock<Duration> = ContinuousClock()
 
     /// Creates a run.
     public init(database: CloudKitDatabase, fetcher: WebFetcher) {
@@ -34,6 +38,9 @@ public struct UpdateRun: Sendable {
     }
 
     /// Updates feeds and deletes expired articles.
+    ///
+    /// With a ``timeLimit``, the feeds that were fetched longest ago come first. Those that are left have the outcome
+    /// ``FeedReport/Outcome/outOfTime``, and the next run begins with them.
     ///
     /// - Parameters:
     ///   - selection: Which feeds.
@@ -49,7 +56,7 @@ public struct UpdateRun: Sendable {
             selection.includes($0.model)
         }
         let reports = try await update(feeds, ignoringIntervals: selection.ignoresIntervals, progress: progress)
-        let expiry = try await deleteExpiredArticles()
+        let expiry = try await deleteExpiredArticlesInTime()
         return UpdateReport(
             startedAt: start,
             endedAt: now(),
@@ -64,19 +71,7 @@ public struct UpdateRun: Sendable {
         ignoringIntervals: Bool,
         progress: @Sendable @escaping (FeedReport) -> Void
     ) async throws -> [FeedReport] {
-        var hosts: [[Int]] = []
-        var hostIndexes: [String: Int] = [:]
-        for (index, feed) in feeds.enumerated() {
-            let host = WebAddress(feed.feedURL)?.authority ?? ""
-            if let known = hostIndexes[host] {
-                hosts[known].append(index)
-            } else {
-                hostIndexes[host] = hosts.count
-                hosts.append([index])
-            }
-        }
-        // Hosts with many feeds take the longest, so they begin first.
-        var waiting = hosts.sorted { $0.count > $1.count }[...]
+        var waiting = UpdateOrder.hosts(of: feeds.map(\.model), oldestFirst: timeLimit != nil)[...]
         var reports = [FeedReport?](repeating: nil, count: feeds.count)
         try await withThrowingTaskGroup(of: [(Int, FeedReport)].self) { group in
             func startNext() {
@@ -85,7 +80,7 @@ public struct UpdateRun: Sendable {
                     var results: [(Int, FeedReport)] = []
                     for index in host {
                         try Task.checkCancellation()
-                        let report = try await update(feeds[index], ignoringInterval: ignoringIntervals)
+                        let report = try await updateInTime(feeds[index], ignoringInterval: ignoringIntervals)
                         progress(report)
                         results.append((index, report))
                     }
@@ -102,6 +97,20 @@ public struct UpdateRun: Sendable {
     }
 
     // MARK: - One feed
+
+    /// Updates a feed, unless the time of the run is over. A feed that is under way at its end is left as it is then: articles may
+    /// be saved and the attempt may not be counted, so the next run fetches the document again.
+    private func updateInTime(_ feed: StoredRecord<FeedRecord>, ignoringInterval: Bool) async throws -> FeedReport {
+        guard let timeLimit else { return try await update(feed, ignoringInterval: ignoringInterval) }
+        guard now() < timeLimit.lastStart else {
+            return FeedReport(feed, leftBecause: "The time of the run was over before the feed was fetched.")
+        }
+        let report = try await within(timeLimit.end.timeIntervalSince(now()), on: timer) {
+            try await update(feed, ignoringInterval: ignoringInterval)
+        }
+        return report
+            ?? FeedReport(feed, leftBecause: "The time of the run was over while the feed was fetched or saved.")
+    }
 
     /// Updates one feed: fetches it, saves its articles and then the attempt.
     ///
@@ -236,6 +245,13 @@ public struct UpdateRun: Sendable {
 
     // MARK: - Expiry
 
+    private func deleteExpiredArticlesInTime() async throws -> (deleted: Int, failure: String?) {
+        guard let timeLimit else { return try await deleteExpiredArticles() }
+        return try await within(timeLimit.expiryEnd.timeIntervalSince(now()), on: timer) {
+            try await deleteExpiredArticles()
+        } ?? (0, "The time of the run was over before expired articles were deleted. The next run deletes them.")
+    }
+
     /// Deletes articles whose time is over.
     ///
     /// An article that another run has extended meanwhile has a new change tag, and stays.
@@ -264,6 +280,11 @@ public struct UpdateRun: Sendable {
 }
 
 extension FeedReport {
+    fileprivate init(_ feed: StoredRecord<FeedRecord>, leftBecause reason: String) {
+        self.init(recordName: feed.recordName, title: feed.title, feedURL: feed.feedURL, outcome: .outOfTime)
+        self.reason = reason
+    }
+
     fileprivate mutating func fail(_ reason: String, code: String) {
         outcome = .failed
         self.reason = reason

@@ -29,6 +29,7 @@ struct SettingsFile {
     /// - Parameters:
     ///   - named: The path that the user gave.
     ///   - folder: The folder in which the command runs.
+    /// - Returns: Its path.
     /// - Throws: ``CommandError`` when the file is named but missing.
     static func path(named: String?, in folder: String) throws(CommandError) -> String? {
         func path(_ name: String) -> String {
@@ -59,6 +60,7 @@ struct SettingsFile {
     /// The files that can have profiles: that of the folder, and the user's own.
     ///
     /// - Parameter named: The path of the first that the user gave.
+    /// - Returns: Those that are there.
     /// - Throws: ``CommandError`` when one cannot be read.
     static func withProfiles(named: String? = nil) throws(CommandError) -> [SettingsFile] {
         let environment = ProcessInfo.processInfo.environment

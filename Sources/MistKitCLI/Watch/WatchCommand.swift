@@ -12,12 +12,16 @@ struct WatchCommand: AsyncParsableCommand {
             Each change is one line: a record that was created, changed or deleted, or a zone that was deleted. With --format ndjson, it is \
             one JSON object: {"change":"created","record":{…}}.
 
-            Changes of custom zones in a private or shared database are printed; public databases and default zones have no change feed. \
-            Where the service can push, a subscription of the name mistkit-watch wakes the command, and is removed at the end. \
-            Elsewhere it asks every --interval seconds, and less and less often while nothing changes.
+            Changes of custom zones in a private or shared database are printed. Where the service can push, a subscription of the name \
+            mistkit-watch wakes the command, and is removed at the end. Elsewhere it asks every --interval seconds, and less and less often \
+            while nothing changes.
+
+            Public databases and default zones have no change feed: name record types, which are queried every --interval seconds for what \
+            was modified. Deleted records are not seen there, and @modified needs indexes for queries and sorts.
 
             Examples:
               mistkit watch
+              mistkit watch Article --database public
               mistkit watch --zone Notes --format ndjson
             """
     )
@@ -29,6 +33,9 @@ struct WatchCommand: AsyncParsableCommand {
         /// For programs: one JSON object a line.
         case ndjson
     }
+
+    @Argument(help: "Record types to query, where there is no change feed.", completion: .recordType)
+    var types: [String] = []
 
     @Option(name: .shortAndLong, help: "How changes are printed.")
     var format = Format.text
@@ -54,23 +61,25 @@ struct WatchCommand: AsyncParsableCommand {
 
     func run() async throws {
         let connection = try Connection.open(connection)
-        guard connection.scope != .public else {
+        guard connection.scope != .public || !types.isEmpty else {
             throw CommandError(
                 code: .usage,
                 message: "The public database has no change feed.",
-                remedy: "Use --database private or shared; `mistkit records query` reads the public one."
+                remedy: "Name the record types to query: mistkit watch Article --database public."
             )
         }
-        let start = ChangeWatcher(
-            connection.service,
-            connection.scope,
-            zone: zone.zoneID,
-            output: WatchOutput(format, limit: count)
-        )
-        let (interval, usesPushes) = (Duration.seconds(interval), !noPush)
+        let output = WatchOutput(format, limit: count)
+        let byQueries = QueryWatcher(connection.database, zone: zone.zoneID, types: types, output: output)
+        let byChanges = ChangeWatcher(connection.service, connection.scope, zone: zone.zoneID, output: output)
+        let (interval, usesPushes, types) = (Duration.seconds(interval), !noPush, types)
         let watch = Task {
-            var watcher = start
-            try await watcher.run(interval: interval, usesPushes: usesPushes)
+            if types.isEmpty {
+                var watcher = byChanges
+                try await watcher.run(interval: interval, usesPushes: usesPushes)
+            } else {
+                var watcher = byQueries
+                try await watcher.run(interval: interval)
+            }
         }
         let interrupt = Interrupt { watch.cancel() }
         defer { interrupt.cancel() }

@@ -11,7 +11,14 @@ struct EditTests {
     }
 
     private func edit(_ editor: String) throws -> CommandTests.Outcome {
-        try commands.mistkit("records", "edit", "n", "-f", "csv", environment: ["EDITOR": editor, "PATH": "/usr/bin:/bin"])
+        try commands.mistkit(
+            "records",
+            "edit",
+            "n",
+            "-f",
+            "csv",
+            environment: ["EDITOR": editor, "PATH": "/usr/bin:/bin"]
+        )
     }
 
     /// The fields `title` and `n` as the service has them.

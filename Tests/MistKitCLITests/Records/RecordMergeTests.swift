@@ -5,21 +5,23 @@ import Testing
 
 struct RecordMergeTests {
     /// What a merge saves and what it leaves to decide: `a` is 1 at first, and 0 stands for a field that is not there.
-    @Test(arguments: [
-        // mine, theirs, prefer, the saved value, whether it is a conflict
-        (1, 1, nil, nil, false),
-        (2, 1, nil, 2, false),
-        (1, 2, nil, nil, false),
-        (2, 2, nil, nil, false),
-        (2, 3, nil, nil, true),
-        (2, 3, .mine, 2, false),
-        (2, 3, .theirs, nil, false),
-        (0, 1, nil, 0, false),
-        (0, 2, nil, nil, true),
-        (0, 2, .mine, 0, false),
-        (2, 0, nil, nil, true),
-        (0, 0, nil, nil, false),
-    ] as [(Int, Int, RecordMerge.Side?, Int?, Bool)])
+    @Test(
+        arguments: [
+            // mine, theirs, prefer, the saved value, whether it is a conflict
+            (1, 1, nil, nil, false),
+            (2, 1, nil, 2, false),
+            (1, 2, nil, nil, false),
+            (2, 2, nil, nil, false),
+            (2, 3, nil, nil, true),
+            (2, 3, .mine, 2, false),
+            (2, 3, .theirs, nil, false),
+            (0, 1, nil, 0, false),
+            (0, 2, nil, nil, true),
+            (0, 2, .mine, 0, false),
+            (2, 0, nil, nil, true),
+            (0, 0, nil, nil, false),
+        ] as [(Int, Int, RecordMerge.Side?, Int?, Bool)]
+    )
     func bringsBothSidesTogether(
         mine: Int,
         theirs: Int,

@@ -75,6 +75,47 @@ struct WatchTests {
         #expect(expected.isSuperset(of: lines), "\(outcome.output)")
     }
 
+    /// Where there is no change feed, queries find what was modified.
+    @Test func publicRecordsAreWatchedByQueries() throws {
+        let database = ["--database", "public"]
+        func mistkit(_ arguments: String...) throws {
+            try commands.mistkit(arguments: ["records"] + arguments + database)
+        }
+        try mistkit("create", "--type", "Note", "--name", "old")
+        try mistkit("create", "--type", "Note", "--name", "same")
+        let outcome = try watch(["Note", "--count", "2", "--interval", "0.2"] + database) {
+            try mistkit("create", "--type", "Note", "--name", "new", "-F", "title=Milk")
+            try mistkit("update", "old", "-F", "title=Old")
+        }
+        #expect(outcome.status == 0)
+        let lines = outcome.lines.map { $0.split(separator: " ", maxSplits: 1).last ?? "" }
+        #expect(lines == ["created _defaultZone/new Note title: Milk", "changed _defaultZone/old Note title: Old"])
+        #expect(try commands.mistkit("watch", "--database", "public").status == 64)
+    }
+
+    /// What a look finds again is not news, and what appears late in the index is.
+    @Test func aPositionKnowsWhatWasSeen() {
+        func record(_ name: String, _ tag: String, at seconds: Double) -> Record {
+            var record = Record(recordType: "Note", recordName: name)
+            record.recordChangeTag = tag
+            record.modified = Record.Stamp(timestamp: Date(timeIntervalSince1970: seconds))
+            return record
+        }
+        var position = WatchPosition()
+        func news(_ record: Record) -> Bool { position.notes(record) }
+        #expect(position.start == Date(timeIntervalSince1970: 0))
+        #expect(news(record("a", "1", at: 1000)) == true)
+        #expect(position.start == Date(timeIntervalSince1970: 940))
+        #expect(news(record("a", "1", at: 1000)) == false)
+        #expect(news(record("a", "2", at: 1001)) == true)
+        #expect(news(record("late", "1", at: 990)) == true)
+        #expect(news(record("late", "1", at: 990)) == false)
+        #expect(position.covers(record("b", "1", at: 941)) && !position.covers(record("b", "1", at: 940)))
+        #expect(news(record("b", "1", at: 2000)) == true)
+        position.forgetOldRecords()
+        #expect(news(record("late", "1", at: 990)) == true)
+    }
+
     @Test func programsReadJSON() throws {
         try commands.mistkit("zones", "create", "Notes")
         try commands.mistkit("zones", "create", "Drafts")

@@ -1,0 +1,143 @@
+import Foundation
+import Synchronization
+
+/// A program while it runs, as a user starts it: with an environment of its own.
+///
+/// Tasks that wait for it block no thread, so that servers of the test can answer it meanwhile.
+public final class RunningProgram: Sendable {
+    /// What a program has done when it has ended.
+    public struct Outcome: Sendable, Hashable {
+        /// The exit code; for a program that a signal ended, the signal.
+        public var status: Int32
+        /// What it wrote to standard output.
+        public var output: String
+        /// What it wrote to standard error.
+        public var errors: String
+    }
+
+    private let events: ProgramEvents
+    private let identifier: Int32
+
+    /// Starts a program.
+    ///
+    /// - Parameters:
+    ///   - program: The executable.
+    ///   - arguments: Its arguments.
+    ///   - environment: Its environment.
+    ///   - folder: Its working folder; that of the test when `nil`.
+    /// - Throws: An error where the program cannot be started.
+    public init(
+        _ program: URL,
+        _ arguments: [String] = [],
+        environment: [String: String] = [:],
+        in folder: URL? = nil
+    ) throws {
+        let process = Process()
+        let (output, errors) = (Pipe(), Pipe())
+        let events = ProgramEvents()
+        process.executableURL = program
+        process.arguments = arguments
+        process.environment = environment
+        if let folder { process.currentDirectoryURL = folder }
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        process.standardError = errors
+        process.terminationHandler = { process in
+            let status = process.terminationStatus
+            events.update { $0.status = status }
+        }
+        try process.run()
+        events.collect(output.fileHandleForReading) { $0.output.append($1) }
+        events.collect(errors.fileHandleForReading) { $0.errors.append($1) }
+        self.events = events
+        identifier = process.processIdentifier
+    }
+
+    /// The executable of a product of this package. It is beside the test bundle.
+    public static func built(_ name: String) -> URL {
+        URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: name)
+    }
+
+    /// Runs a program to its end.
+    public static func run(
+        _ program: URL,
+        _ arguments: [String] = [],
+        environment: [String: String] = [:],
+        in folder: URL? = nil
+    ) async throws -> Outcome {
+        try await RunningProgram(program, arguments, environment: environment, in: folder).outcome()
+    }
+
+    /// Sends a signal.
+    public func send(_ signal: Int32) { kill(identifier, signal) }
+
+    /// Waits until standard output has a whole line.
+    ///
+    /// - Returns: The first line; all of the output where the program ends without a line.
+    public func firstLine() async -> String {
+        await events.first { state in
+            let text = String(decoding: state.output, as: UTF8.self)
+            return text.firstIndex(of: "\n").map { String(text[..<$0]) } ?? (state.isOver ? text : nil)
+        }
+    }
+
+    /// Waits for the end of the program.
+    public func outcome() async -> Outcome {
+        await events.first { state in
+            guard state.isOver, let status = state.status else { return nil }
+            return Outcome(
+                status: status,
+                output: String(decoding: state.output, as: UTF8.self),
+                errors: String(decoding: state.errors, as: UTF8.self)
+            )
+        }
+    }
+}
+
+/// What a program has done so far, and the tasks that wait for more.
+private final class ProgramEvents: Sendable {
+    struct State {
+        var output = Data()
+        var errors = Data()
+        var openPipes = 2
+        var status: Int32?
+        var waiting: [CheckedContinuation<Void, Never>] = []
+
+        var isOver: Bool { openPipes == 0 && status != nil }
+    }
+
+    private let state = Mutex(State())
+
+    /// Reads a pipe to its end, on a thread of its own.
+    func collect(_ pipe: FileHandle, _ append: @escaping @Sendable (inout State, Data) -> Void) {
+        Thread.detachNewThread { [self] in
+            while case let data = pipe.availableData, !data.isEmpty { update { append(&$0, data) } }
+            update { $0.openPipes -= 1 }
+        }
+    }
+
+    func update(_ change: (inout State) -> Void) {
+        let woken = state.withLock { state in
+            change(&state)
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in woken { continuation.resume() }
+    }
+
+    /// Waits until a state has a value.
+    func first<Value>(_ value: (State) -> Value?) async -> Value {
+        while true {
+            var found: Value?
+            await withCheckedContinuation { continuation in
+                let isFound = state.withLock { state in
+                    found = value(state)
+                    if found == nil { state.waiting.append(continuation) }
+                    return found != nil
+                }
+                if isFound { continuation.resume() }
+            }
+            if let found { return found }
+        }
+    }
+}
