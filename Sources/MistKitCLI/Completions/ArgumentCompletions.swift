@@ -10,7 +10,7 @@ extension CompletionKind {
     static let database = CompletionKind.list(DatabaseScope.allCases.map(\.rawValue))
 
     /// A profile of the configuration files.
-    static let profile = CompletionKind.custom { _, _, _ async in
+    static let profile = CompletionKind.custom { _, _, _ in
         Set(((try? SettingsFile.withProfiles()) ?? []).flatMap { $0.profiles.keys }).sorted()
     }
 
