@@ -10,6 +10,8 @@ struct CompletionScript {
 
     var text: String {
         var script = MistKitCommand.completionScript(for: shell)
+        // A shell reads the file; nothing executes it.
+        if script.hasPrefix("#!"), let end = script.firstIndex(of: "\n") { script.removeSubrange(...end) }
         if !script.hasSuffix("\n") { script += "\n" }
         if shell == .bash { script += Self.addition }
         return script + Self.signature + "\n"

@@ -11,11 +11,11 @@ struct Terminal: Sendable {
     static var width: Int? { isInteractive ? size.map { Int($0.ws_col) } ?? 80 : nil }
 
     /// The lines of the terminal; nil where standard output is not a terminal, or one that does not say how high it is.
-    static var height: Int? { isInteractive ? size.map { Int($0.ws_row) } : nil }
+    static var height: Int? { isInteractive ? size.flatMap { $0.ws_row > 0 ? Int($0.ws_row) : nil } : nil }
 
     private static var size: winsize? {
         var size = winsize()
-        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
         return size
     }
 

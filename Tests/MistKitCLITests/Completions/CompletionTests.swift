@@ -119,7 +119,7 @@ struct CompletionTests {
             ("mistkit records query --zone Li", "mistkit records query --zone Lists "),
             ("mistkit records query Note --filter 'rat", "mistkit records query Note --filter 'rating' "),
             (
-                "mistkit records query Note --filter 'rating be",
+                "mistkit records query Note --filter 'rating BEG",
                 "mistkit records query Note --filter 'rating BEGINS_WITH' "
             ),
             ("mistkit records create --type Note --field ra", "mistkit records create --type Note --field rating="),
