@@ -11,7 +11,7 @@ struct ManualCommand: AsyncParsableCommand {
 
             Examples:
               mistkit manual pages
-              SOURCE_DATE_EPOCH=0 mistkit manual pages
+              mistkit manual share/man/man1
             """,
         // For those who make packages.
         shouldDisplay: false
