@@ -13,7 +13,7 @@ struct EmulatorContents {
 
     /// Saves the records of a file.
     func load(_ file: String) async throws {
-        try await ImportRecordsCommand.parse([file]).run(over: connection())
+        try await ImportRecordsCommand.asyncParse([file]).run(over: connection())
     }
 
     /// Writes all records of some types into a file, and replaces the file.
@@ -22,7 +22,7 @@ struct EmulatorContents {
             do { try Data().write(to: URL(fileURLWithPath: file)) } catch { throw CommandError.unwritable(file, error) }
             return
         }
-        try await ExportRecordsCommand.parse(types + ["--all-zones", "--force", "--output", file])
+        try await ExportRecordsCommand.asyncParse(types + ["--all-zones", "--force", "--output", file])
             .run(over: connection())
     }
 
