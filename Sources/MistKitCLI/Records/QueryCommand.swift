@@ -21,6 +21,8 @@ struct QueryCommand: AsyncParsableCommand {
     @Argument(help: "The record type.", completion: .recordType)
     var type: String
 
+    @OptionGroup var filters: FilterOptions
+
     @Option(
         name: .customLong("sort"),
         parsing: .unconditionalSingleValue,
@@ -38,7 +40,6 @@ struct QueryCommand: AsyncParsableCommand {
     @Flag(help: "Search all zones.")
     var zoneWide = false
 
-    @OptionGroup var filters: FilterOptions
     @OptionGroup var fields: FieldOptions
     @OptionGroup var zone: ZoneOptions
     @OptionGroup var output: OutputOptions
