@@ -15,6 +15,8 @@ public final class RunningProgram: Sendable {
         public var errors: String
     }
 
+    private static let starts = Mutex(())
+
     private let events: ProgramEvents
     private let identifier: Int32
 
@@ -46,7 +48,8 @@ public final class RunningProgram: Sendable {
             let status = process.terminationStatus
             events.update { $0.status = status }
         }
-        try process.run()
+        // Foundation notices the end of a program by a socket. Another program that starts at the same moment could inherit it.
+        try RunningProgram.starts.withLock { _ in try process.run() }
         events.collect(output.fileHandleForReading) { $0.output.append($1) }
         events.collect(errors.fileHandleForReading) { $0.errors.append($1) }
         self.events = events

@@ -9,32 +9,12 @@ struct ProgramTests {
         path: "bushel"
     )
 
-    /// What a call of the program printed.
-    private struct Output {
-        var status: Int32
-        var text: String
-        var errors: String
-    }
-
     /// Calls the program with the environment that a shell has, and no settings of a service.
-    private func bushel(_ arguments: [String], in folder: URL) async throws -> Output {
-        let process = Process()
-        let (output, errors) = (folder.appending(path: "out"), folder.appending(path: "err"))
-        for file in [output, errors] { try Data().write(to: file) }
-        process.executableURL = ProgramTests.program
-        process.arguments =
-            arguments + (arguments.first == "schema" ? [] : ["--data-folder", folder.appending(path: "data").path])
-        process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("MISTKIT_") }
-        process.standardOutput = try FileHandle(forWritingTo: output)
-        process.standardError = try FileHandle(forWritingTo: errors)
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            process.terminationHandler = { _ in continuation.resume() }
-            do { try process.run() } catch { continuation.resume(throwing: error) }
-        }
-        return Output(
-            status: process.terminationStatus,
-            text: try String(contentsOf: output, encoding: .utf8),
-            errors: try String(contentsOf: errors, encoding: .utf8)
+    private func bushel(_ arguments: [String], in folder: URL) async throws -> RunningProgram.Outcome {
+        try await RunningProgram.run(
+            ProgramTests.program,
+            arguments + (arguments.first == "schema" ? [] : ["--data-folder", folder.appending(path: "data").path]),
+            environment: ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("MISTKIT_") }
         )
     }
 
@@ -54,10 +34,10 @@ struct ProgramTests {
 
             let first = try await bushel(update, in: folder)
             #expect(first.status == 0, "\(first.errors)")
-            #expect(first.text.contains("restore images        7        0          0          0"), "\(first.text)")
+            #expect(first.output.contains("restore images        7        0          0          0"), "\(first.output)")
             let second = try await bushel(update + ["--json"], in: folder)
             #expect(second.status == 0)
-            #expect(second.text.components(separatedBy: "\"notModified\"").count == Source.all.count + 1)
+            #expect(second.output.components(separatedBy: "\"notModified\"").count == Source.all.count + 1)
 
             site.damages = [.swiftOrg: .serverError]
             server.respond { [site] in site.reply(to: $0) }
@@ -71,10 +51,10 @@ struct ProgramTests {
 
             let status = try await bushel(["status", "--check"], in: folder)
             #expect(status.status == 69)
-            #expect(status.text.contains("answers with status 500."))
+            #expect(status.output.contains("answers with status 500."))
             let list = try await bushel(["list", "swift", "--version", "6"], in: folder)
             #expect(list.status == 0)
-            #expect(list.text.split(separator: "\n").count == 5, "\(list.text)")
+            #expect(list.output.split(separator: "\n").count == 5, "\(list.output)")
             let file = folder.appending(path: "history.csv").path
             #expect(try await bushel(["export", "--format", "csv", "--output", file], in: folder).status == 0)
             #expect(try String(contentsOfFile: file, encoding: .utf8).contains("24B83"))

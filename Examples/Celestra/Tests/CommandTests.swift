@@ -100,10 +100,8 @@ struct CommandTests {
             let command = try UpdateCommand.parse(["--json"])
             let text = try command.text(of: try await command.report(run))
             let summary = try decoder.decode(RunSummary.self, from: Data(text.utf8))
-            #expect(
-                summary.outcomes
-                    == ["updated": 1, "failed": 1, "notModified": 0, "notSaved": 0, "outOfTime": 0, "postponed": 0]
-            )
+            #expect(summary.outcomes.filter { $0.value > 0 } == ["updated": 1, "failed": 1])
+            #expect(Set(summary.outcomes.keys) == Set(FeedReport.Outcome.allCases.map(\.rawValue)))
             #expect(summary.failures == ["status": 1])
             #expect(summary.startedAt == clock.now)
 
