@@ -59,7 +59,7 @@ struct ProgramTests {
             #expect(try await bushel(["export", "--format", "csv", "--output", file], in: folder).status == 0)
             #expect(try String(contentsOfFile: file, encoding: .utf8).contains("24B83"))
             #expect(try await bushel(["export", "--output", "/no/such/folder/file"], in: folder).status == 73)
-            #expect(try await bushel(["schema"], in: folder).text.hasPrefix("DEFINE SCHEMA"))
+            #expect(try await bushel(["schema"], in: folder).output.hasPrefix("DEFINE SCHEMA"))
             #expect(try await bushel(["update", "--source", "x"], in: folder).status == 64)
         }
     }
