@@ -34,26 +34,61 @@ public final class RunningProgram: Sendable {
         environment: [String: String] = [:],
         in folder: URL? = nil
     ) throws {
-        let process = Process()
-        let (output, errors) = (Pipe(), Pipe())
         let events = ProgramEvents()
-        process.executableURL = program
-        process.arguments = arguments
-        process.environment = environment
-        if let folder { process.currentDirectoryURL = folder }
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        process.standardError = errors
-        process.terminationHandler = { process in
-            let status = process.terminationStatus
-            events.update { $0.status = status }
+        // A program that starts at the same moment would inherit the pipes of another one, which then have no end.
+        let (process, output, errors) = try RunningProgram.starts.withLock { _ in
+            let (output, errors) = (Pipe(), Pipe())
+            let process = try RunningProgram.start(program, arguments, environment, in: folder, output, errors)
+            for pipe in [output, errors] { try pipe.fileHandleForWriting.close() }
+            return (process, output, errors)
         }
-        // Foundation notices the end of a program by a socket. Another program that starts at the same moment could inherit it.
-        try RunningProgram.starts.withLock { _ in try process.run() }
+        self.events = events
+        identifier = process
         events.collect(output.fileHandleForReading) { $0.output.append($1) }
         events.collect(errors.fileHandleForReading) { $0.errors.append($1) }
-        self.events = events
-        identifier = process.processIdentifier
+        // `Process` of Foundation watches a program with `select`, which knows 1,024 files: a test process with many sockets misses the end.
+        Thread.detachNewThread {
+            var status: Int32 = 0
+            while waitpid(process, &status, 0) < 0, errno == EINTR {}
+            let (signal, code) = (status & 0x7F, (status >> 8) & 0xFF)
+            events.update { $0.status = signal == 0 ? code : signal }
+        }
+    }
+
+    /// Starts a program with the pipes as its output.
+    ///
+    /// - Returns: The identifier of the process.
+    private static func start(
+        _ program: URL,
+        _ arguments: [String],
+        _ environment: [String: String],
+        in folder: URL?,
+        _ output: Pipe,
+        _ errors: Pipe
+    ) throws -> pid_t {
+        #if canImport(Darwin)
+            var actions: posix_spawn_file_actions_t?
+        #else
+            var actions = posix_spawn_file_actions_t()
+        #endif
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        for (pipe, target) in [(output, STDOUT_FILENO), (errors, STDERR_FILENO)] {
+            posix_spawn_file_actions_adddup2(&actions, pipe.fileHandleForWriting.fileDescriptor, target)
+            for handle in [pipe.fileHandleForWriting, pipe.fileHandleForReading] {
+                posix_spawn_file_actions_addclose(&actions, handle.fileDescriptor)
+            }
+        }
+        var command = [program.path] + arguments
+        if let folder { command = ["/bin/sh", "-c", #"cd "$0" && exec "$@""#, folder.path] + command }
+        let words = command.map { strdup($0) }
+        let settings = environment.map { strdup("\($0.key)=\($0.value)") }
+        defer { for text in words + settings { free(text) } }
+        var process = pid_t()
+        let problem = posix_spawn(&process, command[0], &actions, nil, words + [nil], settings + [nil])
+        guard problem == 0 else { throw POSIXError(POSIXErrorCode(rawValue: problem) ?? .EIO) }
+        return process
     }
 
     /// The executable of a product of this package. It is beside the test bundle.
