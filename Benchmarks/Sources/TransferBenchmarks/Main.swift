@@ -117,14 +117,15 @@ struct TransferBenchmarks {
     private func bareDatabase() throws -> CloudKitDatabase {
         let container = "iCloud.com.example.transfers"
         let emulator = try CloudKitEmulator(storage: .file(path: folder.appending(path: "bare.sqlite").path))
-        try emulator.registerAPIToken("token", for: container, in: .development)
+        try emulator.registerContainer(container)
+        let apiToken = try emulator.registerAPIToken(for: container)
         let quiet = Logger(label: "transfers") { _ in SwiftLogNoOpLogHandler() }
         let server = try CloudKitEmulatorServer(emulator, configuration: .init(logger: quiet))
         let user = try emulator.createUser()
         let service = CloudKitService(
             containerIdentifier: container,
             tokenManager: WebAuthTokenManager(
-                apiToken: "token",
+                apiToken: apiToken,
                 webAuthToken: try emulator.issueWebAuthToken(for: user)
             ),
             transport: server,
