@@ -155,7 +155,8 @@ struct CommandTests {
             let json = try await ExportCommand.parse([]).text(of: database)
             let object = try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
             #expect((object["releases"] as? [Any])?.count == 13)
-            #expect((object["sources"] as? [Any])?.count == 8)
+            let sources = try #require(object["sources"] as? [[String: Any]]).map { $0["source"] as? String }
+            #expect(sources == Source.all.map(\.id).sorted().map(\.rawValue))
         }
     }
 
@@ -181,6 +182,10 @@ struct CommandTests {
             #expect(lines[11] == "restore images: 6")
             let later = try await command.report(of: database, at: clock.now.addingTimeInterval(7200))
             #expect(later.sources.count { $0.state == .stale } == 7)
+            #expect(StatusCommand.failure(of: later)?.description.contains("appledb (stale)") == true)
+            var often = report
+            often.sources[1].failures = 3
+            #expect(try command.text(of: often).contains("ipsw.me: the document is not valid JSON. (3 failures)"))
         }
     }
 
@@ -208,6 +213,11 @@ struct CommandTests {
         #expect(
             try sources("--address", "ipsw.me=http://127.0.0.1:1/x", "--source", "ipsw.me").map(\.address) == [
                 "http://127.0.0.1:1/x"
+            ]
+        )
+        #expect(
+            try sources("--address", "ipsw.me=HTTP://A.example:80/x", "--source", "ipsw.me").map(\.address) == [
+                "http://a.example/x"
             ]
         )
         for arguments in [

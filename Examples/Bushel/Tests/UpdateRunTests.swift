@@ -232,6 +232,36 @@ struct UpdateRunTests {
         }
     }
 
+    @Test func aSourceWithAnotherAddressIsFetchedAsAWhole() async throws {
+        try await withDatabase { server, database, _ in
+            try await update(database, SampleSite(), of: server)
+            let report = try await update(database, SampleSite(), of: server) {
+                $0.sources[1].address = server.addresses[1] + "/mirror"
+            }
+            #expect(report.sources.filter { $0.outcome == .fetched }.map(\.source) == [.ipswMe])
+        }
+    }
+
+    /// The clock of a host may be wrong, and what it says is not from the time after the run.
+    @Test func aDocumentIsFromTheTimeOfItsLastModifiedAtTheLatestFromNow() async throws {
+        try await withDatabase { server, database, _ in
+            for (field, date) in [
+                ("Mon, 01 Dec 2025 00:00:00 GMT", Date(timeIntervalSince1970: 1_764_547_200)),
+                ("Fri, 01 Jan 2100 00:00:00 GMT", clock.now),
+            ] {
+                try await update(database, SampleSite(), of: server) { run in
+                    run.sources = run.sources.filter { $0.id == .mrMacintosh }
+                    let page = Array((SampleSite().documents[.mrMacintosh] ?? "").utf8)
+                    server.respond { request in
+                        guard request.path == "/data" else { return .response(404) }
+                        return .response(200, headers: [("Last-Modified", field)], body: page)
+                    }
+                }
+                #expect(try await History.states(in: database)[.mrMacintosh]?.statedAt == date)
+            }
+        }
+    }
+
     // MARK: - Broken sources
 
     @Test(arguments: SampleSite.Damage.allCases)

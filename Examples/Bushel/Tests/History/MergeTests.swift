@@ -269,4 +269,16 @@ struct MergeTests {
             #expect(stored == together, "seed \(seed), order \(order), split \(split)")
         }
     }
+
+    /// After a run at the same time, the date of a source may not be known yet.
+    @Test func aStatementWithoutADateIsFromTheRun() {
+        var (old, new) = (RestoreImage(key: "24B83"), RestoreImage(key: "24B83"))
+        (old.isSigned, new.isSigned) = (true, false)
+        let statements = Statements(
+            [.appleCatalog: [old], .appleDB: [new]],
+            statedAt: [.appleCatalog: Date(timeIntervalSince1970: 500)],
+            now: Date(timeIntervalSince1970: 1000)
+        )
+        #expect(statements.merged(key: "24B83", into: nil).isSigned == false)
+    }
 }

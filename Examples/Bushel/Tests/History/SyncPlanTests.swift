@@ -1,8 +1,9 @@
-import BushelHistory
 import BushelSources
 import Foundation
 import MistModels
 import Testing
+
+@testable import BushelHistory
 
 struct SyncPlanTests {
     private func image(_ build: String, sha1: String = "a") -> RestoreImage {
@@ -51,5 +52,13 @@ struct SyncPlanTests {
     @Test func recordsWithoutAReleaseAreLeftAlone() {
         let plan = SyncPlan<RestoreImage>([], stored: stored(image("24B83")))
         #expect(plan.new.isEmpty && plan.changed.isEmpty && plan.unchanged == 0)
+    }
+
+    @Test func theFirstReasonIsReported() {
+        var report = KindReport(.images)
+        report.fail("first")
+        report.fail("second", count: 2)
+        #expect(report.notSaved == 3)
+        #expect(report.reason == "first")
     }
 }

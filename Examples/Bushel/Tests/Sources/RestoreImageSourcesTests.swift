@@ -30,6 +30,7 @@ struct RestoreImageSourcesTests {
 
     @Test(arguments: [
         (["sha1sum": "\"xyz\""], "firmwares[0].sha1sum is not a hash of 40 hexadecimal digits: \"xyz\""),
+        (["sha1sum": "\"abc\""], "firmwares[0].sha1sum is not a hash of 40 hexadecimal digits: \"abc\""),
         (["url": "\"protected://a.ipsw\""], "firmwares[0].url is not an address of the web: \"protected://a.ipsw\""),
         (["releasedate": "\"soon\""], "firmwares[0].releasedate is not a date: \"soon\""),
         (["filesize": "-1"], "firmwares[0].filesize is not a number of bytes: -1"),
@@ -43,6 +44,10 @@ struct RestoreImageSourcesTests {
     @Test(arguments: [
         (["buildid": ""], "firmwares[1].buildid is missing"),
         (["buildid": "\"../x\""], "firmwares[1].buildid is not a build number: \"../x\""),
+        (
+            ["buildid": "\"24B83aaaaaaaaaaaaaaaa\""],
+            "firmwares[1].buildid is not a build number: \"24B83aaaaaaaaaaaaaaaa\""
+        ),
         (["version": "\"Sequoia\""], "firmwares[1].version is not a version: \"Sequoia\""),
         (["filesize": "\"12\""], "firmwares[1].filesize is not an integer"),
         (["signed": "\"yes\""], "firmwares[1].signed is not true or false"),
@@ -120,6 +125,16 @@ struct RestoreImageSourcesTests {
         #expect(problems(contents) == expected)
     }
 
+    @Test func thePreferredAddressOfAFileCounts() throws {
+        let sources = """
+            [{"type": "ipsw", "deviceMap": ["VirtualMac2,1"], "links": [{"url": "https://a.example/a.ipsw"},
+              {"url": "https://b.example/a.ipsw", "active": false, "preferred": true},
+              {"url": "https://c.example/a.ipsw", "preferred": true}]}]
+            """
+        let contents = try AppleDB.parse(Sample.bytes("[\(Sample.build("24B5055e", ["sources": sources]))]"))
+        #expect(contents.images.map(\.downloadURL) == ["https://c.example/a.ipsw"])
+    }
+
     @Test(arguments: ["\"2024\"", "\"2024-09\"", "null"])
     func aDateThatIsNotADayIsUnknown(released: String) throws {
         let contents = try AppleDB.parse(Sample.bytes("[\(Sample.build("24B5055e", ["released": released]))]"))
@@ -184,6 +199,15 @@ struct RestoreImageSourcesTests {
         #expect(try image.releaseDate == released.map { try date($0) })
         #expect(image.isSigned == isSigned)
         #expect(contents.problems == [])
+    }
+
+    @Test func theLinkOfARowIsThatOfAnImage() throws {
+        let row = """
+            <tr><td>15.1</td><td>24B83</td><td>N/A</td><td><a href="https://notes.example/">Notes</a>
+            <a href="https://updates.example/a.ipsw">Link</a></td><td></td></tr>
+            """
+        let contents = try MrMacintosh.parse(Sample.bytes(Sample.images(row)))
+        #expect(contents.images.map(\.downloadURL) == ["https://updates.example/a.ipsw"])
     }
 
     @Test func badRowsAreLeftOut() throws {

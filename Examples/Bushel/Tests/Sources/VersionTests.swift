@@ -53,7 +53,8 @@ struct VersionTests {
 
     @Test(arguments: [
         ("24B83", "release"), ("24B5055e", "beta"), ("24B2083", "release"), ("20G71", "release"), ("17A5241o", "beta"),
-        ("24A32190v", "release"), ("13A1030d", "release"), ("", "release"),
+        ("24A32190v", "release"), ("13A1030d", "release"), ("24B583a", "release"),
+        ("", "release"),
     ])
     func aBuildSaysWhetherItIsASeed(build: String, stage: String) {
         #expect(Stage.ofBuild(build) == stage)

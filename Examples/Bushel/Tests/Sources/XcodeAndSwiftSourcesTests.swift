@@ -100,7 +100,8 @@ struct XcodeAndSwiftSourcesTests {
             "Xcode 16.2 beta 3 (16C5023f)",
             "Xcode 16.1 (16B40)",
             "Xcode Cloud is now available",
-            "Xcode 16.3 RC"
+            "Xcode 16.3 RC",
+            "TestFlight for Xcode 16.1 (16T1)"
         )
         let contents = try AppleReleases.parse(Sample.bytes(feed))
         #expect(contents.xcode.map(\.key) == ["16B40", "16C5023f"])
