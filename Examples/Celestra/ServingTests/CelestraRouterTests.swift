@@ -93,6 +93,8 @@ struct CelestraRouterTests {
             #expect(response.headers[.contentType] == "application/json; charset=utf-8")
             #expect(response.headers[.cacheControl] == "public, max-age=60")
             #expect(response.headers[.link] == nil)
+            #expect(response.headers[.xContentTypeOptions] == "nosniff")
+            #expect(response.headers[.contentSecurityPolicy]?.hasPrefix("default-src 'none';") == true)
             let page = try object(response)
             let feeds = try #require(page["feeds"] as? [[String: Any]])
             #expect(feeds.map { $0["title"] as? String } == (0..<5).map { "Feed \($0)" })
@@ -191,6 +193,10 @@ struct CelestraRouterTests {
             ("/?cursor=abc", 400),
             ("/api/feeds?limit=0", 400), ("/api/feeds?limit=101", 400), ("/api/feeds?limit=x", 400), ("/none", 404),
             ("/api/feeds?cursor=" + Cursor(listing: "feeds", limit: 20, marker: "not a marker").text, 400),
+            (
+                "/api/feeds/feed%200/articles?cursor="
+                    + Cursor(listing: "feeds/feed 0/articles", limit: 20, marker: "not a marker").text, 400
+            ),
             ("/api/feeds?cursor=" + Cursor(listing: "feeds/feed 0/articles", limit: 20, marker: "a").text, 400),
         ]
     )
@@ -207,6 +213,27 @@ struct CelestraRouterTests {
             } else {
                 #expect(String(buffer: response.body).contains("<h1>\(status) "))
             }
+        }
+    }
+
+    /// The emulator would fail.
+    @Test func aNameThatNoRecordCanHaveIsNotAskedFor() async throws {
+        try await withRouter { client, emulator, _ in
+            emulator.faults.add(FaultRule(.htmlPage(status: 500), on: "records/lookup", calls: .from(1)))
+            for (name, status) in [(String(repeating: "a", count: 255), 502), (String(repeating: "a", count: 256), 404)]
+            {
+                let response = try await client.execute(uri: "/api/feeds/\(name)", method: .get)
+                #expect(response.status.code == status)
+            }
+        }
+    }
+
+    @Test func articlesAreAsFreshAsTheirFeed() async throws {
+        try await withRouter { client, _, clock in
+            _ = try await client.execute(uri: "/api/feeds/feed%200", method: .get)
+            clock.advance(by: 40)
+            let articles = try await client.execute(uri: "/api/feeds/feed%200/articles", method: .get)
+            #expect(articles.headers[.cacheControl] == "public, max-age=20")
         }
     }
 

@@ -22,6 +22,7 @@ struct CursorTests {
         for other in [
             Cursor(listing: "feeds", limit: 0, marker: "m"), Cursor(listing: "feeds", limit: 101, marker: "m"),
             Cursor(listing: "feeds", limit: 1, marker: ""),
+            Cursor(listing: "feeds", limit: 1, marker: String(repeating: "x", count: 4000)),
         ] {
             #expect(Cursor(other.text, of: "feeds") == nil)
         }

@@ -46,6 +46,15 @@ struct HTMLPageTests {
         #expect(pages[1].main.contains("2026-01-01 10:00 UTC"))
     }
 
+    @Test(arguments: [(1, "1 minute<"), (2, "2 minutes<")])
+    func theReadingTimeIsInMinutes(minutes: Int, text: String) {
+        let feed = FeedEntry(title: "A", feedURL: "http://a.example/")
+        var article = ArticleEntry(feedRecordName: "a", title: "B", url: "http://a.example/1", fetchedAt: time)
+        article.estimatedReadingTime = minutes
+        let page = EntryPage(entries: [Named(name: "1", entry: article)])
+        #expect(HTMLPage.articles(page, of: feed, path: "/feeds/a").main.contains(text))
+    }
+
     @Test func theTagIsThatOfTheContentAndNotOfTheTime() {
         let page = HTMLPage(title: "A", main: "<p>A</p>")
         let (first, second) = (page.representation(asOf: time), page.representation(asOf: time.addingTimeInterval(60)))

@@ -24,6 +24,13 @@ struct ServingFailureTests {
         #expect(!failure.message.contains("secret"))
     }
 
+    /// A failure of the service is kept for its time, at most a minute; one of the browser is not kept.
+    @Test(arguments: [(503, 7, 7), (503, 3600, 60), (502, nil, 1), (404, nil, nil)] as [(Int, Int?, Double?)])
+    func aFailureHasAPause(status: Int, retryAfter: Int?, pause: Double?) {
+        let failure = ServingFailure(status: .init(code: status), message: "", retryAfter: retryAfter)
+        #expect(ServingFailure.pause(failure) == pause)
+    }
+
     @Test func aMarkerThatCloudKitRefusesIsTheBrowsersMistake() {
         let refused = CloudKitError(code: .badRequest, message: "marker")
         #expect(ServingFailure(refused, hasMarker: true) == .invalidCursor)

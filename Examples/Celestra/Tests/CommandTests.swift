@@ -131,6 +131,14 @@ struct CommandTests {
             _ = try await add(server.addresses[0] + "/2", database, run)
             let failed = try await UpdateCommand.parse([]).report(run)
             #expect(UpdateCommand.failure(of: failed)?.kind == .unavailable)
+            // What is left says nothing about the feeds that were fetched.
+            var late = failed
+            late.feeds.append(failed.feeds[0])
+            late.feeds[1].outcome = .outOfTime
+            #expect(UpdateCommand.failure(of: late)?.kind == .unavailable)
+            let noTime = try await UpdateCommand.parse(["--stop-after", "0s"]).report(run)
+            #expect(noTime.feeds.map(\.outcome) == [.outOfTime])
+            #expect(UpdateCommand.failure(of: noTime)?.kind == .tryAgain)
             _ = try await add(server.addresses[0] + "/0", database, run)
             let mixed = try await UpdateCommand.parse([]).report(run)
             #expect(UpdateCommand.failure(of: mixed) == nil)
