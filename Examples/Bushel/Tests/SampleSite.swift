@@ -86,7 +86,9 @@ struct SampleSite: Sendable {
     }
 
     func reply(to request: WebServer.Request) -> WebServer.Reply {
-        guard ["/data", "/mirror"].contains(request.path), Source.all.indices.contains(request.host) else { return .response(404) }
+        guard ["/data", "/mirror"].contains(request.path), Source.all.indices.contains(request.host) else {
+            return .response(404)
+        }
         let id = Source.all[request.host].id
         let text = documents[id] ?? ""
         switch damages[id] {

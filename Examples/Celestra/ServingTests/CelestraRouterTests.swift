@@ -220,8 +220,9 @@ struct CelestraRouterTests {
     @Test func aNameThatNoRecordCanHaveIsNotAskedFor() async throws {
         try await withRouter { client, emulator, _ in
             emulator.faults.add(FaultRule(.htmlPage(status: 500), on: "records/lookup", calls: .from(1)))
-            for (name, status) in [(String(repeating: "a", count: 255), 502), (String(repeating: "a", count: 256), 404)]
-            {
+            for (name, status) in [
+                (String(repeating: "a", count: 255), 502), (String(repeating: "a", count: 256), 404),
+            ] {
                 let response = try await client.execute(uri: "/api/feeds/\(name)", method: .get)
                 #expect(response.status.code == status)
             }

@@ -36,6 +36,7 @@ struct FunctionSettingsTests {
             (["MISTKIT_PRIVATE_KEY_PARAMETER": "/celestra/key"], "There are two private keys."),
             (["MISTKIT_ENVIRONMENT": "test"], "MISTKIT_ENVIRONMENT is \"test\"."),
             (["MISTKIT_SERVER_URL": "localhost"], "MISTKIT_SERVER_URL is \"localhost\"."),
+            (["MISTKIT_SERVER_URL": "https:/path"], "MISTKIT_SERVER_URL is \"https:/path\"."),
             (["CELESTRA_USER_AGENT": "a\nb"], "CELESTRA_USER_AGENT is not a line of ASCII characters."),
         ]
     )

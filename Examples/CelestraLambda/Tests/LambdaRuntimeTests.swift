@@ -123,8 +123,10 @@ struct LambdaRuntimeTests {
             .event("2", id: "b", headers: ["Lambda-Runtime-Deadline-Ms": "\(deadline)"]),
         ])
         let isCancelled = Mutex(false)
+        let calls = Mutex(0)
         let now: @Sendable () -> Date = { clock.now }
         async let end = run(interface, now: now, timer: clock.timer) { _ in
+            calls.withLock { $0 += 1 }
             await withTaskCancellationHandler {
                 // Nothing else ends this wait.
                 try? await Task.sleep(for: .seconds(3600))
@@ -142,6 +144,25 @@ struct LambdaRuntimeTests {
         // The second event comes after that time, and the function is not called.
         #expect(interface.reports.map(\.path) == ["/invocation/a/error", "/invocation/b/error"])
         #expect(Set(interface.reports.map(\.errorType)) == ["Function.DeadlineExceeded"])
+        #expect(calls.withLock { $0 } == 1)
+    }
+
+    @Test func aResponseThatComesAtTheDeadlineIsSent() async throws {
+        let clock = TestClock()
+        let deadline = Int64((clock.now.timeIntervalSince1970 + 30) * 1000)
+        let interface = FakeRuntimeInterface(next: [
+            .event("1", id: "a", headers: ["Lambda-Runtime-Deadline-Ms": "\(deadline)"])
+        ])
+        let now: @Sendable () -> Date = { clock.now }
+        async let end = run(interface, now: now, timer: clock.timer) { _ in
+            // Cancellation ends this wait, and the function has a response nevertheless.
+            try? await Task.sleep(for: .seconds(3600))
+            return Array("late".utf8)
+        }
+        await clock.waitForSleepers()
+        clock.advance(by: 29.5)
+        _ = try await end
+        #expect(interface.reports == [.init("/invocation/a/response", "late")])
     }
 
     @Test func brokenConnectionsAreTriedAgain() async throws {
@@ -157,6 +178,9 @@ struct LambdaRuntimeTests {
             ]
         )
         #expect(interface.nextCount == 7)
+        // The deadlines of the events are far away.
+        let pauses = clock.waits.filter { $0 < .seconds(1) }
+        #expect(pauses == [50, 100, 50, 50, 100].map { .milliseconds($0) })
         #expect(end?.description.hasPrefix("GET /runtime/invocation/next got no response 3 times") == true)
     }
 

@@ -57,6 +57,11 @@ struct RuntimeLoopTests {
         #expect(loop.receive(RuntimeReply(status: 202)) == .send(.next, after: .zero))
     }
 
+    @Test func aLongMessageIsCut() {
+        let error = FunctionError("Celestra.NotSaved", String(repeating: "x", count: 20_000))
+        #expect(error.body.count { $0 == UInt8(ascii: "x") } == 10_000)
+    }
+
     @Test func anErrorIsReportedWithItsType() throws {
         var loop = handling()
         let error = FunctionError("Celestra.Not Saved\n", "It is \"full\".")

@@ -200,6 +200,35 @@ struct UpdateFunctionTests {
         }
     }
 
+    @Test func anEventIsASelection() throws {
+        let now = Date(timeIntervalSince1970: 6000)
+        let text = """
+            {"notAttemptedForMinutes": 50, "minSubscribers": 10, "maxFailures": 3, "ignoreIntervals": true}
+            """
+        let selection = try JSONDecoder().decode(UpdateEvent.self, from: Data(text.utf8)).selection(at: now)
+        #expect(selection.notAttemptedSince == Date(timeIntervalSince1970: 3000))
+        #expect(selection.minimumSubscribers == 10)
+        #expect(selection.maximumFailures == 3)
+        #expect(selection.ignoresIntervals)
+        #expect(!UpdateEvent().selection(at: now).ignoresIntervals)
+    }
+
+    /// Feeds that were left say nothing about the others.
+    @Test(arguments: [("outOfTime", "Celestra.Unavailable"), ("postponed", "Celestra.Unavailable"), ("updated", nil)])
+    func everyFeedThatWasFetchedFailed(other: String, type: String?) throws {
+        let feeds = ["failed", other].map { outcome in
+            """
+            {"recordName": "a", "title": "A", "feedURL": "http://a.example/", "outcome": "\(outcome)", "problems": [],
+            "newArticles": 0, "changedArticles": 0, "unchangedArticles": 0}
+            """
+        }
+        let text = """
+            {"startedAt": 0, "endedAt": 0, "feeds": [\(feeds.joined(separator: ","))], "expiredArticles": 0}
+            """
+        let report = try JSONDecoder().decode(UpdateReport.self, from: Data(text.utf8))
+        #expect(UpdateFunction.error(of: report, summary: UpdateSummary(report))?.type == type)
+    }
+
     @Test func aLargeReportIsShortened() throws {
         let feed = """
             {"recordName": "a", "title": "\(String(repeating: "t", count: 5000))", "feedURL": "http://a.example/",
@@ -214,6 +243,7 @@ struct UpdateFunctionTests {
         whole.feeds = Array(repeating: report, count: 12_000)
         let summary = UpdateSummary(whole)
         #expect(summary.feeds.count == 1000)
+        #expect(summary.feeds.map(\.problems) == Array(repeating: [], count: 1000))
         #expect(summary.unlistedFeeds == 11_000)
         #expect(summary.outcomes["failed"] == 12_000)
         #expect(try summary.json().count < 1_000_000)
