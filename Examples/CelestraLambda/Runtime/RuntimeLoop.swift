@@ -68,7 +68,7 @@ public struct RuntimeFailure: Error, Sendable, Hashable, CustomStringConvertible
 struct RuntimeLoop: Sendable {
     /// What to do.
     enum Step: Sendable, Hashable {
-        /// Send a request after a pause, and pass on its reply or why there is none.
+        /// Send a request after a pause, and pass on its reply, or the error of the connection.
         case send(RuntimeRequest, after: Duration)
         /// Call the function, and pass on its result.
         case handle(Invocation)

@@ -34,10 +34,7 @@ struct EditCommand: AsyncParsableCommand {
         var keepsFiles = false
         defer { if !keepsFiles { try? FileManager.default.removeItem(at: folder) } }
         guard let merge = try await edit(draft, keepingFiles: &keepsFiles) else { return }
-        var change = Record(recordType: record.recordType ?? "", recordName: record.recordName)
-        change.recordChangeTag = record.recordChangeTag
-        for field in merge.changes { change[field.name] = field.value }
-        let result = try await database.modify([.update(change)], inZone: zone.zoneID).first
+        let result = try await database.modify([merge.update(of: record)], inZone: zone.zoneID).first
         if case .failure(let error)? = result, error.code == .conflict {
             keepsFiles = true
             throw CommandError(
@@ -206,10 +203,7 @@ struct ResolveConflictCommand: AsyncParsableCommand {
             guard !merge.changes.isEmpty else {
                 return Terminal.writeError("The service has all of your changes; nothing was saved.")
             }
-            var change = Record(recordType: theirs.recordType ?? "", recordName: name)
-            change.recordChangeTag = theirs.recordChangeTag
-            for field in merge.changes { change[field.name] = field.value }
-            let result = try await database.modify([.update(change)], inZone: zone.zoneID).first
+            let result = try await database.modify([merge.update(of: theirs)], inZone: zone.zoneID).first
             if case .failure(let error)? = result, error.code == .conflict { continue }
             var outcome = BatchOutcome(output)
             if let result { try outcome.append(result) }

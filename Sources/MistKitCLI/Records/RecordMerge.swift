@@ -44,6 +44,14 @@ struct RecordMerge: Hashable {
         }
     }
 
+    /// The operation that saves the changes, in the state of the record that the service has.
+    func update(of record: Record) -> RecordOperation {
+        var change = Record(recordType: record.recordType ?? "", recordName: record.recordName)
+        change.recordChangeTag = record.recordChangeTag
+        for field in changes { change[field.name] = field.value }
+        return .update(change)
+    }
+
     /// The names of all fields, those of the first record first.
     private static func names(_ records: Record.Fields...) -> [String] {
         var known: Set<String> = []

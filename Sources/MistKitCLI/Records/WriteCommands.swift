@@ -206,9 +206,11 @@ extension UpdateCommand {
                 remedy: "Add \"recordName\" to it: an update needs to know which record to change."
             )
         }
-        let incomplete = records.filter { $0.recordType == nil || (!force && $0.recordChangeTag == nil) }
+        func isIncomplete(_ record: Record) -> Bool {
+            record.recordType == nil || (!force && record.recordChangeTag == nil)
+        }
         let results = try await database.fetch(
-            incomplete.compactMap(\.recordName),
+            records.filter(isIncomplete).compactMap(\.recordName),
             inZone: zone.zoneID,
             desiredKeys: []
         )
@@ -221,7 +223,7 @@ extension UpdateCommand {
         }
         return records.compactMap { record in
             var record = record
-            if record.recordType == nil || (!force && record.recordChangeTag == nil) {
+            if isIncomplete(record) {
                 guard let known = found[record.recordName ?? ""] else { return nil }
                 record.recordType = known.recordType
                 record.recordChangeTag = record.recordChangeTag ?? known.recordChangeTag

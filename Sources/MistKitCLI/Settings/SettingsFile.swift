@@ -24,7 +24,7 @@ struct SettingsFile {
         return environment["HOME"].map { $0 + "/.config/mistkit/config.json" }
     }
 
-    /// The file of a folder; `nil` where there is none.
+    /// The configuration file that a command in a folder reads, if any.
     ///
     /// - Parameters:
     ///   - named: The path that the user gave.
@@ -48,7 +48,7 @@ struct SettingsFile {
         return ["mistkit.json", ".mistkit/config.json"].map(path).first { FileManager.default.fileExists(atPath: $0) }
     }
 
-    /// The user's own file; an empty one where there is none, and `nil` without a home.
+    /// The user's own file, which is empty before its first profile; `nil` without a home folder.
     ///
     /// - Throws: ``CommandError`` when it cannot be read.
     static func user(_ environment: [String: String]) throws(CommandError) -> SettingsFile? {
