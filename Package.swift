@@ -95,6 +95,8 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         // The server transport, under the emulator.
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
+        // Pages that wait between a sequence and its reader.
+        .package(url: "https://github.com/apple/swift-async-algorithms.git", from: "1.1.4"),
         // The byte buffers, header lists and errors of the two above; the loopback port of MistSignIn.
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
         // Signatures of server-to-server keys, and SHA-256.
@@ -327,6 +329,7 @@ let package = Package(
                 "OpenAPISwiftRuntime",
                 "StreamingJSON",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),

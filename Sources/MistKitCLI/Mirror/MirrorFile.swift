@@ -2,7 +2,6 @@ import Foundation
 import GRDB
 import MistKit
 import MistStore
-import StreamingJSON
 
 /// Whose records a mirror has.
 struct MirrorOrigin: Hashable {
@@ -60,8 +59,8 @@ struct MirrorZone {
 /// Rows and the token behind them are always in one transaction, so a process that is killed at any point leaves a file that the next run continues.
 /// Pages that follow one another quickly share a transaction: record names are random, so that each commit writes much of the indexes again.
 final class MirrorFile {
-    /// The version of the bookkeeping. A file of a larger one is not opened.
-    static let format: Int64 = 1
+    /// The version of the tables. A file of another one is not opened.
+    static let format: Int64 = 2
     /// What distinguishes mirrors from other SQLite databases (`PRAGMA application_id`): "Mirr".
     static let applicationID: Int64 = 0x4D69_7272
 
@@ -106,7 +105,6 @@ final class MirrorFile {
         do {
             var configuration = Configuration()
             // A dry run without a file works in memory.
-            if path != ":memory:" { configuration.journalMode = .wal }
             configuration.busyMode = .timeout(10)
             configuration.allowsUnsafeTransactions = true
             configuration.prepareDatabase { db in
@@ -114,8 +112,8 @@ final class MirrorFile {
                 try db.execute(sql: "PRAGMA page_size = 16384")
                 // A commit survives the end of the process. Where power is lost, the last pages are fetched again.
                 try db.execute(sql: "PRAGMA synchronous = NORMAL")
-                // 32 MB, as record names are random and touch all of an index.
-                try db.execute(sql: "PRAGMA cache_size = -32000")
+                // 64 MB: record names are random and touch all of an index, and a transaction that fits is written once.
+                try db.execute(sql: "PRAGMA cache_size = -64000")
                 // Each time that the log becomes part of the file, both are written to the disk: after 64 MB instead of 4.
                 try db.execute(sql: "PRAGMA wal_autocheckpoint = 4096")
             }
@@ -144,24 +142,26 @@ final class MirrorFile {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         guard let handle = FileHandle(forReadingAtPath: path) else { throw CommandError.unreadable(path) }
         defer { try? handle.close() }
-        guard (try? handle.seekToEnd()) != 0 else { return nil }
         do {
-            // Opening a file of another program for writing could change it.
-            var configuration = Configuration()
-            configuration.readonly = true
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            // Opening a file of another program for writing could change it. One of ours may have a change to undo.
+            let header = try handle.read(upToCount: 72) ?? Data()
+            if header.isEmpty { return nil }
+            guard header.starts(with: Data("SQLite format 3\0".utf8)),
+                header.suffix(4).reduce(0, { $0 << 8 | Int64($1) }) == applicationID
+            else { throw notAMirror(path) }
+            let queue = try DatabaseQueue(path: path)
             defer { try? queue.close() }
             return try queue.read { db in
-                let application = try Int64.fetchOne(db, sql: "PRAGMA application_id")
-                guard application == applicationID,
-                    let row = try Row.fetchOne(db, sql: "SELECT * FROM mirror_state"),
-                    let origin = MirrorOrigin(row)
+                // The process that began to make the file was killed.
+                if try Int64.fetchOne(db, sql: "PRAGMA page_count") == 0 { return nil }
+                guard let row = try Row.fetchOne(db, sql: "SELECT * FROM mirror_state"), let origin = MirrorOrigin(row)
                 else { throw notAMirror(path) }
-                guard row["format"] <= format else {
+                let found: Int64 = row["format"]
+                guard found == format else {
                     throw CommandError(
                         code: .data,
-                        message: "\(path) was made by a newer version of mistkit.",
-                        remedy: "Use that version, or name another file."
+                        message: "\(path) was made by \(found < format ? "an older" : "a newer") version of mistkit.",
+                        remedy: "Use that version, or name a new file."
                     )
                 }
                 return origin
@@ -289,10 +289,12 @@ final class MirrorFile {
         }
     }
 
-    private func run(_ sql: String, _ values: [ColumnValue], _ db: Database) throws {
+    /// Runs a statement whose last parameter may be a record's JSON.
+    private func run(_ sql: String, _ values: [ColumnValue], json: [UInt8]? = nil, _ db: Database) throws {
         let statement = try statements[sql] ?? db.makeStatement(sql: sql)
         statements[sql] = statement
         try statement.bind(values)
+        if let json { try statement.bind(utf8: json, at: CInt(values.count + 1)) }
         try statement.execute()
     }
 
@@ -386,7 +388,7 @@ extension MirrorFile {
     ///
     /// - Parameter pages: The zones as they were when the pages were requested, and the pages. Zones without a page are gone.
     /// - Throws: ``CommandError`` where the file cannot be written, or has the zones of another user.
-    func apply(_ pages: [(zone: MirrorZone, page: ZoneChanges?)]) throws(CommandError) {
+    func apply(_ pages: [(zone: MirrorZone, page: MirrorPage?)]) throws(CommandError) {
         try write { db in
             for (zone, page) in pages {
                 guard let page else {
@@ -397,25 +399,20 @@ extension MirrorFile {
                 guard let current = current.map({ MirrorZone($0) }), current.token == zone.token,
                     current.generation == zone.generation
                 else { throw changedMeanwhile() }
-                if let zoneID = page.changedRecords.first?.zoneID { try check(ownerOf: zoneID, db) }
-                for record in page.changedRecords {
-                    try save(record, in: zone, generation: zone.generation, db)
-                }
-                for record in page.deletedRecords {
-                    if let name = record.recordName { try delete(name, in: zone, db) }
-                }
+                if let zoneID = page.changed.first?.record.zoneID { try check(ownerOf: zoneID, db) }
+                for record in page.changed { try save(record, in: zone, generation: zone.generation, db) }
+                for name in page.deleted { try delete(name, in: zone, db) }
                 if !page.moreComing, zone.isRereading {
                     try removeUnseen(
                         "WHERE zone = ? AND seen < ?",
                         [.integer(zone.id), .integer(zone.generation)],
-                        in: zone,
                         db
                     )
                 }
                 try run(
                     "UPDATE mirror_zone SET token = ?, isStale = ?, isRereading = isRereading AND ? WHERE id = ?",
                     [
-                        .text(page.token.text), .integer(page.moreComing ? 1 : 0),
+                        .init(page.position), .integer(page.moreComing ? 1 : 0),
                         .integer(page.moreComing ? 1 : 0), .integer(zone.id),
                     ],
                     db
@@ -471,7 +468,7 @@ extension MirrorFile {
     }
 
     private func remove(_ zone: MirrorZone, _ db: Database) throws {
-        try removeUnseen("WHERE zone = ?", [.integer(zone.id)], in: zone, db)
+        try removeUnseen("WHERE zone = ?", [.integer(zone.id)], db)
         try run("DELETE FROM mirror_zone WHERE id = ?", [.integer(zone.id)], db)
     }
 }
@@ -521,7 +518,7 @@ extension MirrorFile {
     }
 
     /// Saves a page of a query together with the marker behind it.
-    func apply(_ page: RecordPage<Record>, of query: QueryState) throws(CommandError) {
+    func apply(_ page: MirrorPage, of query: QueryState) throws(CommandError) {
         try write { db in
             let current = try Row.fetchOne(
                 db,
@@ -531,18 +528,16 @@ extension MirrorFile {
             guard let current, current["generation"] == query.generation, current["marker"] == query.marker,
                 current["isReading"]
             else { throw changedMeanwhile() }
-            for result in page.results {
-                try save(result.get(), in: query.zone, generation: query.generation, db)
-            }
-            if page.marker == nil, let table = try existingTable(of: query.recordType, db) {
+            for record in page.changed { try save(record, in: query.zone, generation: query.generation, db) }
+            if !page.moreComing, let table = try existingTable(of: query.recordType, db) {
                 let arguments: [ColumnValue] = [
                     .integer(query.zone.id), .integer(table), .integer(query.generation),
                 ]
-                try removeUnseen("WHERE zone = ? AND type = ? AND seen < ?", arguments, in: query.zone, db)
+                try removeUnseen("WHERE zone = ? AND type = ? AND seen < ?", arguments, db)
             }
             try run(
                 "UPDATE mirror_query SET marker = ?, isReading = ? WHERE recordType = ?",
-                [.init(page.marker), .integer(page.marker == nil ? 0 : 1), .text(query.recordType)],
+                [.init(page.position), .integer(page.moreComing ? 1 : 0), .text(query.recordType)],
                 db
             )
         }
@@ -556,70 +551,68 @@ extension MirrorFile {
 // MARK: - Records
 
 extension MirrorFile {
-    private func save(_ record: Record, in zone: MirrorZone, generation: Int64, _ db: Database) throws {
+    private func save(_ saved: MirrorRecord, in zone: MirrorZone, generation: Int64, _ db: Database) throws {
+        let record = saved.record
         guard let name = record.recordName else { return }
         let table = try tables.table(of: record.recordType ?? "unknown", db)
-        let json = String(decoding: try JSONWriter.bytes(of: record), as: UTF8.self)
-        let values: [ColumnValue] = [
-            .text(name), .integer(zone.id), .integer(table.id), .integer(generation), .text(json),
-        ]
+        let values: [ColumnValue] = [.text(name), .integer(zone.id), .integer(table.id), .integer(generation)]
         try run(
             """
             INSERT INTO mirror_record (recordName, zone, type, seen, record) VALUES (?1, ?2, ?3, ?4, ?5)
             ON CONFLICT (recordName, zone) DO NOTHING
             """,
             values,
+            json: saved.json,
             db
         )
+        var id = db.lastInsertedRowID
         if db.changesCount == 0 {
             try run(
                 """
                 UPDATE mirror_record SET seen = ?4 WHERE recordName = ?1 AND zone = ?2 AND type = ?3 AND record = ?5
                 """,
                 values,
+                json: saved.json,
                 db
             )
             if db.changesCount > 0 { return }
-            try deleteRow(of: name, in: zone, db)
+            guard let known = try deleteRow(of: name, in: zone, db) else { throw changedMeanwhile() }
+            id = known
             try run(
                 "UPDATE mirror_record SET type = ?3, seen = ?4, record = ?5 WHERE recordName = ?1 AND zone = ?2",
                 values,
+                json: saved.json,
                 db
             )
         }
-        try table.insert(record, in: zone, db)
+        try table.insert(record, id: id, in: zone, db)
         counts.written += 1
-        counts.bytes += Int64(json.utf8.count)
+        counts.bytes += Int64(saved.json.count)
     }
 
     private func delete(_ name: String, in zone: MirrorZone, _ db: Database) throws {
-        guard try deleteRow(of: name, in: zone, db) else { return }
-        try run("DELETE FROM mirror_record WHERE recordName = ? AND zone = ?", [.text(name), .integer(zone.id)], db)
+        guard let id = try deleteRow(of: name, in: zone, db) else { return }
+        try run("DELETE FROM mirror_record WHERE id = ?", [.integer(id)], db)
         counts.deleted += 1
     }
 
     /// Removes the row from the table of the record's type.
     ///
-    /// - Returns: Whether there is one.
-    @discardableResult
-    private func deleteRow(of name: String, in zone: MirrorZone, _ db: Database) throws -> Bool {
-        let type = try Int64.fetchOne(
-            db.cachedStatement(sql: "SELECT type FROM mirror_record WHERE recordName = ? AND zone = ?"),
+    /// - Returns: The record's row in the bookkeeping, where it has one.
+    private func deleteRow(of name: String, in zone: MirrorZone, _ db: Database) throws -> Int64? {
+        let row = try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT id, type FROM mirror_record WHERE recordName = ? AND zone = ?"),
             arguments: [name, zone.id]
         )
-        guard let type, let table = tables[type] else { return false }
-        try table.delete(name, in: zone, db)
-        return true
+        guard let row, let table = tables[row["type"]] else { return nil }
+        let id: Int64 = row["id"]
+        try table.delete(id, db)
+        return id
     }
 
     /// Removes records that are gone.
-    private func removeUnseen(_ condition: String, _ arguments: [ColumnValue], in zone: MirrorZone, _ db: Database)
-        throws
-    {
-        // The parameters of the condition are also those of the tables' own statement, behind its two.
-        for table in tables.all {
-            try table.delete(condition + " AND type = \(table.id)", arguments, in: zone, db)
-        }
+    private func removeUnseen(_ condition: String, _ arguments: [ColumnValue], _ db: Database) throws {
+        for table in tables.all { try table.delete(condition + " AND type = \(table.id)", arguments, db) }
         let statement = try db.cachedStatement(sql: "DELETE FROM mirror_record \(condition)")
         try statement.bind(arguments)
         try statement.execute()
@@ -632,8 +625,14 @@ extension MirrorFile {
 extension MirrorFile {
     /// Notes that a run is complete.
     func finish(at time: Date) throws(CommandError) {
-        try write { db in try run("UPDATE mirror_state SET updated = ?", [MirrorColumn.value(of: time)], db) }
+        try write { db in
+            for table in tables.all { try table.createIndex(db) }
+            try run("UPDATE mirror_state SET updated = ?", [MirrorColumn.value(of: time)], db)
+        }
         try commit()
+        // With a log, readers do not wait for the next runs, nor these for readers. The first run did without: all is written once. A
+        // reader that holds the file now puts the change off.
+        queue.writeWithoutTransaction { db in _ = try? String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") }
     }
 
     /// Writes a copy of the file beside it, named by the time: `copy-2026-11-23T020000Z.sqlite`.

@@ -285,22 +285,7 @@ extension ColumnValue: StatementBinding {
         case .integer(let number): return sqlite3_bind_int64(sqliteStatement, index, number)
         case .real(let number): return sqlite3_bind_double(sqliteStatement, index, number)
         case .text(var text):
-            return text.withUTF8 { bytes in
-                // Without an address it would be a null.
-                guard let start = bytes.baseAddress else {
-                    return sqlite3_bind_text(sqliteStatement, index, "", 0, nil)
-                }
-                return start.withMemoryRebound(to: CChar.self, capacity: bytes.count) {
-                    sqlite3_bind_text64(
-                        sqliteStatement,
-                        index,
-                        $0,
-                        UInt64(bytes.count),
-                        Self.copied,
-                        UInt8(SQLITE_UTF8)
-                    )
-                }
-            }
+            return text.withUTF8 { Self.bind(utf8: UnsafeRawBufferPointer($0), to: sqliteStatement, at: index) }
         case .blob(let data):
             return data.withUnsafeBytes { bytes in
                 guard let start = bytes.baseAddress, !bytes.isEmpty else {
@@ -309,6 +294,17 @@ extension ColumnValue: StatementBinding {
                 return sqlite3_bind_blob64(sqliteStatement, index, start, UInt64(bytes.count), Self.copied)
             }
         }
+    }
+
+    fileprivate static func bind(
+        utf8 bytes: UnsafeRawBufferPointer,
+        to sqliteStatement: SQLiteStatement,
+        at index: CInt
+    ) -> CInt {
+        // Without an address it would be a null.
+        guard let start = bytes.baseAddress else { return sqlite3_bind_text(sqliteStatement, index, "", 0, nil) }
+        let text = start.assumingMemoryBound(to: CChar.self)
+        return sqlite3_bind_text64(sqliteStatement, index, text, UInt64(bytes.count), copied, UInt8(SQLITE_UTF8))
     }
 
     /// Makes SQLite copy what is bound, `SQLITE_TRANSIENT`.
@@ -348,7 +344,7 @@ extension Statement {
     /// - Parameter values: The values.
     /// - Throws: A `DatabaseError` for a value that is longer than SQLite allows, or for too many values.
     func bind(_ values: some Sequence<ColumnValue>) throws {
-        setUncheckedArguments(StatementArguments())
+        clear()
         for (index, value) in zip(CInt(1)..., values) { try bind(value, at: index) }
     }
 
@@ -357,9 +353,33 @@ extension Statement {
     /// - Parameter values: The values.
     /// - Throws: A `DatabaseError`, as for any other sequence.
     package func bind(_ values: [ColumnValue]) throws {
-        setUncheckedArguments(StatementArguments())
+        clear()
         for index in values.indices { try bind(values[index], at: CInt(index + 1)) }
     }
+
+    /// Sets another parameter, after those of ``bind(_:)``, to a text.
+    ///
+    /// - Parameters:
+    ///   - bytes: The text in UTF-8.
+    ///   - index: The parameter's number, from 1.
+    /// - Throws: A `DatabaseError`, as for other values.
+    package func bind(utf8 bytes: [UInt8], at index: CInt) throws {
+        let code = bytes.withUnsafeBytes { ColumnValue.bind(utf8: $0, to: sqliteStatement, at: index) }
+        guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code), sql: sql) }
+    }
+
+    /// Makes all parameters null, so that a statement that was executed can be used again.
+    ///
+    /// GRDB refuses a statement whose parameters it does not know, until it has been told not to check. Telling it costs more than
+    /// setting all of them, so it is told once: this leaves a null among the arguments that it knows.
+    private func clear() {
+        guard !arguments.isEmpty else { return setUncheckedArguments(Self.unchecked) }
+        // The code is that of the last execution, whose error has been thrown.
+        sqlite3_reset(sqliteStatement)
+        sqlite3_clear_bindings(sqliteStatement)
+    }
+
+    private static let unchecked: StatementArguments = [DatabaseValue.null]
 
     private func bind(_ value: ColumnValue, at index: CInt) throws {
         let code = value.bind(to: sqliteStatement, at: index)

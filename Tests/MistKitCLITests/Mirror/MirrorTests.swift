@@ -33,7 +33,7 @@ struct MirrorTests {
         }
     }
 
-    /// What a mirror holds: the rows of each table, and the records as they came.
+    /// What a mirror holds: the rows of each table without their numbers, and the records as they came.
     private func content(of name: String) throws -> [String: [String]] {
         let tables = try rows(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'mirror\\_%' ESCAPE '\\'",
@@ -41,7 +41,10 @@ struct MirrorTests {
         )
         var content: [String: [String]] = [:]
         for table in tables {
-            let columns = try rows("SELECT name FROM pragma_table_info('\(table)') ORDER BY name", in: name)
+            let columns = try rows(
+                "SELECT name FROM pragma_table_info('\(table)') WHERE name <> 'mirror_id' ORDER BY name",
+                in: name
+            )
             let list = columns.map { "\"\($0)\"" }.joined(separator: ", ")
             let found = try rows("SELECT \(list) FROM \"\(table)\"", in: name).sorted()
             if !found.isEmpty { content[table] = columns + found }
@@ -228,7 +231,8 @@ struct MirrorTests {
                 sql: """
                     INSERT INTO mirror_record (recordName, zone, type, seen, record)
                     SELECT 'gone', zone, type, 0, record FROM mirror_record LIMIT 1;
-                    INSERT INTO Note (recordName, zone) VALUES ('gone', 'Notes');
+                    INSERT INTO Note (mirror_id, recordName, zone)
+                    SELECT id, 'gone', 'Notes' FROM mirror_record WHERE recordName = 'gone';
                     UPDATE mirror_record SET record = '{}' WHERE recordName = 'n1';
                     UPDATE Note SET title = 'Old' WHERE recordName = 'n1';
                     """
@@ -283,6 +287,75 @@ struct MirrorTests {
         try mirror()
         let outcome = try commands.mistkit("mirror", "copy.sqlite", "--container", "iCloud.other")
         #expect(outcome.status == 64 && outcome.errors.contains("copy.sqlite is a mirror of the private database of"))
+    }
+
+    @Test(arguments: [(1, "an older"), (3, "a newer")])
+    func aFileOfAnotherVersionIsLeftAlone(_ format: Int, _ age: String) throws {
+        try create([note(1)], in: "Notes")
+        try mirror()
+        let queue = try DatabaseQueue(path: path())
+        try queue.write { try $0.execute(sql: "UPDATE mirror_state SET format = ?", arguments: [format]) }
+        try queue.close()
+        let outcome = try commands.mistkit("mirror", "copy.sqlite")
+        #expect(outcome.status == 65)
+        #expect(
+            outcome.errors
+                == "mistkit: copy.sqlite was made by \(age) version of mistkit.\n  Use that version, or name a new file.\n"
+        )
+    }
+
+    @Test func afterTheFirstRunRecordsAreFoundByNameAndReadersDoNotWait() throws {
+        try create([note(1)], in: "Notes")
+        try mirror()
+        #expect(try rows("PRAGMA journal_mode") == ["wal"])
+        let plan = try rows("EXPLAIN QUERY PLAN SELECT title FROM Note WHERE recordName = 'n1'")
+        #expect(plan.count == 1 && plan[0].contains("USING INDEX mirror_index_1 (recordName=?)"), "\(plan)")
+        // The row of a table leads to the record as it came.
+        #expect(
+            try rows("SELECT r.recordName FROM Note JOIN mirror_record r ON r.id = mirror_id") == ["n1"]
+        )
+    }
+
+    /// Leaves a file as a process leaves it that is killed: some pages are those of a transaction that did not end, and the journal has
+    /// what they were before.
+    private func kill(_ copy: String, during sql: String, of name: String) throws {
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let queue = try DatabaseQueue(path: path(name), configuration: configuration)
+        try queue.writeWithoutTransaction { db in
+            // Pages that find no room in the cache are written before the transaction ends.
+            try db.execute(sql: "PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; BEGIN IMMEDIATE")
+            try db.execute(sql: sql)
+            try db.execute(
+                sql: "CREATE TABLE filler (x); INSERT INTO filler VALUES (zeroblob(1000000)), (randomblob(1000000))"
+            )
+            for suffix in ["", "-journal"] {
+                try FileManager.default.copyItem(atPath: path(name) + suffix, toPath: path(copy) + suffix)
+            }
+            try db.execute(sql: "ROLLBACK")
+        }
+        try queue.close()
+    }
+
+    @Test func whatAKilledProcessDidNotFinishIsUndone() throws {
+        try create([note(1), note(2)], in: "Notes")
+        try mirror()
+        try kill("first.sqlite", during: "CREATE TABLE mirror_state (format)", of: "new.sqlite")
+        // The end of a transaction writes the first page before the others.
+        let first = try FileHandle(forWritingTo: commands.folder.appendingPathComponent("first.sqlite"))
+        let whole = try FileHandle(forReadingFrom: commands.folder.appendingPathComponent("copy.sqlite"))
+        try first.write(contentsOf: try whole.read(upToCount: 100) ?? Data())
+        try first.close()
+        try kill("later.sqlite", during: "DELETE FROM Note; DELETE FROM mirror_record", of: "copy.sqlite")
+        let expected = try content(of: "copy.sqlite")
+        for name in ["first.sqlite", "later.sqlite"] {
+            let journal = path(name) + "-journal"
+            #expect(FileManager.default.fileExists(atPath: journal))
+            let outcome = try commands.mistkit("mirror", name)
+            #expect(outcome.status == 0, "\(name): \(outcome.errors)")
+            #expect(!FileManager.default.fileExists(atPath: journal))
+            #expect(try content(of: name) == expected)
+        }
     }
 
     @Test func oneZoneIsFollowedAlone() throws {
