@@ -102,10 +102,10 @@ struct RecordsCommand: AsyncParsableCommand {
 struct ZonesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "zones",
-        abstract: "List, create, empty and delete zones, and follow their changes.",
+        abstract: "List, create, share, empty and delete zones, and follow their changes.",
         subcommands: [
-            ListZonesCommand.self, CreateZoneCommand.self, DeleteZoneCommand.self, PurgeZoneCommand.self,
-            ZoneListChangesCommand.self,
+            ListZonesCommand.self, CreateZoneCommand.self, ShareZoneCommand.self, PurgeZoneCommand.self,
+            DeleteZoneCommand.self, ZoneListChangesCommand.self,
         ]
     )
 }

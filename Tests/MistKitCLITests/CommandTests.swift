@@ -305,6 +305,20 @@ struct CommandTests {
         #expect(try mistkit("shares", "stop", "l1", "--zone", "Lists").status == 0)
         #expect(try mistkit("shares", "show", "l1", "--zone", "Lists").status != 0)
         #expect(try mistkit("shares", "leave", "l1").status == 64)
+
+        let notShared = try mistkit("shares", "show", "--zone", "Lists")
+        #expect(notShared.status == 64 && notShared.errors.contains("mistkit zones share"), "\(notShared.errors)")
+        #expect(try mistkit("shares", "show").errors.contains("Neither a record nor a zone is given."))
+        let zone = try mistkit("zones", "share", "Lists", "--invite", "ben@example.com", "--title", "All")
+        #expect(zone.output.contains("title   All") && zone.output.contains("ben@example.com"), "\(zone.errors)")
+        let zoneLink = try #require(zone.lines.first?.split(separator: " ").last.map(String.init))
+        #expect(try mistkit("shares", "resolve", zoneLink, "-f", "csv").output.contains(",Lists,"))
+        #expect(try mistkit("zones", "share", "Lists").errors.contains("The zone Lists is shared already"))
+        let zoneUpdated = try mistkit("shares", "update", "--zone", "Lists", "--public", "read-write")
+        #expect(zoneUpdated.output.contains("public  READ_WRITE"), "\(zoneUpdated.errors)")
+        let zoneStopped = try mistkit("shares", "stop", "--zone", "Lists")
+        #expect(zoneStopped.errors == "The zone Lists is no longer shared.\n")
+        #expect(try mistkit("shares", "show", "--zone", "Lists").status == 64)
     }
 
     @Test func changesComeOnceWithATokenFile() throws {

@@ -58,6 +58,24 @@ let sharingRules: [ContractRule] = [
         try await session.modify([.share(of: "root", tag: tag)], in: zone)
             .expectRecords([.including(["serverErrorCode": .text], without: ["shortGUID"])])
     },
+    ContractRule("a zone is shared as a whole, once, and has no root record", "NI") { session in
+        let zone = try await session.makeZone()
+        try await session.modify([.create("note", ["title": "a"])], in: zone).expectNames(["note"])
+        let share = try await session.modify([.shareOfZone()], in: zone)
+        try share.expectRecords([
+            .including(
+                ["recordType": "cloudkit.share", "recordName": "cloudkit.zoneshare", "recordChangeTag": .text],
+                without: ["serverErrorCode"]
+            )
+        ])
+        let shortGUID = try share.text("records", "0", "shortGUID")
+        let body: JSONValue = ["shortGUIDs": [["value": .string(shortGUID), "shouldFetchRootRecord": true]]]
+        let reply = try await session.post("records/resolve", body, in: .publicDatabase(as: .user))
+        try reply.expect(.including(["results": .array([.shareResult(shortGUID, scope: "PRIVATE")])]))
+        try reply.expect(.including(["results": .array([.including([:], without: ["rootRecordName", "rootRecord"])])]))
+        try await session.modify([.shareOfZone()], in: zone)
+            .expectRecords([.including(["serverErrorCode": .text], without: ["shortGUID"])])
+    },
     ContractRule("a short GUID is asked for by a dictionary or by its bare text", "J") { session in
         let zone = try await session.makeZone()
         let shared = try await session.share("root", in: zone)
@@ -216,6 +234,17 @@ extension Operation {
     /// Makes a record that can be shared.
     fileprivate static func root(_ recordName: String) -> Operation {
         Operation("create", recordName, ["title": "a"], record: ["createShortGUID": true])
+    }
+
+    /// Shares a zone, as the native framework does.
+    fileprivate static func shareOfZone() -> Operation {
+        Operation(
+            "create",
+            "cloudkit.zoneshare",
+            [:],
+            type: "cloudkit.share",
+            record: ["publicPermission": "NONE"]
+        )
     }
 
     fileprivate static func share(

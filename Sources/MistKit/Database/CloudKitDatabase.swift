@@ -92,7 +92,9 @@ import CloudKitWebServices
 ///
 /// ### Sharing
 /// - ``share(_:title:type:thumbnail:publicPermission:participants:inZone:)``
+/// - ``shareZone(_:title:type:thumbnail:publicPermission:participants:)``
 /// - ``fetchShare(of:inZone:)``
+/// - ``fetchShare(ofZone:)``
 /// - ``update(_:)-(Share)``
 /// - ``stopSharing(_:)``
 /// - ``leave(_:)``

@@ -59,12 +59,69 @@ extension CloudKitDatabase {
         draft.publicPermission = publicPermission
         draft.participants = participants
         var share = try Share(draft, zoneID: zoneID, rootRecordName: root.recordName)
-        if let title { share.title = title }
-        if let type { share.type = type }
-        if let thumbnail { share.thumbnail = thumbnail }
+        share.describe(title: title, type: type, thumbnail: thumbnail)
         share.record = try await create(share.record, inZone: zoneID)
         share.record.shortGUID = share.record.shortGUID ?? root.shortGUID
         share.rootRecord = try await fetch(root.recordName ?? "", inZone: zoneID)
+        return share
+    }
+
+    /// Shares a custom zone of the private database, with all records that it has and will have.
+    ///
+    /// ```swift
+    /// let share = try await service.privateDatabase.shareZone(
+    ///     ZoneID(zoneName: "Lists"),
+    ///     title: "Shopping",
+    ///     participants: [.invited(.emailAddress("ben@example.com"), permission: .readWrite)]
+    /// )
+    /// // POST /database/1/iCloud.com.example/development/private/records/modify
+    /// // {"operations":[{"operationType":"create","record":{"recordName":"cloudkit.zoneshare",
+    /// //   "recordType":"cloudkit.share","publicPermission":"NONE","participants":[…],…}}],"zoneID":{"zoneName":"Lists"},…}
+    /// ```
+    ///
+    /// The name of the share is that of the native framework, whose devices see it. Apple's pages on web services do not mention
+    /// such shares, and none was seen to be made through them.
+    ///
+    /// The service sends no invitations: give ``Share/url`` to people. They find the zone in their shared database once they
+    /// ``CloudKitService/accept(_:)-(ShareLink)``.
+    ///
+    /// - Parameters:
+    ///   - zone: The zone.
+    ///   - title: The title that people see for what is shared.
+    ///   - type: What kind of thing it is: a uniform type identifier.
+    ///   - thumbnail: A small picture of it.
+    ///   - publicPermission: What people may do who have the link and no invitation.
+    ///   - participants: Who is invited; a share has 100 participants at most (native framework), the owner among them.
+    /// - Returns: The share, which has no root record.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` for the default zone, and in another
+    ///   database; ``CloudKitError/Code-swift.struct/exists`` where the zone is shared, or a record of it.
+    public func shareZone(
+        _ zone: ZoneID,
+        title: String? = nil,
+        type: String? = nil,
+        thumbnail: Data? = nil,
+        publicPermission: SharePermission = .none,
+        participants: [Participant] = []
+    ) async throws -> Share {
+        let item = CloudKitError.Item.zone(name: zone.zoneName)
+        guard scope == .private else {
+            throw CloudKitError.invalidArgument(
+                "Zones of the private database can be shared; this is the \(scope.rawValue) one.",
+                item: item
+            )
+        }
+        guard zone.zoneName != ZoneID.default.zoneName else {
+            throw CloudKitError.invalidArgument(
+                "The default zone cannot be shared; make one with createZone(_:).",
+                item: item
+            )
+        }
+        var draft = Record(recordType: Share.recordType, recordName: Share.zoneRecordName)
+        draft.publicPermission = publicPermission
+        draft.participants = participants
+        var share = try Share(draft, zoneID: zone)
+        share.describe(title: title, type: type, thumbnail: thumbnail)
+        share.record = try await create(share.record, inZone: zone)
         return share
     }
 
@@ -99,6 +156,21 @@ extension CloudKitDatabase {
         var share = try Share(try await fetch(name, inZone: zoneID), zoneID: zoneID)
         share.rootRecordName = record.recordName
         return share
+    }
+
+    /// Fetches the share of a whole zone.
+    ///
+    /// ```swift
+    /// let share = try await database.fetchShare(ofZone: lists)
+    /// // POST /database/1/iCloud.com.example/development/private/records/lookup
+    /// // {"records":[{"recordName":"cloudkit.zoneshare"}],"zoneID":{"zoneName":"Lists"}}
+    /// ```
+    ///
+    /// - Parameter zone: The zone; in the shared database with its owner's name.
+    /// - Returns: The share, with its participants.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` where the zone is not shared as a whole.
+    public func fetchShare(ofZone zone: ZoneID) async throws -> Share {
+        try Share(try await fetch(Share.zoneRecordName, inZone: zone), zoneID: zone)
     }
 
     /// Changes a share: its title, its participants and what they may do, its public link.
@@ -225,5 +297,13 @@ extension CloudKitDatabase {
 extension CloudKitError {
     fileprivate static func zoneOfShareMissing(_ name: String) -> CloudKitError {
         .invalidArgument("The record does not say its zone; give inZone.", item: .record(name: name))
+    }
+}
+
+extension Share {
+    fileprivate mutating func describe(title: String?, type: String?, thumbnail: Data?) {
+        if let title { self.title = title }
+        if let type { self.type = type }
+        if let thumbnail { self.thumbnail = thumbnail }
     }
 }

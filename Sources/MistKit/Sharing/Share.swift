@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// A share: a record, and all records below it, that other people may read or write.
+/// A share: a record, and all records below it, or a whole zone, that other people may read or write.
 ///
 /// ```swift
 /// var share = try await database.share(album, title: "Holidays", participants: [.invited(.emailAddress("ben@example.com"))])
@@ -42,13 +42,17 @@ public struct Share: Hashable, Sendable {
     /// The record type of shares. Apple's page spells it `cloudKit.share`, which the service does not know.
     public static let recordType = "cloudkit.share"
 
+    /// The name of the record of a share of a whole zone (native framework).
+    static let zoneRecordName = "cloudkit.zoneshare"
+
     /// The share's record.
     public var record: Record
 
     /// The zone of the share and of all that it shares. In the shared database it names its owner.
     public var zoneID: ZoneID
 
-    /// The name of the record that is shared, where it is known. A share's own record does not tell it.
+    /// The name of the record that is shared, where it is known; `nil` for a share of a whole zone. A share's own record does not
+    /// tell it.
     public var rootRecordName: String?
 
     /// The record that is shared, as the service had it right after it was shared: with a new change tag, so that it can

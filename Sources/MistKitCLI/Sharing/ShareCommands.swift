@@ -6,6 +6,9 @@ struct SharesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "shares",
         abstract: "Share records with other people, and take part in their shares.",
+        discussion: """
+            `mistkit zones share` shares a whole zone; the commands for shares then take its name with --zone, and no record.
+            """,
         subcommands: [
             CreateShareCommand.self, ShowShareCommand.self, UpdateShareCommand.self, StopSharingCommand.self,
             ResolveShareCommand.self, AcceptShareCommand.self, LeaveShareCommand.self,
@@ -85,17 +88,46 @@ private func write(_ share: Share, as output: OutputOptions) throws {
     try ValueList.participants.write(share.participants, as: output)
 }
 
-/// Fetches the share of a record.
-private func share(of name: String, in zone: ZoneOptions, _ database: CloudKitDatabase) async throws -> Share {
-    let record = try await database.fetch(name, inZone: zone.zoneID, desiredKeys: [])
-    guard record.share != nil else {
-        throw CommandError(
-            code: .usage,
-            message: "The record \(name) is not the root of a share.",
-            remedy: "Name the record that was shared, or share this one with `mistkit shares create`."
-        )
+/// What a share shares: a record with those below it, or a whole zone.
+struct SharedItemOptions: ParsableArguments {
+    @Argument(
+        help: "The name of the record that is shared; none for a zone that is shared as a whole, which --zone names."
+    )
+    var name: String?
+
+    @OptionGroup var zone: ZoneOptions
+
+    func validate() throws {
+        guard name != nil || zone.zone != nil else {
+            throw ValidationError("Neither a record nor a zone is given.\nName the record, or a zone with --zone.")
+        }
     }
-    return try await database.fetchShare(of: record, inZone: zone.zoneID)
+
+    /// For people: `record list-1` or `zone Lists`.
+    var title: String { name.map { "record \($0)" } ?? "zone \(zone.zone ?? "")" }
+
+    func fetchShare(from database: CloudKitDatabase) async throws -> Share {
+        if let name {
+            let record = try await database.fetch(name, inZone: zone.zoneID, desiredKeys: [])
+            guard record.share != nil else {
+                throw CommandError(
+                    code: .usage,
+                    message: "The record \(name) is not the root of a share.",
+                    remedy: "Name the record that was shared, or share this one with `mistkit shares create`."
+                )
+            }
+            return try await database.fetchShare(of: record, inZone: zone.zoneID)
+        }
+        do {
+            return try await database.fetchShare(ofZone: zone.zoneID ?? .default)
+        } catch let error as CloudKitError where error.code == .notFound {
+            throw CommandError(
+                code: .usage,
+                message: "The zone \(zone.zone ?? "") is not shared as a whole.",
+                remedy: "Name the record that was shared, or share the zone with `mistkit zones share`."
+            )
+        }
+    }
 }
 
 /// `mistkit shares create`
@@ -138,6 +170,52 @@ struct CreateShareCommand: AsyncParsableCommand {
     }
 }
 
+/// `mistkit zones share`
+struct ShareZoneCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "share",
+        abstract: "Share a zone with other people, with all records that it has and will have.",
+        discussion: """
+            The service sends no invitations: give people the link that the command prints. `mistkit shares show`, `update` and `stop` \
+            take the zone with --zone.
+
+            Examples:
+              mistkit zones share Family --invite-writer ben@example.com
+              mistkit zones share Family --public read-only --title 'Plans'
+            """
+    )
+
+    @Argument(help: "The zone's name.", completion: .zone)
+    var name: String
+
+    @Option(help: ArgumentHelp("The title that people see.", valueName: "text"))
+    var title: String?
+
+    @OptionGroup var invitations: InvitationOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let participants = try invitations.invitations().map { Participant.invited($0.0, permission: $0.1) }
+        let database = try Connection.open(connection).databaseOfZones()
+        do {
+            let share = try await database.shareZone(
+                ZoneID(zoneName: name),
+                title: title,
+                publicPermission: invitations.publicPermission?.permission ?? .none,
+                participants: participants
+            )
+            try write(share, as: output)
+        } catch let error as CloudKitError where error.code == .exists {
+            throw CommandError(
+                code: .failure,
+                message: "The zone \(name) is shared already, or a record of it is.",
+                remedy: "`mistkit shares update --zone \(name)` changes the share of the zone."
+            )
+        }
+    }
+}
+
 /// `mistkit shares show`
 struct ShowShareCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -146,19 +224,16 @@ struct ShowShareCommand: AsyncParsableCommand {
         discussion: """
             Examples:
               mistkit shares show list-1 --zone Lists
-              mistkit shares show list-1 --zone Lists --format json
+              mistkit shares show --zone Family --format json
             """
     )
 
-    @Argument(help: "The name of the record that is shared.")
-    var name: String
-
-    @OptionGroup var zone: ZoneOptions
+    @OptionGroup var item: SharedItemOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        try write(try await share(of: name, in: zone, Connection.open(connection).database), as: output)
+        try write(try await item.fetchShare(from: Connection.open(connection).database), as: output)
     }
 }
 
@@ -174,8 +249,7 @@ struct UpdateShareCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The name of the record that is shared.")
-    var name: String
+    @OptionGroup var item: SharedItemOptions
 
     @Option(
         name: .customLong("remove"),
@@ -187,13 +261,12 @@ struct UpdateShareCommand: AsyncParsableCommand {
     var title: String?
 
     @OptionGroup var invitations: InvitationOptions
-    @OptionGroup var zone: ZoneOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
         let database = try Connection.open(connection).database
-        var share = try await share(of: name, in: zone, database)
+        var share = try await item.fetchShare(from: database)
         for text in removed {
             let person = try LookupInfo(argument: text)
             guard share[person] != nil else {
@@ -220,20 +293,17 @@ struct StopSharingCommand: AsyncParsableCommand {
         discussion: """
             Examples:
               mistkit shares stop list-1 --zone Lists
-              mistkit shares stop list-1 --zone Lists --verbose
+              mistkit shares stop --zone Family
             """
     )
 
-    @Argument(help: "The name of the record that is shared.")
-    var name: String
-
-    @OptionGroup var zone: ZoneOptions
+    @OptionGroup var item: SharedItemOptions
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
         let database = try Connection.open(connection).database
-        try await database.stopSharing(try await share(of: name, in: zone, database))
-        Terminal.writeError("The record \(name) is no longer shared.")
+        try await database.stopSharing(try await item.fetchShare(from: database))
+        Terminal.writeError("The \(item.title) is no longer shared.")
     }
 }
 
@@ -318,14 +388,11 @@ struct LeaveShareCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The name of the record that is shared.")
-    var name: String
-
-    @OptionGroup var zone: ZoneOptions
+    @OptionGroup var item: SharedItemOptions
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
-        guard zone.zone != nil, zone.zoneOwner != nil else {
+        guard item.zone.zone != nil, item.zone.zoneOwner != nil else {
             throw ValidationError(
                 "The share's zone is not given.\nName it with --zone and --zone-owner; `mistkit zones list --database shared` prints both."
             )
@@ -334,7 +401,7 @@ struct LeaveShareCommand: AsyncParsableCommand {
 
     func run() async throws {
         let database = try Connection.open(connection).service.sharedDatabase
-        try await database.leave(try await share(of: name, in: zone, database))
-        Terminal.writeError("You no longer take part in the share of \(name).")
+        try await database.leave(try await item.fetchShare(from: database))
+        Terminal.writeError("You no longer take part in the share of the \(item.title).")
     }
 }

@@ -9,6 +9,59 @@ import Testing
 @Suite(.serialized)
 struct SharingTests {
     @Test(arguments: EmulatorConnection.allCases)
+    func aZoneIsSharedAsAWhole(connection: EmulatorConnection) async throws {
+        try await withFriends(over: connection) { friends in
+            let mei = friends.albums
+            await #expect(throws: CloudKitError.self) { try await mei.fetchShare(ofZone: friends.zone) }
+            var share = try await mei.shareZone(
+                friends.zone,
+                title: "Everything",
+                participants: [.invited(.emailAddress("ben@example.com"), permission: .readWrite)]
+            )
+            #expect(
+                share.recordName == "cloudkit.zoneshare" && share.title == "Everything" && share.rootRecordName == nil
+            )
+            #expect(share.participants.map(\.permission) == [.readWrite, .readWrite])
+            let accepted = try await friends.ben.accept(#require(share.link))
+            #expect(accepted.rootRecordName == nil)
+            let zone = try #require(accepted.zoneID)
+            // Records of the zone that came before the share, and those that come after it.
+            let database = friends.ben.sharedDatabase
+            #expect(try await database.fetch("diary", inZone: zone).recordName == "diary")
+            try await database.create(Record(recordType: "Photo", recordName: "photo 9"), inZone: zone)
+            #expect(try await mei.fetch("photo 9", inZone: friends.zone).created?.userRecordName == friends.benName)
+
+            let twice = await #expect(throws: CloudKitError.self) { try await mei.shareZone(friends.zone) }
+            #expect(twice?.code == .exists)
+            share = try await mei.fetchShare(ofZone: friends.zone)
+            share[.emailAddress("ben@example.com")]?.permission = .readOnly
+            share = try await mei.update(share)
+            let refused = await #expect(throws: CloudKitError.self) {
+                try await database.create(Record(recordType: "Photo", recordName: "photo 10"), inZone: zone)
+            }
+            #expect(refused?.code == .accessDenied)
+            try await database.leave(try await database.fetchShare(ofZone: zone))
+            #expect(try await database.fetchZones() == [])
+            try await mei.stopSharing(share)
+            await #expect(throws: CloudKitError.self) { try await mei.fetchShare(ofZone: friends.zone) }
+        }
+    }
+
+    @Test func aZoneThatCannotBeSharedIsRefusedBeforeItIsSent() async throws {
+        try await withFriends(over: .inProcess) { friends in
+            let cases: [(CloudKitDatabase, ZoneID)] = [
+                (friends.albums, .default), (friends.ben.sharedDatabase, friends.zone),
+                (friends.ben.publicDatabase, friends.zone),
+            ]
+            for (database, zone) in cases {
+                let error = await #expect(throws: CloudKitError.self) { try await database.shareZone(zone) }
+                #expect(error?.code == .invalidArgument)
+                #expect(error?.item == .zone(name: zone.zoneName))
+            }
+        }
+    }
+
+    @Test(arguments: EmulatorConnection.allCases)
     func anAlbumIsSharedReadWrittenAndLeft(connection: EmulatorConnection) async throws {
         try await withFriends(over: connection) { friends in
             let share = try await friends.shareAlbum(title: "Holidays", permission: .readWrite)
