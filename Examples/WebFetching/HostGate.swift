@@ -43,13 +43,10 @@ final class HostGate: Sendable {
         return try await body()
     }
 
-    /// Sends nothing to a host for a while.
+    /// Sends nothing to a host for a while. A host that is closed is asked nothing, and so does not ask for another time.
     func close(_ host: String, for duration: Duration) {
         let end = clock.now() + duration
-        state.withLock { state in
-            let current = state.hosts[host, default: Host()].isClosedUntil
-            state.hosts[host, default: Host()].isClosedUntil = max(current, end)
-        }
+        state.withLock { $0.hosts[host, default: Host()].isClosedUntil = end }
     }
 
     /// How much longer a host is closed, or `nil` where it is open.

@@ -96,6 +96,31 @@ struct UpdateRunTests {
 
     // MARK: - The history
 
+    @Test func pagesForPeopleAreFetchedAsTheirRulesSay() async throws {
+        try await withDatabase { server, database, _ in
+            let site = SampleSite()
+            server.respond { request in
+                guard request.path == "/robots.txt" else { return site.reply(to: request) }
+                return .response(200, body: Array("User-agent: *\nDisallow: /".utf8))
+            }
+            let report = try await withWebFetcher(
+                .bushel,
+                clock: TestClock(skippingWaits: true).timer,
+                timer: TestClock().timer
+            ) { fetcher in
+                var run = UpdateRun(database: database, fetcher: fetcher)
+                run.now = { [clock] in clock.now }
+                run.sources = SampleSite.sources(of: server)
+                return try await run.update { _ in }
+            }
+            let refused = report.sources.filter { $0.failure == "refusedByRobots" }.map(\.source)
+            #expect(refused == [.mrMacintosh, .swiftVersionNet])
+            // An interface for programs is not asked for rules.
+            let asked = server.requests.filter { $0.path == "/robots.txt" }.map { Source.all[$0.host].id }
+            #expect(Set(asked) == [.mrMacintosh, .swiftVersionNet])
+        }
+    }
+
     @Test func theFirstRunMakesOneHistoryOfAllSources() async throws {
         try await withDatabase { server, database, _ in
             let report = try await update(database, SampleSite(), of: server)

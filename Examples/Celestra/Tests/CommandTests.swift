@@ -173,6 +173,8 @@ struct CommandTests {
         #expect(try failure(key.merging(["MISTKIT_PRIVATE_KEY_FILE": "/no/file"]) { $1 }) == .permission)
         #expect(try failure(key.merging(["MISTKIT_SERVER_URL": "localhost"]) { $1 }) == .usage)
         #expect(try failure(["MISTKIT_ENVIRONMENT": "test"]) == .usage)
+        // Other people write it as Apple's pages do.
+        #expect(try failure(key.merging(["MISTKIT_ENVIRONMENT": "Production"]) { $1 }) == .permission)
     }
 
     @Test func withoutCredentialsTheDataAreInAFolder() async throws {

@@ -8,6 +8,7 @@ import WebFetching
 @testable import CelestraUpdates
 
 /// Runs that have to end in time.
+@Suite(.timeLimit(.minutes(5)))
 struct RunTimeLimitTests {
     private let start = Date(timeIntervalSince1970: 1_767_225_600)
 

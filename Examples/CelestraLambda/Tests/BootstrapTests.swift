@@ -7,6 +7,7 @@ import MistTesting
 import Testing
 
 /// The built program, as Lambda starts it.
+@Suite(.timeLimit(.minutes(5)))
 struct BootstrapTests {
     private func run(_ environment: [String: String]) async throws -> RunningProgram.Outcome {
         try await RunningProgram.run(RunningProgram.built("CelestraLambda"), environment: environment)

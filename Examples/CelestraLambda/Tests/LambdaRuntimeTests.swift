@@ -7,6 +7,7 @@ import Testing
 @testable import LambdaRuntime
 
 /// The loop against a runtime interface on this machine.
+@Suite(.timeLimit(.minutes(5)))
 struct LambdaRuntimeTests {
     /// The log of a test, which is not shown.
     static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

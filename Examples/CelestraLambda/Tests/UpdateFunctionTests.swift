@@ -16,6 +16,7 @@ import WebFetching
 @testable import CelestraLambda
 
 /// The whole function: events of a runtime interface, feeds of a server, records of an emulator behind a socket.
+@Suite(.timeLimit(.minutes(5)))
 struct UpdateFunctionTests {
     /// A server of feeds. A path that begins with `/slow` gets no response before the clock of the test moves.
     private func withFeeds(

@@ -27,6 +27,11 @@ struct RobotsFileTests {
             ("User-agent: *\nDisallow: /\n\nUser-agent: Celestra/1.0\nAllow: /", "/a", true),
             ("User-agent: celestra\nDisallow: /a\n\nUser-agent: CELESTRA\nDisallow: /b", "/b", false),
             ("User-agent: other\nUser-agent: celestra\nDisallow: /", "/a", false),
+            ("User-agent: celestra\nUser-agent: other\nDisallow: /", "/a", false),
+            (
+                "User-agent: one\nUser-agent: two\nUser-agent: celestra\nDisallow: /\nUser-agent: *\nAllow: /", "/a",
+                false
+            ),
             ("User-agent: other\nDisallow: /\nUser-agent: celestra\nAllow: /", "/a", true),
             ("User-agent: other\nDisallow: /", "/a", true),
             ("User-agent: celestrabot\nDisallow: /", "/a", true),

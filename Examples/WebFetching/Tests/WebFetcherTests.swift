@@ -239,12 +239,35 @@ struct WebFetcherTests {
         #expect(clock.waits == [.seconds(1), .seconds(1), .seconds(5), .seconds(5)])
     }
 
-    @Test func aHostThatAsksToWaitGetsNoRequest() async throws {
+    @Test func requestsThatComeTogetherAskForRulesOnce() async throws {
+        try await withWebServer { server in
+            server.respond { $0.path == "/robots.txt" ? .response(404) : .response(200) }
+            try await withWebFetcher(
+                FetchConfiguration(product: "celestra"),
+                clock: TestClock(skippingWaits: true).timer,
+                timer: TestClock().timer
+            ) { fetcher in
+                await withTaskGroup { group in
+                    for number in 1...8 {
+                        group.addTask { _ = try? await fetcher.fetch(server.addresses[0] + "/\(number)") }
+                    }
+                }
+            }
+            #expect(server.requests.map(\.path).sorted() == (1...8).map { "/\($0)" } + ["/robots.txt"])
+            #expect(server.requests.first?.path == "/robots.txt")
+        }
+    }
+
+    @Test(arguments: [429, 503])
+    func aHostThatAsksToWaitGetsNoRequest(status: Int) async throws {
         let clock = TestClock(skippingWaits: true)
         try await withWebServer { server in
             server.respond { request in
                 switch request.path {
-                case "/busy": .response(503, headers: [("Retry-After", "600")])
+                case "/busy": .response(status, headers: [("Retry-After", "600")])
+                // What does not say how long is no reason to wait, and another error none at all.
+                case "/full": .response(status)
+                case "/broken": .response(500, headers: [("Retry-After", "600")])
                 default: .response(200)
                 }
             }
@@ -254,13 +277,16 @@ struct WebFetcherTests {
                 timer: TestClock().timer
             ) { fetcher in
                 let address = server.addresses[0]
+                for path in ["/full", "/broken"] { expect(.status, try await fetcher.fetch(address + path)) }
                 expect(nil, try await fetcher.fetch(address + "/a"))
                 expect(.status, try await fetcher.fetch(address + "/busy"))
                 expect(.postponed, try await fetcher.fetch(address + "/a"))
-                clock.advance(by: 600)
+                clock.advance(by: 598)
+                expect(.postponed, try await fetcher.fetch(address + "/a"))
+                clock.advance(by: 2)
                 expect(nil, try await fetcher.fetch(address + "/a"))
             }
-            #expect(server.requests.map(\.path) == ["/robots.txt", "/a", "/busy", "/a"])
+            #expect(server.requests.map(\.path) == ["/robots.txt", "/full", "/broken", "/a", "/busy", "/a"])
         }
     }
 

@@ -9,6 +9,7 @@ struct HTMLTableTests {
             ("<table><tr><td>a</td><td>b</td></tr></table>", [["a", "b"]]),
             ("<TABLE><TR><TH>a<TD>b<TR><TD>c</TABLE>", [["a", "b"], ["c"]]),
             ("<table><tr><td> a\n <b>b</b>&amp;c <br>d</td></tr>", [["a b&c d"]]),
+            ("<table><tr><td>a<br>b<p>c</td></tr></table>", [["a b c"]]),
             ("<table><tr></tr><tr><td></td></tr></table>", [[""]]),
             ("<td>a</td><tr><td>b", []),
             ("<table><tr><td>a<script>'<td>'</script></td><!-- <td>x --></tr></table>", [["a"]]),

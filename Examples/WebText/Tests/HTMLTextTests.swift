@@ -15,6 +15,8 @@ struct HTMLTextTests {
         ("Fish &amp; Chips &lt;b&gt; &eacute;&#233;&#xE9;&nbsp;x", "Fish & Chips <b> ééé x"),
         ("&#146;&#150;", "\u{2019}\u{2013}"),
         ("AT&T &unknown; & &", "AT&T &unknown; & &"),
+        // A reference ends with a semicolon: "&copy=1" is a part of an address.
+        ("a &amp b?x&copy=1", "a &amp b?x&copy=1"),
         ("&#0;&#xD800;&#99999999999;&#x;", "&#0;&#xD800;&#99999999999;&#x;"),
         ("1 < 2 and 3 > 2", "1 < 2 and 3 > 2"),
         ("a <b", "a <b"),
@@ -47,6 +49,10 @@ struct HTMLTextTests {
         ("<img src=x.png alt=\"/y\">", "<img src=http://a/b/x.png alt=\"/y\">"),
         ("<a href=\"http://c/\" title=\"/x\">", "<a href=\"http://c/\" title=\"/x\">"),
         ("<a href=\" /x \">", "<a href=\"http://a/x\">"),
+        (
+            "<a title=\"x > y\" href=\"/x\"><a title='<b>' href=/y>",
+            "<a title=\"x > y\" href=\"http://a/x\"><a title='<b>' href=http://a/y>"
+        ),
         ("<a href=\"?a=1&amp;b=2\">", "<a href=\"http://a/b/?a=1&amp;b=2\">"),
         ("<a href=\"\">", "<a href=\"\">"),
         ("<a\nhref = \"x\" href=\"y\">é", "<a\nhref = \"http://a/b/x\" href=\"http://a/b/y\">é"),
