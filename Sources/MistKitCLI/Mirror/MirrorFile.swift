@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import MistKit
 import MistStore
+import StreamingJSON
 
 /// Whose records a mirror has.
 struct MirrorOrigin: Hashable {
@@ -71,6 +72,7 @@ final class MirrorFile {
     /// What was written since the file was opened.
     private(set) var counts = Counts()
     private var statements: [String: Statement] = [:]
+    private var texts: [UInt8] = []
     /// When the transaction that is open began.
     private var transactionStart = ContinuousClock.now
     /// How long a transaction stays open: the work that a kill can cost.
@@ -104,7 +106,6 @@ final class MirrorFile {
         }
         do {
             var configuration = Configuration()
-            // A dry run without a file works in memory.
             configuration.busyMode = .timeout(10)
             configuration.allowsUnsafeTransactions = true
             configuration.prepareDatabase { db in
@@ -144,7 +145,7 @@ final class MirrorFile {
         defer { try? handle.close() }
         do {
             // Opening a file of another program for writing could change it. One of ours may have a change to undo.
-            let header = try handle.read(upToCount: 72) ?? Data()
+            guard let header = try? handle.read(upToCount: 72) ?? Data() else { throw CommandError.unreadable(path) }
             if header.isEmpty { return nil }
             guard header.starts(with: Data("SQLite format 3\0".utf8)),
                 header.suffix(4).reduce(0, { $0 << 8 | Int64($1) }) == applicationID
@@ -293,9 +294,7 @@ final class MirrorFile {
     private func run(_ sql: String, _ values: [ColumnValue], json: [UInt8]? = nil, _ db: Database) throws {
         let statement = try statements[sql] ?? db.makeStatement(sql: sql)
         statements[sql] = statement
-        try statement.bind(values)
-        if let json { try statement.bind(utf8: json, at: CInt(values.count + 1)) }
-        try statement.execute()
+        try statement.execute(values, json, texts: &texts)
     }
 
     /// The error for a file that another process changes.
@@ -388,7 +387,7 @@ extension MirrorFile {
     ///
     /// - Parameter pages: The zones as they were when the pages were requested, and the pages. Zones without a page are gone.
     /// - Throws: ``CommandError`` where the file cannot be written, or has the zones of another user.
-    func apply(_ pages: [(zone: MirrorZone, page: MirrorPage?)]) throws(CommandError) {
+    func apply(_ pages: [(zone: MirrorZone, page: ZoneChanges?)]) throws(CommandError) {
         try write { db in
             for (zone, page) in pages {
                 guard let page else {
@@ -399,9 +398,13 @@ extension MirrorFile {
                 guard let current = current.map({ MirrorZone($0) }), current.token == zone.token,
                     current.generation == zone.generation
                 else { throw changedMeanwhile() }
-                if let zoneID = page.changed.first?.record.zoneID { try check(ownerOf: zoneID, db) }
-                for record in page.changed { try save(record, in: zone, generation: zone.generation, db) }
-                for name in page.deleted { try delete(name, in: zone, db) }
+                if let zoneID = page.changedRecords.first?.zoneID { try check(ownerOf: zoneID, db) }
+                for record in page.changedRecords {
+                    try save(record, in: zone, generation: zone.generation, db)
+                }
+                for record in page.deletedRecords {
+                    if let name = record.recordName { try delete(name, in: zone, db) }
+                }
                 if !page.moreComing, zone.isRereading {
                     try removeUnseen(
                         "WHERE zone = ? AND seen < ?",
@@ -412,7 +415,7 @@ extension MirrorFile {
                 try run(
                     "UPDATE mirror_zone SET token = ?, isStale = ?, isRereading = isRereading AND ? WHERE id = ?",
                     [
-                        .init(page.position), .integer(page.moreComing ? 1 : 0),
+                        .text(page.token.text), .integer(page.moreComing ? 1 : 0),
                         .integer(page.moreComing ? 1 : 0), .integer(zone.id),
                     ],
                     db
@@ -518,7 +521,7 @@ extension MirrorFile {
     }
 
     /// Saves a page of a query together with the marker behind it.
-    func apply(_ page: MirrorPage, of query: QueryState) throws(CommandError) {
+    func apply(_ page: RecordPage<Record>, of query: QueryState) throws(CommandError) {
         try write { db in
             let current = try Row.fetchOne(
                 db,
@@ -528,8 +531,10 @@ extension MirrorFile {
             guard let current, current["generation"] == query.generation, current["marker"] == query.marker,
                 current["isReading"]
             else { throw changedMeanwhile() }
-            for record in page.changed { try save(record, in: query.zone, generation: query.generation, db) }
-            if !page.moreComing, let table = try existingTable(of: query.recordType, db) {
+            for result in page.results {
+                try save(result.get(), in: query.zone, generation: query.generation, db)
+            }
+            if page.marker == nil, let table = try existingTable(of: query.recordType, db) {
                 let arguments: [ColumnValue] = [
                     .integer(query.zone.id), .integer(table), .integer(query.generation),
                 ]
@@ -537,7 +542,7 @@ extension MirrorFile {
             }
             try run(
                 "UPDATE mirror_query SET marker = ?, isReading = ? WHERE recordType = ?",
-                [.init(page.position), .integer(page.moreComing ? 1 : 0), .text(query.recordType)],
+                [.init(page.marker), .integer(page.marker == nil ? 0 : 1), .text(query.recordType)],
                 db
             )
         }
@@ -551,10 +556,13 @@ extension MirrorFile {
 // MARK: - Records
 
 extension MirrorFile {
-    private func save(_ saved: MirrorRecord, in zone: MirrorZone, generation: Int64, _ db: Database) throws {
-        let record = saved.record
+    private func save(_ record: Record, in zone: MirrorZone, generation: Int64, _ db: Database) throws {
         guard let name = record.recordName else { return }
         let table = try tables.table(of: record.recordType ?? "unknown", db)
+        // Most records fit.
+        var writer = JSONWriter(capacity: 1024)
+        writer.write(record)
+        let json = try writer.finish()
         let values: [ColumnValue] = [.text(name), .integer(zone.id), .integer(table.id), .integer(generation)]
         try run(
             """
@@ -562,7 +570,7 @@ extension MirrorFile {
             ON CONFLICT (recordName, zone) DO NOTHING
             """,
             values,
-            json: saved.json,
+            json: json,
             db
         )
         var id = db.lastInsertedRowID
@@ -572,7 +580,7 @@ extension MirrorFile {
                 UPDATE mirror_record SET seen = ?4 WHERE recordName = ?1 AND zone = ?2 AND type = ?3 AND record = ?5
                 """,
                 values,
-                json: saved.json,
+                json: json,
                 db
             )
             if db.changesCount > 0 { return }
@@ -581,13 +589,13 @@ extension MirrorFile {
             try run(
                 "UPDATE mirror_record SET type = ?3, seen = ?4, record = ?5 WHERE recordName = ?1 AND zone = ?2",
                 values,
-                json: saved.json,
+                json: json,
                 db
             )
         }
         try table.insert(record, id: id, in: zone, db)
         counts.written += 1
-        counts.bytes += Int64(saved.json.count)
+        counts.bytes += Int64(json.count)
     }
 
     private func delete(_ name: String, in zone: MirrorZone, _ db: Database) throws {

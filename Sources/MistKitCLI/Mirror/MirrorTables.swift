@@ -24,6 +24,7 @@ final class MirrorTable {
     /// The columns of fields, each with its position among all columns.
     private var positions: [String: Int] = [:]
     private var columns: [String]
+    private var texts: [UInt8] = []
     private var insertion: Statement?
     private var deletion: Statement?
 
@@ -70,8 +71,7 @@ final class MirrorTable {
         }
         let statement = try insertion ?? db.makeStatement(sql: insertionSQL)
         insertion = statement
-        try statement.bind(values)
-        try statement.execute()
+        try statement.execute(values, texts: &texts)
     }
 
     /// Removes the row of a record.
@@ -79,8 +79,7 @@ final class MirrorTable {
         let sql = "DELETE FROM \(name.quotedDatabaseIdentifier) WHERE mirror_id = ?"
         let statement = try deletion ?? db.makeStatement(sql: sql)
         deletion = statement
-        try statement.bind([.integer(id)])
-        try statement.execute()
+        try statement.execute([.integer(id)], texts: &texts)
     }
 
     /// Removes the rows of records that the bookkeeping is about to forget.

@@ -22,8 +22,8 @@ struct MirrorUpdate {
 
     /// The zones that one request asks for. A page has at most 200 records of each.
     private static let zonesPerRequest = 10
-    /// The pages that wait to be written while the file's log becomes part of it, and nothing else can be.
-    private static let pagesAhead = 16
+    /// The pages that wait while a transaction ends, and nothing else can be written. More would not fit the processor's caches.
+    private static let pagesAhead = 4
 
     init(_ file: MirrorFile, from database: CloudKitDatabase) {
         self.file = file
@@ -122,15 +122,15 @@ struct MirrorUpdate {
             inZones: zones.keys.sorted { $0.description < $1.description },
             since: zones.compactMapValues { zone in zone.token.flatMap { ZoneChangeToken($0) } }
         )
-        .map { page in page.results.map { (zoneID: $0.zoneID, page: MirrorPage.result(of: $0)) } }
         for try await results in changes.buffer(policy: .bounded(Self.pagesAhead)) {
-            var pages: [(zone: MirrorZone, page: MirrorPage?)] = []
-            for result in results {
+            var pages: [(zone: MirrorZone, page: ZoneChanges?)] = []
+            for result in results.results {
                 guard let zone = zones[result.zoneID] else { continue }
-                switch result.page {
+                switch result.result {
                 case .success(let page):
+                    if let failure = page.failures.first { throw failure }
                     pages.append((zone, page))
-                    zones[result.zoneID]?.token = page.position
+                    zones[result.zoneID]?.token = page.token.text
                     if !page.moreComing { zones[result.zoneID]?.isRereading = false }
                 case .failure(let error) where error.code == .zoneNotFound:
                     pages.append((zone, nil))
@@ -202,10 +202,9 @@ struct MirrorUpdate {
     private mutating func query(_ start: MirrorFile.QueryState) async throws {
         var state = start
         let records = database.records(matching: Query(recordType: state.recordType), startingAt: state.marker)
-        let pages = records.pages.map { page in try MirrorPage(page) }
-        for try await page in pages.buffer(policy: .bounded(Self.pagesAhead)) {
+        for try await page in records.pages.buffer(policy: .bounded(Self.pagesAhead)) {
             try file.apply(page, of: state)
-            state.marker = page.position
+            state.marker = page.marker
             showProgress()
         }
     }

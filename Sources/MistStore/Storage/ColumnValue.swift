@@ -299,12 +299,16 @@ extension ColumnValue: StatementBinding {
     fileprivate static func bind(
         utf8 bytes: UnsafeRawBufferPointer,
         to sqliteStatement: SQLiteStatement,
-        at index: CInt
+        at index: CInt,
+        copied isCopied: Bool = true
     ) -> CInt {
         // Without an address it would be a null.
-        guard let start = bytes.baseAddress else { return sqlite3_bind_text(sqliteStatement, index, "", 0, nil) }
+        guard let start = bytes.baseAddress, !bytes.isEmpty else {
+            return sqlite3_bind_text(sqliteStatement, index, "", 0, nil)
+        }
         let text = start.assumingMemoryBound(to: CChar.self)
-        return sqlite3_bind_text64(sqliteStatement, index, text, UInt64(bytes.count), copied, UInt8(SQLITE_UTF8))
+        let owner = isCopied ? copied : nil
+        return sqlite3_bind_text64(sqliteStatement, index, text, UInt64(bytes.count), owner, UInt8(SQLITE_UTF8))
     }
 
     /// Makes SQLite copy what is bound, `SQLITE_TRANSIENT`.
@@ -357,14 +361,43 @@ extension Statement {
         for index in values.indices { try bind(values[index], at: CInt(index + 1)) }
     }
 
-    /// Sets another parameter, after those of ``bind(_:)``, to a text.
+    /// Sets the statement's parameters and executes it. SQLite reads texts where they are, and makes no copies of its own: for
+    /// statements that are executed again and again.
     ///
     /// - Parameters:
-    ///   - bytes: The text in UTF-8.
-    ///   - index: The parameter's number, from 1.
-    /// - Throws: A `DatabaseError`, as for other values.
-    package func bind(utf8 bytes: [UInt8], at index: CInt) throws {
-        let code = bytes.withUnsafeBytes { ColumnValue.bind(utf8: $0, to: sqliteStatement, at: index) }
+    ///   - values: The values of the first parameters.
+    ///   - last: One more text, in UTF-8, behind them.
+    ///   - texts: Memory for the texts of the values, which keeps its size from call to call. What it holds does not matter.
+    /// - Throws: A `DatabaseError`, as of binding and executing.
+    package func execute(_ values: [ColumnValue], _ last: [UInt8]? = nil, texts: inout [UInt8]) throws {
+        texts.removeAll(keepingCapacity: true)
+        for value in values {
+            if case .text(let text) = value { texts.append(contentsOf: text.utf8) }
+        }
+        clear()
+        // The parameters must not outlive the memory.
+        defer { clear() }
+        try texts.withUnsafeBytes { texts in
+            var start = 0
+            for index in values.indices {
+                if case .text(let text) = values[index] {
+                    let end = start + text.utf8.count
+                    try bind(inPlace: UnsafeRawBufferPointer(rebasing: texts[start..<end]), at: CInt(index + 1))
+                    start = end
+                } else {
+                    try bind(values[index], at: CInt(index + 1))
+                }
+            }
+            guard let last else { return try execute() }
+            try last.withUnsafeBytes { bytes in
+                try bind(inPlace: bytes, at: CInt(values.count + 1))
+                try execute()
+            }
+        }
+    }
+
+    private func bind(inPlace utf8: UnsafeRawBufferPointer, at index: CInt) throws {
+        let code = ColumnValue.bind(utf8: utf8, to: sqliteStatement, at: index, copied: false)
         guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code), sql: sql) }
     }
 

@@ -283,6 +283,8 @@ struct MirrorTests {
             }
             #expect(FileManager.default.contents(atPath: path(name)) == before)
         }
+        let directory = try commands.mistkit("mirror", ".")
+        #expect(directory.errors == "mistkit: The file . cannot be read.\n  Check the path and its permissions.\n")
         try create([note(1)], in: "Notes")
         try mirror()
         let outcome = try commands.mistkit("mirror", "copy.sqlite", "--container", "iCloud.other")
