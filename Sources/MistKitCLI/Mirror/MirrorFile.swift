@@ -394,7 +394,10 @@ extension MirrorFile {
                     try remove(zone, db)
                     continue
                 }
-                let current = try Row.fetchOne(db, sql: "SELECT * FROM mirror_zone WHERE id = ?", arguments: [zone.id])
+                let current = try Row.fetchOne(
+                    db.cachedStatement(sql: "SELECT * FROM mirror_zone WHERE id = ?"),
+                    arguments: [zone.id]
+                )
                 guard let current = current.map({ MirrorZone($0) }), current.token == zone.token,
                     current.generation == zone.generation
                 else { throw changedMeanwhile() }
@@ -457,7 +460,7 @@ extension MirrorFile {
     /// Refuses the zones of another user than the one whose private database the file has.
     private func check(ownerOf zone: ZoneID, _ db: Database) throws {
         guard scope != .shared, let owner = zone.owner, owner != "_defaultOwner" else { return }
-        guard let known = try String.fetchOne(db, sql: "SELECT owner FROM mirror_state") else {
+        guard let known = try String.fetchOne(db.cachedStatement(sql: "SELECT owner FROM mirror_state")) else {
             try run("UPDATE mirror_state SET owner = ?", [.text(owner)], db)
             return
         }
@@ -524,8 +527,7 @@ extension MirrorFile {
     func apply(_ page: RecordPage<Record>, of query: QueryState) throws(CommandError) {
         try write { db in
             let current = try Row.fetchOne(
-                db,
-                sql: "SELECT * FROM mirror_query WHERE recordType = ?",
+                db.cachedStatement(sql: "SELECT * FROM mirror_query WHERE recordType = ?"),
                 arguments: [query.recordType]
             )
             guard let current, current["generation"] == query.generation, current["marker"] == query.marker,
