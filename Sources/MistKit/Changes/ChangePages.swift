@@ -8,15 +8,16 @@
 /// }
 /// ```
 ///
-/// The sequence ends when nothing more waits at the moment. Each page has the token to go on from, so it may be left
-/// at any page. Pages can be empty while more is coming; the service does that.
+/// The sequence ends when the service has no more changes at the moment. Each page has the token to continue from, so
+/// you may leave the loop at any page. The service may send empty pages while more changes are coming.
 ///
-/// The first page is fetched when it is asked for, the next one as soon as a page is handed over. A loop that is left takes the
-/// request for the next page with it, and a cancelled task gets ``CloudKitError/Code-swift.struct/cancelled`` at once.
+/// The first page is fetched when the loop asks for it, and the next page as soon as the loop gets a page. Leaving the
+/// loop cancels the request for the next page. A cancelled task gets ``CloudKitError/Code-swift.struct/cancelled`` at
+/// once.
 public struct ChangePages<Page: ChangePage>: AsyncSequence, Sendable {
     private let makeNext: @Sendable () -> Iterator.Next
 
-    /// Pages of a feed that goes on at a position, which may be more than a token.
+    /// Pages of a feed whose position may be more than a token.
     init<Position>(_ source: PageSource<Page, Position>) {
         makeNext = {
             let reader = PageReader(source)
@@ -24,7 +25,7 @@ public struct ChangePages<Page: ChangePage>: AsyncSequence, Sendable {
         }
     }
 
-    /// Pages each of which begins at the token of the one before.
+    /// Pages of a feed in which each page begins at the token of the page before.
     init(
         operation: String,
         startToken: Page.Token?,
@@ -56,8 +57,8 @@ public struct ChangePages<Page: ChangePage>: AsyncSequence, Sendable {
 
         /// Waits for the next page.
         ///
-        /// - Parameter actor: Where the caller runs.
-        /// - Returns: The page, which may be empty; `nil` when nothing more waits.
+        /// - Parameter actor: The actor that the caller runs on.
+        /// - Returns: The page, which may be empty; `nil` when the service has no more changes.
         /// - Throws: A ``CloudKitError``: the error of the request; there are no further pages after it.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Page? {
             try await nextPage()
@@ -67,15 +68,15 @@ public struct ChangePages<Page: ChangePage>: AsyncSequence, Sendable {
 
 /// A page of a change feed: ``ZoneChanges``, ``TypedZoneChanges``, ``MultipleZoneChanges`` or ``DatabaseChanges``.
 public protocol ChangePage: Sendable {
-    /// How far a program followed the feed.
+    /// How far a program has followed the feed.
     associatedtype Token: Hashable & Sendable
 
     /// Where the next page begins.
     var token: Token { get }
 
-    /// Whether the service has more now.
+    /// Whether the service has more changes now.
     var moreComing: Bool { get }
 
-    /// Whether the page says nothing but where to go on.
+    /// Whether the page has a token and nothing else.
     var isEmpty: Bool { get }
 }

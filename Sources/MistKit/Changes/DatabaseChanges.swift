@@ -1,30 +1,30 @@
 import CloudKitWebServices
 import OpenAPISwiftRuntime
 
-/// A page of which zones of a database changed.
+/// A page of changes of a database: the zones that changed.
 public struct DatabaseChanges: ChangePage {
-    /// The zones in which something changed, each with the token of its present state.
+    /// The zones in which something changed, each with the change token of its current state.
     public var changedZones: [Zone] = []
 
-    /// The zones that were deleted or purged, with all their records: forget these, and their change tokens. The service tells
-    /// no difference between the two.
+    /// The zones that were deleted or purged, with all their records: forget these, and their change tokens. The
+    /// service does not distinguish the two.
     public var deletedZones: [ZoneID] = []
 
-    /// The zones that the service could not give.
+    /// The errors of zones that the service could not return.
     public var failures: [CloudKitError] = []
 
-    /// Where the next page begins; to be stored with what was made of this one.
+    /// Where the next page begins. Store it together with the results of this page.
     public var token: DatabaseChangeToken
 
-    /// Whether the service has more now.
+    /// Whether the service has more changes now.
     public var moreComing: Bool
 
-    /// Whether the page says nothing but where to go on.
+    /// Whether the page has a token and nothing else.
     public var isEmpty: Bool { changedZones.isEmpty && deletedZones.isEmpty && failures.isEmpty }
 }
 
 extension CloudKitDatabase {
-    /// Follows which zones of the private or shared database changed.
+    /// Follows the changes of the private or shared database: which zones changed.
     ///
     /// ```swift
     /// for try await page in service.privateDatabase.changes(since: token) {
@@ -35,15 +35,15 @@ extension CloudKitDatabase {
     /// // {"syncToken":"AQAAAW..."}
     /// ```
     ///
-    /// What changed in a zone is asked for with
-    /// ``changes(inZone:since:desiredKeys:desiredRecordTypes:newestFirst:pageSize:)``, or in several with
-    /// ``changes(inZones:since:desiredKeys:desiredRecordTypes:newestFirst:pageSize:)``, and tokens of those
-    /// zones. A token that the service no longer takes gives ``CloudKitError/Code-swift.struct/changeTokenExpired``: start
-    /// without one.
+    /// To fetch the changes in a zone, use
+    /// ``changes(inZone:since:desiredKeys:desiredRecordTypes:newestFirst:pageSize:)``, or for several zones
+    /// ``changes(inZones:since:desiredKeys:desiredRecordTypes:newestFirst:pageSize:)``, with the change tokens of those
+    /// zones. A token that the service no longer accepts gives ``CloudKitError/Code-swift.struct/changeTokenExpired``:
+    /// start without a token.
     ///
     /// - Parameters:
-    ///   - token: Where to go on; `nil` for all zones.
-    ///   - pageSize: The most zones in a page; as many as the service likes when `nil`.
+    ///   - token: Where to continue; `nil` for all zones.
+    ///   - pageSize: The most zones in a page, from 1; when `nil`, the service chooses.
     /// - Returns: The pages, not fetched yet.
     public func changes(
         since token: DatabaseChangeToken? = nil,
@@ -55,7 +55,7 @@ extension CloudKitDatabase {
         }
     }
 
-    /// One page.
+    /// Fetches one page.
     func fetchDatabaseChanges(
         since token: DatabaseChangeToken?,
         pageSize: Int?

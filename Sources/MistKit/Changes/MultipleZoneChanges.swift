@@ -1,25 +1,27 @@
-/// A page of what happened in several zones: one page of each that has one.
+/// A page of changes of several zones: one page of each zone that has more changes.
 public struct MultipleZoneChanges: ChangePage {
     /// The result for one of the zones.
     public struct ZoneResult: Sendable {
-        /// The zone, as it was asked for.
+        /// The zone, as the caller named it.
         public var zoneID: ZoneID
-        /// Its page, or the error in its place: ``CloudKitError/Code-swift.struct/zoneNotFound`` for a zone that was deleted,
-        /// ``CloudKitError/Code-swift.struct/changeTokenExpired`` for one to be followed from its start, without a token.
+        /// The zone's page, or its error: ``CloudKitError/Code-swift.struct/zoneNotFound`` for a zone that was deleted,
+        /// ``CloudKitError/Code-swift.struct/changeTokenExpired`` for a zone that must be followed from its start,
+        /// without a token.
         public var result: Result<ZoneChanges, CloudKitError>
     }
 
-    /// One result for each zone that was asked, in the order of the call. Zones of which all was seen, and those that failed, are not
-    /// asked again for the next page.
+    /// One result for each requested zone, in the order of the call. The next page no longer has zones that have no
+    /// more changes or that failed.
     public var results: [ZoneResult]
 
-    /// Where the next page begins in each zone, those of earlier pages included; to be stored with what was made of this one.
+    /// Where the next page begins in each zone, zones of earlier pages included. Store it together with the results of
+    /// this page.
     public var token: [ZoneID: ZoneChangeToken]
 
-    /// Whether the service has more of some zone now.
+    /// Whether the service has more changes of one of the zones now.
     public var moreComing: Bool
 
-    /// Whether the page says nothing but where to go on.
+    /// Whether the page has tokens and nothing else.
     public var isEmpty: Bool {
         results.allSatisfy { result in
             switch result.result {
@@ -31,7 +33,8 @@ public struct MultipleZoneChanges: ChangePage {
 }
 
 extension CloudKitDatabase {
-    /// Follows the changes of several custom zones of the private or shared database, with one request for each page of them all.
+    /// Follows the changes of several custom zones of the private or shared database, with one request for a page of
+    /// all zones.
     ///
     /// ```swift
     /// for try await page in database.changes(inZones: [notes, photos], since: tokens) {
@@ -48,15 +51,16 @@ extension CloudKitDatabase {
     /// // {"zones":[{"zoneID":{"zoneName":"Notes"},"syncToken":"AQAAAW..."},{"zoneID":{"zoneName":"Photos"}}]}
     /// ```
     ///
-    /// A zone that fails has a failure as its result, and the others go on.
+    /// A zone that fails has an error as its result, and the other zones continue.
     ///
     /// - Parameters:
-    ///   - zones: The zones; in the shared database with their owners' names.
-    ///   - tokens: Where to go on in each; a zone without a token gives its whole history.
+    ///   - zones: The zones. In the shared database, their identifiers need the owners' names.
+    ///   - tokens: Where to continue in each zone; a zone without a token gives its whole history.
     ///   - desiredKeys: The fields to fetch; all when `nil`, none when empty.
-    ///   - desiredRecordTypes: The types to fetch; all when `nil`. Other types were seen to come all the same.
+    ///   - desiredRecordTypes: The types to fetch; all when `nil`. The service was observed to send other types as
+    ///     well.
     ///   - newestFirst: Whether the newest changes come first (`reverse`).
-    ///   - pageSize: The most records of each zone in a page; at most 200, and 200 when `nil`.
+    ///   - pageSize: The most records of each zone in a page, from 1; at most 200, and 200 when `nil`.
     /// - Returns: The pages, not fetched yet.
     public func changes(
         inZones zones: [ZoneID],
@@ -95,7 +99,7 @@ extension CloudKitDatabase {
             if case .success(let changes) = result {
                 page.token[zone] = changes.token
                 if changes.moreComing, changes.token == position.tokens[zone] {
-                    // A zone that always says so must not hold up the others.
+                    // A zone that announces more without end must not hold up the others.
                     result = .failure(.endlessPages(operation: ZoneChangesOptions.operation))
                 } else if changes.moreComing {
                     page.moreComing = true

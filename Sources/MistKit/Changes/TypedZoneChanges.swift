@@ -1,28 +1,28 @@
-/// A page of what happened in a zone, with records of your own types.
+/// A page of changes of a zone, with records of your own types.
 public struct TypedZoneChanges<Item: Sendable>: ChangePage {
-    /// The records that were made or changed, as they are now.
+    /// The records that were created or changed, in their current state.
     public var changedRecords: [Item] = []
 
     /// The records that were deleted: their names and change tags. The service does not say their types.
     public var deletedRecords: [Record] = []
 
-    /// The records of types that were not asked for. The service was seen to send some.
+    /// The records of types that were not requested. The service was observed to send some.
     public var otherRecords: [Record] = []
 
-    /// The records that the service could not give, and those whose fields do not fit their type
+    /// The errors of records that the service could not return, and of records whose fields do not fit their type
     /// (``CloudKitError/Code-swift.struct/decoding``).
     public var failures: [CloudKitError]
 
-    /// Where the next page begins; to be stored with what was made of this one.
+    /// Where the next page begins. Store it together with the results of this page.
     public var token: ZoneChangeToken
 
-    /// Whether the service has more now.
+    /// Whether the service has more changes now.
     public var moreComing: Bool
 
     /// Whether the newest changes come first.
     public var isNewestFirst: Bool
 
-    /// Whether the page says nothing but where to go on.
+    /// Whether the page has a token and nothing else.
     public var isEmpty: Bool {
         changedRecords.isEmpty && deletedRecords.isEmpty && otherRecords.isEmpty && failures.isEmpty
     }
@@ -46,7 +46,7 @@ public struct TypedZoneChanges<Item: Sendable>: ChangePage {
     }
 }
 
-/// How the records of one type are read, where several types come in one feed.
+/// How the records of one type are read in a feed of several types.
 ///
 /// ```swift
 /// enum Entry {
@@ -59,11 +59,11 @@ public struct RecordReading<Item: Sendable>: Sendable {
     let recordType: String
     let read: @Sendable (Record) -> Result<Item, CloudKitError>
 
-    /// Reads the records of a type, and makes a value of the common type of each.
+    /// Reads the records of a type, and makes a value of the common type from each record.
     ///
     /// - Parameters:
     ///   - model: The type.
-    ///   - make: What to make of a record, such as a case of an enumeration.
+    ///   - make: Makes a value from a record, such as a case of an enumeration.
     /// - Returns: The reading.
     public static func records<Model: CloudKitRecord>(
         of model: Model.Type,
@@ -85,16 +85,17 @@ extension CloudKitDatabase {
     /// // {"zones":[{"zoneID":{"zoneName":"Notes"},"syncToken":"AQAAAW...","desiredRecordTypes":["Memo"]}]}
     /// ```
     ///
-    /// A record whose fields do not fit the type is among the page's ``TypedZoneChanges/failures``, which names record and field. The
-    /// token is one of the zone, not of the type: do not go on with it for another type.
+    /// A record whose fields do not fit the type is among the page's ``TypedZoneChanges/failures``, which names record
+    /// and field. The token belongs to the zone and does not know the type: do not continue with it for another type,
+    /// whose earlier changes would be missing.
     ///
     /// - Parameters:
     ///   - model: The type of the records.
-    ///   - zone: The zone; in the shared database with its owner's name.
-    ///   - token: Where to go on; `nil` for the whole history.
+    ///   - zone: The zone. In the shared database, its identifier needs the owner's name.
+    ///   - token: Where to continue; `nil` for the whole history.
     ///   - desiredKeys: The fields to fetch; all when `nil`. ``CloudKitRecord/desiredKeys`` are those of the type.
     ///   - newestFirst: Whether the newest changes come first (`reverse`).
-    ///   - pageSize: The most records in a page. The service gives at most 200, and 200 when this is `nil`.
+    ///   - pageSize: The most records in a page, from 1. The service returns at most 200, and 200 when this is `nil`.
     /// - Returns: The pages, not fetched yet. Their errors are those of
     ///   ``changes(inZone:since:desiredKeys:desiredRecordTypes:newestFirst:pageSize:)``.
     public func changes<Model: CloudKitRecord>(
@@ -139,12 +140,12 @@ extension CloudKitDatabase {
     /// ```
     ///
     /// - Parameters:
-    ///   - types: The types, and what to make of the records of each.
-    ///   - zone: The zone; in the shared database with its owner's name.
-    ///   - token: Where to go on; `nil` for the whole history.
+    ///   - types: The types, each with the closure that makes a value from a record.
+    ///   - zone: The zone. In the shared database, its identifier needs the owner's name.
+    ///   - token: Where to continue; `nil` for the whole history.
     ///   - desiredKeys: The fields to fetch; all when `nil`.
     ///   - newestFirst: Whether the newest changes come first (`reverse`).
-    ///   - pageSize: The most records in a page. The service gives at most 200, and 200 when this is `nil`.
+    ///   - pageSize: The most records in a page, from 1. The service returns at most 200, and 200 when this is `nil`.
     /// - Returns: The pages, not fetched yet. Their errors are those of
     ///   ``changes(inZone:since:desiredKeys:desiredRecordTypes:newestFirst:pageSize:)``.
     public func changes<Item: Sendable>(

@@ -1,29 +1,29 @@
 import CloudKitWebServices
 import OpenAPISwiftRuntime
 
-/// A page of what happened in a zone.
+/// A page of changes of a zone.
 ///
-/// A record is in the feed once, as it is now, however often it changed.
+/// A record is in the feed once, in its current state, even if it changed several times.
 public struct ZoneChanges: ChangePage {
-    /// The records that were made or changed, as they are now.
+    /// The records that were created or changed, in their current state.
     public var changedRecords: [Record] = []
 
     /// The records that were deleted: their names and change tags. The service does not say their types.
     public var deletedRecords: [Record] = []
 
-    /// The records that the service could not give.
+    /// The errors of records that the service could not return.
     public var failures: [CloudKitError] = []
 
-    /// Where the next page begins; to be stored with what was made of this one.
+    /// Where the next page begins. Store it together with the results of this page.
     public var token: ZoneChangeToken
 
-    /// Whether the service has more now.
+    /// Whether the service has more changes now.
     public var moreComing: Bool
 
     /// Whether the newest changes come first.
     public var isNewestFirst = false
 
-    /// Whether the page says nothing but where to go on.
+    /// Whether the page has a token and nothing else.
     public var isEmpty: Bool { changedRecords.isEmpty && deletedRecords.isEmpty && failures.isEmpty }
 }
 
@@ -36,19 +36,20 @@ extension CloudKitDatabase {
     /// // {"zones":[{"zoneID":{"zoneName":"Notes"},"syncToken":"AQAAAW..."}]}
     /// ```
     ///
-    /// A token that no longer works, or that is not one of this zone, gives
-    /// ``CloudKitError/Code-swift.struct/changeTokenExpired``: forget what was fetched with it, and start without a token.
-    /// ``CloudKitError/Code-swift.struct/zoneNotFound`` says that the zone was deleted, with all its records.
+    /// A token that no longer works, or that belongs to another zone, gives
+    /// ``CloudKitError/Code-swift.struct/changeTokenExpired``: discard the records that were fetched with it, and start
+    /// without a token. ``CloudKitError/Code-swift.struct/zoneNotFound`` says that the zone was deleted, with all its
+    /// records.
     ///
     /// - Parameters:
-    ///   - zone: The zone; in the shared database with its owner's name.
-    ///   - token: Where to go on; `nil` for the whole history.
+    ///   - zone: The zone. In the shared database, its identifier needs the owner's name.
+    ///   - token: Where to continue; `nil` for the whole history.
     ///   - desiredKeys: The fields to fetch; all when `nil`, none when empty.
-    ///   - desiredRecordTypes: The types to fetch; all when `nil`. Other types were seen to come all the same, and deletions
-    ///     come whatever their type.
-    ///   - newestFirst: Whether the newest changes come first (`reverse`). The tokens of such pages go on from the newest change
-    ///     only when the last page was seen.
-    ///   - pageSize: The most records in a page. The service gives at most 200, and 200 when this is `nil`.
+    ///   - desiredRecordTypes: The types to fetch; all when `nil`. The service was observed to send other types as
+    ///     well, and it sends deletions of all types.
+    ///   - newestFirst: Whether the newest changes come first (`reverse`). Then only the token of the last page
+    ///     continues after the newest change.
+    ///   - pageSize: The most records in a page, from 1. The service returns at most 200, and 200 when this is `nil`.
     /// - Returns: The pages, not fetched yet.
     public func changes(
         inZone zone: ZoneID,
@@ -108,7 +109,7 @@ extension CloudKitDatabase {
     }
 }
 
-/// What is asked of a zone's changes, beside where they begin.
+/// The options of a request for a zone's changes, except its change token.
 struct ZoneChangesOptions: Sendable {
     static let operation = Operations.FetchZoneChanges.id
 
@@ -122,7 +123,8 @@ struct ZoneChangesOptions: Sendable {
         since token: ZoneChangeToken?,
         numbersAsStrings: Bool?
     ) -> Components.Schemas.ZoneChangesRequest {
-        // CloudKit JS sends all of it with the zone. The flag for numbers is spelled otherwise on Apple's page.
+        // CloudKit JS sends all options with the zone. Apple's page spells the flag for numbers differently
+        // (`numberAsStrings`).
         Components.Schemas.ZoneChangesRequest(
             zoneID: zone,
             syncToken: token?.text,
@@ -185,13 +187,13 @@ extension ZoneChanges {
 }
 
 extension CloudKitService {
-    /// Asks for a page of a feed; an error that is about the token says so.
+    /// Requests a page of a feed; an error that is about the token says so.
     ///
     /// - Parameters:
     ///   - operation: The operation's name.
-    ///   - token: Where the page begins, if not with the first change.
+    ///   - token: Where the page begins; `nil` for the first change.
     ///   - body: As in ``reply(to:_:)``.
-    /// - Returns: What `body` gives.
+    /// - Returns: What `body` returns.
     /// - Throws: What the client throws, as a ``CloudKitError``.
     func page<Body>(
         of operation: String,
@@ -207,6 +209,8 @@ extension CloudKitService {
 }
 
 extension CloudKitError {
+    /// The same error, with the code `changeTokenExpired` if the reason is about the change token.
+    ///
     /// The service has no separate code for a token that it cannot use. Two of these reasons were observed; the third
     /// is the reason that the native framework receives for a token that is too old.
     func namingUselessToken() -> CloudKitError {

@@ -2,16 +2,17 @@ import HTTPTypes
 
 /// What happens to the items of a request, now that its outcome is known.
 ///
-/// It is a pure function of the items and the outcome; ``BatchSender`` does what it says. The reasons are in the documentation of
-/// ``RetryPolicy``.
+/// It is a pure function of the items and the outcome; ``BatchSender`` carries it out. The reasons are in the
+/// documentation of ``RetryPolicy``.
 struct BatchDecision<Value> {
-    /// What is known of an item before the outcome.
+    /// The known state of an item before the outcome.
     struct Item {
         /// Whether the reply to an earlier request with the item was lost, so that the service may have carried it out.
         var isInDoubt = false
-        /// Whether the item may be sent again after a lost reply, as the answer to the second one tells what became of the first.
+        /// Whether the item may be sent again after a lost reply, as the result of the second attempt shows whether the
+        /// first was done.
         var mayRepeat = true
-        /// Whether this refusal of a second one may mean that the first was done.
+        /// Whether this refusal of a second attempt may mean that the first was done.
         var mayMeanDone: (CloudKitError) -> Bool = { _ in false }
     }
 
@@ -26,13 +27,14 @@ struct BatchDecision<Value> {
     enum ItemState {
         case finished(Result<Value, CloudKitError>)
         case toSend(isInDoubt: Bool)
-        /// An earlier request with it may have been done: the service's data tells. It fails with the error if not.
+        /// An earlier request with the item may have been done; the service's records show it. If it was not done, the
+        /// item fails with this error.
         case toVerify(CloudKitError)
     }
 
     /// What the batch does next.
     enum Next {
-        /// The items that are to be sent are sent after a wait, if there are any.
+        /// The items that are `toSend`, if there are any, are sent after the wait.
         case goOn(after: Wait?)
         /// No further request of the batch is sent, as this one failed as a whole.
         case stop(CloudKitError)
@@ -50,7 +52,7 @@ struct BatchDecision<Value> {
     var items: [ItemState]
     var next: Next
 
-    /// Decides.
+    /// Decides what happens to each item, and what the batch does next.
     ///
     /// - Parameters:
     ///   - outcome: The outcome of the request.
@@ -73,7 +75,7 @@ struct BatchDecision<Value> {
                 self.init(items: items.map { .toSend(isInDoubt: $0.isInDoubt) }, next: .split)
             }
         case .failed(let error):
-            // The pipeline has repeated all other requests as often as it may.
+            // The pipeline has repeated all other requests as often as the retry policy allows.
             let mayRepeat =
                 isWrite && error.disposition == .unknown
                 && (isAtomic ? items.allSatisfy(\.mayRepeat) : items.contains(where: \.mayRepeat))
@@ -91,7 +93,7 @@ struct BatchDecision<Value> {
             if isAtomic, let error = results.lazy.compactMap(\.failure).first(where: { $0.disposition == .notDone }),
                 let duration = delay(error)
             {
-                // One that was not done means that none was.
+                // If one item of an atomic batch was not done, no item was done.
                 self.init(
                     items: items.map { .toSend(isInDoubt: $0.isInDoubt) },
                     next: .goOn(after: Wait(duration: duration, error: error))
@@ -116,7 +118,7 @@ struct BatchDecision<Value> {
         self.init(items: items.map { .failed(error, isInDoubt: $0.isInDoubt && isWrite) }, next: .stop(error))
     }
 
-    /// Adds the item of an answer.
+    /// Adds the state of an item that has a result.
     private mutating func add(
         _ result: Result<Value, CloudKitError>,
         of item: Item,
@@ -185,14 +187,15 @@ extension Result {
 }
 
 extension CloudKitError {
-    /// Whether the service calls the request too large. Which code it has for that no source says; natively it is "limit exceeded".
+    /// Whether the service calls the request too large. No source names the code for this; in Apple's framework it is
+    /// "limit exceeded".
     var isTooLarge: Bool {
         if code == .limitExceeded { return true }
         if httpStatus?.code == 413 { return code != .quotaExceeded }
         return code == .badRequest && httpStatus != nil && (reason?.saysTooLarge ?? false)
     }
 
-    /// Whether an error of a request can only be about what it holds.
+    /// Whether an error of a request can only be about the items in it.
     var isAboutItem: Bool {
         isTooLarge || [.conflict, .exists, .validatingReferenceError, .uniqueFieldError].contains(code)
     }
@@ -220,7 +223,7 @@ extension CloudKitError {
         return error
     }
 
-    /// The same error of a write whose request was not sent.
+    /// The same error for a write whose request was not sent.
     var ofUnsentRequest: CloudKitError {
         if code == .outcomeUnknown { return .cancelled(operation: operation) }
         var error = self
@@ -228,7 +231,7 @@ extension CloudKitError {
         return error
     }
 
-    /// The same error of a write that was sent before and whose reply was lost.
+    /// The same error for a write that was sent before and whose reply was lost.
     var afterLostReply: CloudKitError {
         if code == .cancelled { return .outcomeUnknown(operation: operation) }
         var error = self

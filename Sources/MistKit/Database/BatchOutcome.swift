@@ -8,11 +8,11 @@ extension Sequence {
     /// The items that succeeded are saved although this throws, unless the batch was atomic.
     ///
     /// - Returns: The values, in the order of the items.
-    /// - Throws: A ``CloudKitError``: that of the first item that failed, with the number of failures in its message. Of an atomic
-    ///   batch it is the item that the others failed for.
+    /// - Throws: A ``CloudKitError``: the error of the first item that failed, with the number of failures in its
+    ///   message. For an atomic batch it is the error of the item that made the others fail.
     public func allOrThrow<Value>() throws -> [Value] where Element == Result<Value, CloudKitError> {
         let (successes, failures) = partitioned()
-        // Items that failed or were not sent because of another one do not tell the cause.
+        // The error of an item that failed, or was not sent, because of another item does not name the cause.
         let cause = failures.first { $0.code != .atomicError && $0.code != .cancelled } ?? failures.first
         guard var cause else { return successes }
         let count = successes.count + failures.count

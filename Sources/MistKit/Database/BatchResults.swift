@@ -18,7 +18,7 @@ extension CloudKitService {
     }
 }
 
-/// The body of a response, and what the errors of its items say about where they are from.
+/// The body of a response, and the request that the errors of its items name.
 struct Reply<Body> {
     var body: Body
     var origin: ResponseOrigin
@@ -40,27 +40,27 @@ struct ResponseOrigin: Sendable {
     var requestUUID: String?
 }
 
-/// One item of a response's list: what was asked for, typed or not, or the error in its place.
+/// One item of a response's list: the item that was requested, typed or not, or its error.
 protocol BatchItemResult: SendableMetatype {
     associatedtype ID
     associatedtype Value: Sendable
 
-    /// The item's name, as far as the service gave it.
+    /// The item's name, if the service gave it.
     var itemID: ID? { get }
 
     /// The item, or its error.
     func result(requested id: ID?, in origin: ResponseOrigin) -> Result<Value, CloudKitError>
 
-    /// Whether two names are those of one item.
+    /// Whether two names identify the same item.
     static func isSame(_ id: ID, _ other: ID) -> Bool
 
     /// How errors name an item.
     static func errorItem(_ id: ID) -> CloudKitError.Item
 }
 
-/// What the generated client reads in batches.
+/// An item that the generated client reads in batches.
 protocol NamedBatchItem: BatchItem {
-    /// Whether two names are those of one item.
+    /// Whether two names identify the same item.
     static func isSame(_ id: ItemID, _ other: ItemID) -> Bool
 
     /// How errors name an item.
@@ -97,8 +97,10 @@ extension ItemResult: BatchItemResult where Item: NamedBatchItem {
 
 /// Which result of a response belongs to which item of the request.
 enum BatchResults {
-    /// The service keeps the order. Should a response hold too few results or other items, names decide, and an item
-    /// without a result is a failed one.
+    /// Gives each item of a request its result.
+    ///
+    /// The service keeps the order of the request. If a response holds too few results or other items, results are
+    /// found by their names, and an item without a result fails.
     static func align<ItemResult: BatchItemResult>(
         _ reply: Reply<[ItemResult]>,
         with ids: [ItemResult.ID?]
@@ -128,7 +130,7 @@ enum BatchResults {
 }
 
 extension CloudKitError {
-    /// A failed item of a response, of whichever request.
+    /// The error of a failed item of a response.
     init<Item: NamedBatchItem>(_ error: ItemError<Item>, requested id: Item.ItemID? = nil) {
         self.init(error.response, item: (error.id ?? id).map(Item.errorItem))
         Item.explain(&self)
@@ -144,7 +146,7 @@ extension CloudKitError {
         )
     }
 
-    /// The same error with what its response says of the request.
+    /// The same error with the operation and the UUID of its request.
     func from(_ origin: ResponseOrigin) -> CloudKitError {
         var error = self
         error.operation = origin.operation

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// How far a call about many items has come.
+/// The progress of a call about many items.
 ///
 /// ```swift
 /// let results = try await database.save(articles, progress: { print("\($0.completed) of \($0.total)") })
@@ -9,23 +9,25 @@ import HTTPTypes
 /// // 500 of 500
 /// ```
 public struct BatchProgress: Hashable, Sendable {
-    /// The items that have a result, a failure included. Items that are not sent, because an earlier request failed or the task was
-    /// cancelled, are not among them.
+    /// The number of items that have a result, failures included. Items that are not sent, because an earlier request
+    /// failed or the task was cancelled, are not among them.
     public var completed: Int
-    /// The items that failed; they are among the completed ones.
+    /// The number of items that failed; they are among the completed ones.
     public var failed: Int
-    /// The items that were sent and whose outcome is unknown, as no reply could be read. They are not among the completed ones.
+    /// The number of items that were sent and whose outcome is unknown, as no reply could be read. They are not among
+    /// the completed ones.
     public var unknown: Int
-    /// All items of the call.
+    /// The number of items that the call has to send. Unchanged records, and duplicates that are not sent, are not
+    /// among them.
     public var total: Int
 
-    /// Makes a state of progress, for tests of what shows it.
+    /// Makes a progress value, for tests of code that shows progress.
     ///
     /// - Parameters:
-    ///   - completed: The items that have a result.
-    ///   - failed: The items that failed.
-    ///   - unknown: The items whose outcome is unknown.
-    ///   - total: All items.
+    ///   - completed: The number of items that have a result.
+    ///   - failed: The number of items that failed.
+    ///   - unknown: The number of items whose outcome is unknown.
+    ///   - total: The number of all items.
     public init(completed: Int, failed: Int = 0, unknown: Int = 0, total: Int) {
         self.completed = completed
         self.failed = failed
@@ -36,32 +38,33 @@ public struct BatchProgress: Hashable, Sendable {
 
 /// Sends many items in as many requests as needed, and gives one result for each, in their order.
 ///
-/// A part of the items is one request. ``BatchDecision`` says what happens after each: items that the service did not carry out are sent
-/// again alone, all of them after a lost reply, halves of a part that is too large.
+/// A part of the items is one request. ``BatchDecision`` says what happens after each request. Items that the service
+/// did not carry out are sent again without the others. After a lost reply all items are sent again. A part that is too
+/// large is sent again in halves.
 struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
     let items: [Item]
     let service: CloudKitService
-    /// The items that go together in a request; `nil` for as many as a request takes.
+    /// The items that go together in a request; `nil` to put as many into each as a request takes.
     var parts: [Range<Int>]?
     /// Whether a part is done as a whole or not at all.
     var isAtomic = false
     /// Whether the requests are sent one after the other.
     var isSequential = false
     var progress: ProgressHandler<BatchProgress>?
-    /// How to tell whether items were done; `nil` where items may be done twice.
+    /// How to find out whether items were done; `nil` if items may be done twice.
     var lostReplies: LostReplies<Item, Value>?
-    /// The same error for one item.
+    /// The error of a request as the error of one of its items.
     let about: @Sendable (CloudKitError, Item) -> CloudKitError
     /// Sends items, and gives one result for each.
     let send: @Sendable ([Item], CallContext) async throws(CloudKitError) -> [Result<Value, CloudKitError>]
 
     private typealias Decision = BatchDecision<Value>
 
-    /// Sends all.
+    /// Sends all items.
     ///
-    /// - Returns: One result per item. When a request fails as a whole after others succeeded, what these did must not get lost: the
-    ///   items of that request have its error, and those of requests that are then not sent have one that says so.
-    /// - Throws: The error of the first request, when no item was answered and none may have been done.
+    /// - Returns: One result per item. When a request fails as a whole after others succeeded, their results are not
+    ///   lost: the items of that request have its error, and items that are then not sent have an error that says so.
+    /// - Throws: The error of the first request, when no item got a result and none may have been done.
     func results() async throws(CloudKitError) -> [Result<Value, CloudKitError>] {
         var collected = Collected(count: items.count)
         await forEachConcurrently(
@@ -71,7 +74,7 @@ struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
             await settle(part.map { PendingItem(index: $0) })
         } receive: { _, settled in
             collected.add(settled, reporting: progress)
-            // After a request that failed as a whole no further one is begun.
+            // After a request that failed as a whole, no further request begins.
             return collected.failure == nil
         }
         if let failure = collected.failure, !collected.isAnswered, !collected.mayHaveBeenDone { throw failure }
@@ -81,10 +84,10 @@ struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// What became of some items.
+    /// The results of the items of one part.
     struct Settled: Sendable {
         var results: [(index: Int, result: Result<Value, CloudKitError>)] = []
-        /// Whether the service answered for any of them.
+        /// Whether the service gave a result for any of them.
         var isAnswered = false
         /// The error of a request that failed as a whole.
         var failure: CloudKitError?
@@ -93,7 +96,7 @@ struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
     private struct Collected {
         var results: [Result<Value, CloudKitError>?]
         var isAnswered = false
-        /// Whether an item without an answer may have been done.
+        /// Whether an item that failed may have been done.
         var mayHaveBeenDone = false
         var failure: CloudKitError?
         var progress: BatchProgress
@@ -197,8 +200,9 @@ struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
             return .answered(results)
         } catch {
             if call.budget.attempts == earlierAttempts { return .failed(error.ofUnsentRequest) }
-            // Apple's table of codes has an atomic failure as the failure of the whole request; others saw it in each item. Here it is
-            // always the latter. So is what a request with a single item says about it.
+            // In Apple's table of codes an atomic failure is an error of the whole request; others observed it as an
+            // error of each item. Here it becomes an error of each item. So does the error of a request with a single
+            // item, if it is about that item.
             if error.item == nil, error.code == .atomicError || (sent.count == 1 && error.isAboutItem) {
                 return .answered(sent.map { .failure(about(error, items[$0.index])) })
             }
@@ -206,7 +210,7 @@ struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// Keeps the results of a decision, and gives the items that are to be sent.
+    /// Keeps the results of a decision, and returns the items that are to be sent.
     private func apply(
         _ decision: Decision,
         to sent: [PendingItem],
@@ -234,7 +238,8 @@ struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
         return pending
     }
 
-    /// Takes out the items that were done already, of those that must not be done a second time without a look.
+    /// Removes the items that were done already, if they are of the kind that must be looked up before they are sent
+    /// again.
     private func lookBeforeRepeating(_ pending: [PendingItem], _ settled: inout Settled) async -> [PendingItem] {
         guard let lostReplies,
             pending.contains(where: { $0.isInDoubt && lostReplies.looksFirst(items[$0.index]) })
@@ -254,7 +259,7 @@ struct BatchSender<Item: Sendable, Value: Sendable>: Sendable {
 }
 
 extension BatchSender.Settled {
-    /// Gives items the error of a request that is not sent any more.
+    /// Gives items the error of a request that is no longer sent.
     fileprivate mutating func fail(
         _ items: [BatchSender<Item, Value>.PendingItem],
         with error: CloudKitError,
@@ -274,7 +279,7 @@ extension BatchSender.Settled {
         let middle = items.count / 2
         for half in [items[..<middle], items[middle...]] {
             if let failure {
-                // The others have no result, like all that is not sent.
+                // The other items get no result, like all items that are not sent.
                 fail(half.filter(\.isInDoubt), with: .notSent(after: failure), in: sender)
             } else {
                 let settled = await sender.settle(Array(half))
@@ -286,14 +291,14 @@ extension BatchSender.Settled {
     }
 }
 
-/// How to go on with writes of which it is not known whether they were done.
+/// How to continue with writes whose reply was lost: the service may have done them or not.
 struct LostReplies<Item: Sendable, Value: Sendable>: Sendable {
-    /// Whether the answer to a second one tells what became of the first.
+    /// Whether the result of a second attempt shows if the first was done.
     var mayRepeat: @Sendable (Item) -> Bool
-    /// Whether to look what became of the first before a second one is sent.
+    /// Whether to find out if the first attempt was done before a second one is sent.
     var looksFirst: @Sendable (Item) -> Bool
-    /// Whether a refusal of the second one may mean that the first was done.
+    /// Whether a refusal of the second attempt may mean that the first was done.
     var mayMeanDone: @Sendable (Item, CloudKitError) -> Bool
-    /// What the service has of items, for those that were done; `nil` for those that were not.
+    /// For each item that was done, the value that the service has; `nil` for the others.
     var done: @Sendable ([Item]) async -> [Value?]
 }

@@ -15,19 +15,19 @@ extension CloudKitDatabase {
     /// // {"operations":[{"operationType":"update","record":{"recordName":"feed-1",…,"recordChangeTag":"1f"}}],…}
     /// ```
     ///
-    /// What the closure returns is saved over the service's version: the fields in which it differs are sent, with that version's
-    /// change tag. When that is a conflict as well, the closure is called again with what it returned as `client` and the
-    /// version that this was made from as `ancestor`.
+    /// The record that the closure returns is saved over the service's version: the fields that differ are sent, with
+    /// the change tag of that version. When that is a conflict as well, the closure is called again. Then `client` is
+    /// the record that it returned, and `ancestor` is the version that this record was made from.
     ///
-    /// The service's record may already hold your change, when the reply to an earlier attempt was lost. A closure that adds to what
-    /// the service has, as a counter does, must recognise its own write; ``RecordConflict`` shows how.
+    /// The service's record may already hold your change, when the reply to an earlier attempt was lost. A closure that
+    /// adds to the service's values, as a counter does, must recognise its own write; ``RecordConflict`` shows how.
     ///
     /// - Parameters:
-    ///   - record: The record as it was fetched, changed.
-    ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
-    ///   - attempts: How often to try before giving up.
-    ///   - merge: Makes one record of three: yours, the service's, and what yours was before you changed it. Return the
-    ///     service's to give way. What it throws ends the update.
+    ///   - record: The fetched record with your changes.
+    ///   - zone: The record's zone; when `nil`, its `zoneID`, or else the default zone.
+    ///   - attempts: The number of updates to send at most.
+    ///   - merge: Makes one record of three: yours, the service's, and yours before you changed it. Return the
+    ///     service's record to drop your changes. An error of the closure ends the update.
     /// - Returns: The record as the service has it now, with its new change tag.
     /// - Throws: The last conflict after `attempts` attempts, what the closure throws, and any other ``CloudKitError`` of the update.
     @discardableResult
@@ -46,7 +46,7 @@ extension CloudKitDatabase {
             case .success(let saved): return saved
             case .failure(let error): failure = error
             }
-            // What was lost in one attempt stays in doubt in those after it.
+            // After one lost reply, all later attempts are in doubt.
             mayHoldOwnWrite = mayHoldOwnWrite || failure.mayHaveBeenDone
             failure.mayHaveBeenDone = mayHoldOwnWrite
             guard failure.code == .conflict, attempt < attempts, let record = failure.serverRecord else {
@@ -76,10 +76,12 @@ extension CloudKitDatabase {
     /// ```
     ///
     /// - Parameters:
-    ///   - record: The record as it was fetched, changed. It becomes what the service has; when the call fails, it stays as it is.
-    ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
-    ///   - attempts: How often to try before giving up.
-    ///   - merge: Makes one record of three: yours, the service's, and what yours was before you changed it. See ``RecordConflict``.
+    ///   - record: The fetched record with your changes. It becomes the service's record; when the call fails, it stays
+    ///     as it is.
+    ///   - zone: The record's zone; when `nil`, its `zoneID`, or else the default zone.
+    ///   - attempts: The number of updates to send at most.
+    ///   - merge: Makes one record of three: yours, the service's, and yours before you changed it. See
+    ///     ``RecordConflict``.
     /// - Throws: What ``update(_:inZone:attempts:resolvingConflictsWith:)->StoredRecord<Model>`` throws.
     public func update<Model: CloudKitRecord>(
         _ record: inout StoredRecord<Model>,
@@ -108,7 +110,7 @@ extension CloudKitDatabase {
     }
 }
 
-/// The three records that a merge makes one of.
+/// A conflict of an update: the three records that a merge combines into one.
 ///
 /// ```swift
 /// let saved = try await database.update(feed) { conflict in
@@ -124,8 +126,9 @@ extension CloudKitDatabase {
 /// changed the record since: then the second attempt is a conflict, and ``server`` already holds your change.
 /// ``serverMayHoldOwnWrite`` is `true` then.
 ///
-/// To assign a value, or to add to a set, a second time does no harm. To add to a number, or to append to a list, does. Such a record needs a
-/// field by which a write is recognised, for example the identifiers of the last writes:
+/// It does no harm to assign a value or to insert into a set twice. It is wrong to add to a number or to append to a
+/// list twice. Such a record needs a field by which a write is recognised, for example the identifiers of the last
+/// writes:
 ///
 /// ```swift
 /// let write = UUID().uuidString
@@ -140,8 +143,9 @@ extension CloudKitDatabase {
 /// }
 /// ```
 ///
-/// Check the field each time: ``serverMayHoldOwnWrite`` knows of the attempts of one call, and not of a call before it that failed and that
-/// you repeat. Without such a field, a merge can only stop where the flag is `true`, and ask a person.
+/// Check the field each time: ``serverMayHoldOwnWrite`` is about the attempts of one call. It does not know of an
+/// earlier call that failed and that you repeat. Without such a field, a merge can only stop when the flag is `true`,
+/// and ask the user.
 ///
 /// ## Topics
 ///
@@ -223,10 +227,10 @@ extension CloudKitError {
         }
     }
 
-    /// What happened, and the way out, for a write that the service refused because its record is not the one that the client knows.
+    /// The message for a write that the service refused because its record has changed: what happened, and what to do.
     ///
     /// - Parameters:
-    ///   - operation: What was sent.
+    ///   - operation: The type of the operation that was sent.
     ///   - writer: Who wrote the service's record last.
     ///   - mayHaveBeenDone: Whether the reply to an earlier attempt was lost.
     /// - Returns: The message.

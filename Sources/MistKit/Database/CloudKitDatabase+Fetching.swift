@@ -36,10 +36,11 @@ extension CloudKitDatabase {
     ///   - recordNames: The records' names, as many as you like.
     ///   - zone: The records' zone; the default zone when `nil`.
     ///   - desiredKeys: The fields to fetch; all when `nil`, none when empty.
-    /// - Returns: One result per name, in the order of the names; ``CloudKitError/Code-swift.struct/notFound`` for a record
-    ///   that is not there. When a later request of several fails as a whole, its names and those after them have its
-    ///   error.
-    /// - Throws: A ``CloudKitError``: the error of the first request, when it fails as a whole.
+    /// - Returns: One result per name, in the order of the names; ``CloudKitError/Code-swift.struct/notFound`` for a
+    ///   record that is not there. When a later request fails as a whole, its names have its error, and the names that
+    ///   are then not sent have an error that says so.
+    /// - Throws: A ``CloudKitError``: the error of the first request, when it fails as a whole;
+    ///   ``CloudKitError/Code-swift.struct/invalidArgument`` where a name is empty.
     public func fetch(
         _ recordNames: [String],
         inZone zone: ZoneID? = nil,
@@ -90,7 +91,7 @@ extension CloudKitDatabase {
     /// ```
     ///
     /// - Parameters:
-    ///   - reference: The pointer.
+    ///   - reference: The reference.
     ///   - desiredKeys: The fields to fetch; all when `nil`.
     /// - Returns: The record, with its change tag.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` where there is no such record,
@@ -116,7 +117,8 @@ extension CloudKitDatabase {
     ///   - desiredKeys: The fields to fetch; all when `nil`. ``CloudKitRecord/desiredKeys`` are those of the type.
     /// - Returns: One result per name, in the order of the names: ``CloudKitError/Code-swift.struct/notFound`` for a record
     ///   that is not there, ``CloudKitError/Code-swift.struct/decoding`` for one whose fields do not fit the type.
-    /// - Throws: A ``CloudKitError``: the error of the first request, when it fails as a whole.
+    /// - Throws: A ``CloudKitError``: the error of the first request, when it fails as a whole;
+    ///   ``CloudKitError/Code-swift.struct/invalidArgument`` where a name is empty.
     public func fetch<Model: CloudKitRecord>(
         _ model: Model.Type,
         _ recordNames: [String],

@@ -16,32 +16,40 @@ extension CloudKitDatabase {
     /// //                {"operationType":"forceDelete","record":{"recordName":"b"}}],"atomic":false}
     /// ```
     ///
-    /// The operations are checked before anything is sent. One that fails leaves the others alone, unless they are atomic.
+    /// The operations are checked before anything is sent. An operation that fails does not affect the others, unless
+    /// they are atomic.
     ///
-    /// Many operations are sent in several requests, split by the service's limits: 200 operations (Apple's page of limits), and 2 MB
-    /// of JSON (what Apple's framework advises). Up to ``CloudKitService/maximumConcurrentRequests`` are sent at a time; one after the
-    /// other with a web authentication token, and where an operation refers to a record of an earlier request, so that it is there.
-    /// Within a request they are done in order. A request that the service calls too large is sent again in halves.
+    /// Many operations are sent in several requests, split by the service's limits: 200 operations (Apple's page of
+    /// limits), and 2 MB of JSON (the advice of Apple's documentation of the framework). Up to
+    /// ``CloudKitService/maximumConcurrentRequests`` are sent at a time. They are sent one after the other with a web
+    /// authentication token, and where an operation refers to a record of an earlier request, which then exists
+    /// already. The service does the operations of a request in their order. A request that the service calls too large
+    /// is sent again in halves.
     ///
-    /// A request takes one operation for each record. Of several for one record, the later ones fail with
-    /// ``CloudKitError/Code-swift.struct/invalidArgument`` and the others are sent; `duplicates` can choose one of them instead.
+    /// A request takes one operation for each record. When several operations are for one record, the first is sent,
+    /// and the others fail with ``CloudKitError/Code-swift.struct/invalidArgument``. `duplicates` can choose another
+    /// behaviour.
     ///
     /// - Parameters:
     ///   - operations: What to do, as many as you like.
-    ///   - zone: The zone of all the records; when `nil`, the one that they say, or else the default zone.
-    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
+    ///   - zone: The zone of all the records; when `nil`, their `zoneID`, or else the default zone.
+    ///   - atomic: Whether one failure undoes everything. An atomic batch must fit into one request; only custom zones
+    ///     support it.
     ///   - duplicates: What happens to several operations for one record.
-    ///   - desiredKeys: The fields to have in the results; all when `nil`, none when empty.
-    ///   - progress: Called after each request, with how far the call has come.
-    /// - Returns: One result per operation, in their order: the record with its new change tag, for a deletion with
-    ///   `isDeleted`; or why it failed. A ``CloudKitError/Code-swift.struct/conflict`` carries the service's record
-    ///   (``CloudKitError/serverRecord``). Of an atomic batch that failed, each has a failure,
-    ///   ``CloudKitError/Code-swift.struct/atomicError`` where another one was to blame. When a request fails as a whole after others
-    ///   succeeded, its operations have its error, and those that were not sent have one that says so.
-    ///   ``CloudKitError/mayHaveBeenDone`` of an error tells whether the operation may have been done.
-    /// - Throws: A ``CloudKitError``, where nothing was done: ``CloudKitError/Code-swift.struct/invalidArgument`` where an operation makes
-    ///   no sense, and for an atomic batch of more than a request holds; the error of the first request when none was answered.
-    ///   Where an operation may have been done, such as after a lost connection, there are results instead.
+    ///   - desiredKeys: The fields that the results have; all when `nil`, none when empty.
+    ///   - progress: Called after each request, with the progress of the call.
+    /// - Returns: One result per operation, in their order: the record with its new change tag (for a deletion, a
+    ///   record with `isDeleted`), or the error. A ``CloudKitError/Code-swift.struct/conflict`` carries the service's
+    ///   record (``CloudKitError/serverRecord``). When an atomic batch fails, every operation fails: with
+    ///   ``CloudKitError/Code-swift.struct/atomicError`` if another operation is the cause. When a request fails as a
+    ///   whole after others succeeded, its operations have its error, and the operations that were not sent have an
+    ///   error that says so. ``CloudKitError/mayHaveBeenDone`` of an error says whether the operation may have been
+    ///   done.
+    /// - Throws: A ``CloudKitError``, when nothing was done. It is ``CloudKitError/Code-swift.struct/invalidArgument``
+    ///   when an operation is not valid, when the records are in several zones, and for an atomic batch that does not
+    ///   fit into one request or that has several operations for one record. It is the error of the first request when
+    ///   no request got a response. When an operation may have been done, such as after a lost connection, there are
+    ///   results instead.
     public func modify(
         _ operations: [RecordOperation],
         inZone zone: ZoneID? = nil,
@@ -114,19 +122,20 @@ extension CloudKitDatabase {
 }
 
 extension RecordOperation {
-    /// Makes a record; fails where there is one of its name.
+    /// Creates a record; fails if a record of its name exists.
     ///
-    /// - Parameter record: The record, without a change tag. Without a name the service makes one.
+    /// - Parameter record: The record, without a change tag. If it has no name, the service makes one.
     /// - Returns: The operation.
     public static func create(_ record: Record) -> Self { Self(.create, record: record) }
 
     /// Changes the fields that the record has; fails where its change tag is old.
     ///
-    /// - Parameter record: The record as it was fetched, changed.
+    /// - Parameter record: The fetched record with your changes.
     /// - Returns: The operation.
     public static func update(_ record: Record) -> Self { Self(.update, record: record) }
 
-    /// Changes the fields that the record has, **over whatever others wrote**; makes the record where there is none.
+    /// Changes the fields that the record has, **overwriting what others wrote**; creates the record if it does not
+    /// exist.
     ///
     /// - Parameter record: The record, with its type.
     /// - Returns: The operation.
@@ -134,11 +143,11 @@ extension RecordOperation {
 
     /// Replaces all fields; fails where the change tag is old.
     ///
-    /// - Parameter record: The record as it was fetched, changed.
+    /// - Parameter record: The fetched record with your changes.
     /// - Returns: The operation.
     public static func replace(_ record: Record) -> Self { Self(.replace, record: record) }
 
-    /// Replaces all fields, **over whatever others wrote**; makes the record where there is none.
+    /// Replaces all fields, **overwriting what others wrote**; creates the record if it does not exist.
     ///
     /// - Parameter record: The record, with its type.
     /// - Returns: The operation.
@@ -150,7 +159,7 @@ extension RecordOperation {
     /// - Returns: The operation.
     public static func delete(_ record: Record) -> Self { Self(.delete, record: record) }
 
-    /// Deletes a record, **whatever others wrote to it meanwhile**.
+    /// Deletes a record, **even if others changed it meanwhile**.
     ///
     /// - Parameter recordName: The record's name.
     /// - Returns: The operation.
@@ -173,12 +182,12 @@ extension UniqueItems {
 }
 
 extension [RecordOperation] {
-    /// Refuses what makes no sense, before anything is sent.
+    /// Refuses operations that are not valid, before anything is sent.
     fileprivate func checkForSending() throws(CloudKitError) {
         for (index, operation) in enumerated() { try operation.checkForSending(index: index) }
     }
 
-    /// The zone that the records say, as the service looks at the request's alone.
+    /// The zone of the records, which becomes that of the request: the service reads only the zone of the request.
     fileprivate func commonZone() throws(CloudKitError) -> ZoneID? {
         var common: ZoneID?
         for (index, operation) in enumerated() {
@@ -229,7 +238,7 @@ extension RecordOperation {
             case .forceDelete:
                 record.recordName == nil ? "needs the record's name" : nil
             default:
-                // An operation of a later version of the protocol; the service knows.
+                // An operation of a later version of the protocol; the service checks it.
                 nil
             }
         if let problem {
@@ -240,7 +249,7 @@ extension RecordOperation {
         }
     }
 
-    /// The operation without what only responses have.
+    /// The operation without the fields that only responses have.
     fileprivate func prepared(forZone zone: ZoneID?) throws(CloudKitError) -> RecordOperation {
         var operation = self
         if let own = record.zoneID, let zone, !own.isSame(as: zone) {
@@ -249,7 +258,7 @@ extension RecordOperation {
                 item: record.recordName.map { .record(name: $0) }
             )
         }
-        // A zone in a record is accepted and ignored by the service (observed live): only the request's counts.
+        // The service accepts a zone in a record and ignores it (observed live): only the zone of the request counts.
         operation.record.zoneID = nil
         operation.record.created = nil
         operation.record.modified = nil
@@ -262,7 +271,7 @@ extension RecordOperation {
 }
 
 extension ZoneID {
-    /// Whether both name one zone, as far as both say; only responses always name the owner.
+    /// Whether both name the same zone. Owners are compared if both have one: only responses always name the owner.
     func isSame(as other: ZoneID) -> Bool {
         zoneName == other.zoneName && (owner == nil || other.owner == nil || owner == other.owner)
     }

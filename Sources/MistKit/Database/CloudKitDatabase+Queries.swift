@@ -15,8 +15,8 @@ extension CloudKitDatabase {
     /// //   "fieldValue":{"value":"He","type":"STRING"}}]}}
     /// ```
     ///
-    /// Nothing is sent before the first record is asked for. The service's index runs behind: a record that was saved
-    /// a moment ago may not be found yet, though it can be fetched by its name.
+    /// Nothing is sent before the first record is asked for. The service updates its index with a delay: a record that
+    /// was saved a moment ago may not be found yet, though it can be fetched by its name.
     ///
     /// Failures end the sequence. ``CloudKitError/Code-swift.struct/badRequest`` means that the schema lacks a type, a field
     /// or an index.
@@ -26,7 +26,7 @@ extension CloudKitDatabase {
     ///   - zone: The zone to look in; the default zone when `nil`.
     ///   - zoneWide: Whether to look in all zones of a private or shared database; the zone is not sent then.
     ///   - desiredKeys: The fields to fetch; all when `nil`, none when empty.
-    ///   - pageSize: The most records in a page. The service returns at most 200, and 200 when this is `nil`.
+    ///   - pageSize: The most records in a page, from 1. The service returns at most 200, and 200 when this is `nil`.
     ///   - marker: Where to continue: the ``RecordPage/marker`` of a page of the same query, with the same values. A filter on the
     ///     present time, such as `.now`, is another query each time, and the service refuses the marker.
     /// - Returns: The records, not fetched yet.
@@ -66,16 +66,16 @@ extension CloudKitDatabase {
     /// //   "sortBy":[{"fieldName":"lastName","ascending":true}]}}
     /// ```
     ///
-    /// Nothing is sent before the first record is asked for. A record whose fields do not fit the type ends the loop with an
-    /// error of code ``CloudKitError/Code-swift.struct/decoding`` that names record and field; go through
-    /// ``RecordSequence/results`` to pass it over.
+    /// Nothing is sent before the first record is asked for. A record whose fields do not fit the type ends the loop
+    /// with an error of code ``CloudKitError/Code-swift.struct/decoding`` that names record and field; go through
+    /// ``RecordSequence/results`` to skip it.
     ///
     /// - Parameters:
     ///   - query: What to find.
     ///   - zone: The zone to look in; the default zone when `nil`.
     ///   - zoneWide: Whether to look in all zones of a private or shared database; the zone is not sent then.
     ///   - desiredKeys: The fields to fetch; all when `nil`. ``CloudKitRecord/desiredKeys`` are those of the type.
-    ///   - pageSize: The most records in a page. The service returns at most 200, and 200 when this is `nil`.
+    ///   - pageSize: The most records in a page, from 1. The service returns at most 200, and 200 when this is `nil`.
     ///   - marker: Where to continue: the ``RecordPage/marker`` of a page of the same query, with the same values. A filter on the
     ///     present time, such as `.now`, is another query each time, and the service refuses the marker.
     /// - Returns: The records, not fetched yet.
@@ -162,7 +162,7 @@ extension CloudKitDatabase {
     ///   - query: What to count, up to its limit.
     ///   - zone: The zone to look in; the default zone when `nil`.
     ///   - zoneWide: Whether to look in all zones of a private or shared database; the zone is not sent then.
-    /// - Returns: How many records match.
+    /// - Returns: The number of records that match, at most the limit of the query.
     /// - Throws: A ``CloudKitError``: the error of a page.
     public func count<Model>(
         matching query: Query<Model>,
@@ -184,20 +184,20 @@ extension CloudKitDatabase {
         return count
     }
 
-    /// How many records a request asks for; `nil` leaves it to the service, which gives 200.
+    /// The number of records that a request asks for; with `nil` the service returns 200.
     fileprivate func resultsLimit(pageSize: Int?, remaining: Int?) -> Int? {
         guard let remaining, remaining < pageSize ?? Self.batchSize else { return pageSize }
         return remaining
     }
 }
 
-/// The body of a page of a query, of whatever type its records are.
+/// The body of a page of a query, for records of any type.
 protocol QueryPageBody: JSONReadable, SendableMetatype {
     associatedtype Model: Sendable
 
     var continuationMarker: String? { get }
 
-    /// The records, each with the item that failed in its place.
+    /// One result for each item of the page: the record, or the error of an item that failed.
     func results(in origin: ResponseOrigin) -> [Result<Model, CloudKitError>]
 }
 
@@ -214,8 +214,8 @@ extension ArrivedPage {
     ///
     /// - Parameters:
     ///   - reply: The response.
-    ///   - body: What to read it as.
-    ///   - position: Where the page begins, and how many records are wanted.
+    ///   - body: The type to read it as.
+    ///   - position: Where the page begins, and the number of records that are still wanted.
     init<Body: QueryPageBody>(
         _ reply: UnreadReply,
         as body: Body.Type,

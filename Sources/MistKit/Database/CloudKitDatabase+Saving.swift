@@ -1,7 +1,7 @@
 extension CloudKitDatabase {
     // MARK: One record
 
-    /// Saves a record: one that was fetched is updated, one that was not is created.
+    /// Saves a record: updates a record that was fetched, and creates a new one.
     ///
     /// ```swift
     /// var note = try await database.save(Record(recordType: "Note", fields: ["title": "Hello"]))
@@ -11,31 +11,31 @@ extension CloudKitDatabase {
     /// // {"operations":[{"operationType":"update","record":{"recordName":...,"recordChangeTag":"1","fields":...}}],...}
     /// ```
     ///
-    /// A record that was fetched has a change tag, which is how they are told apart.
+    /// A record that was fetched has a change tag; a new record has no change tag.
     ///
     /// - Parameters:
     ///   - record: The record.
-    ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
+    ///   - zone: The record's zone; when `nil`, its `zoneID`, or else the default zone.
     /// - Returns: The record as the service has it now, with its new change tag.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/conflict`` where another client changed the
-    ///   record since it was fetched; that, or ``CloudKitError/Code-swift.struct/exists``, where a record of the same
-    ///   name is there already. The error carries the service's record.
+    ///   record since it was fetched; the same code, or ``CloudKitError/Code-swift.struct/exists``, where a new record
+    ///   has the name of an existing one. The error carries the service's record.
     @discardableResult
     public func save<R: WritableRecord>(_ record: R, inZone zone: ZoneID? = nil) async throws -> R {
         try await write(record, .save, inZone: zone)
     }
 
-    /// Saves a record, and gives it its new change tag: one that was fetched is updated, one that was not is created.
+    /// Saves a record, and gives it its new change tag: updates a record that was fetched, and creates a new one.
     ///
     /// - Parameters:
-    ///   - record: The record. It becomes what the service has; when the call fails, it stays as it is.
-    ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
+    ///   - record: The record. It becomes the service's record; when the call fails, it stays as it is.
+    ///   - zone: The record's zone; when `nil`, its `zoneID`, or else the default zone.
     /// - Throws: A ``CloudKitError``: what ``save(_:inZone:)->R`` throws.
     public func save<R: WritableRecord>(_ record: inout R, inZone zone: ZoneID? = nil) async throws {
         record = try await write(record, .save, inZone: zone)
     }
 
-    /// Makes a record.
+    /// Creates a record.
     ///
     /// ```swift
     /// let note = try await database.create(Record(recordType: "Note", fields: ["title": "Hello"]))
@@ -45,8 +45,8 @@ extension CloudKitDatabase {
     /// ```
     ///
     /// - Parameters:
-    ///   - record: The record. For a `Record` without a name the service makes one.
-    ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
+    ///   - record: The record. If a `Record` has no name, the service makes one.
+    ///   - zone: The record's zone; when `nil`, its `zoneID`, or else the default zone.
     /// - Returns: The record as the service has it, with its change tag.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/exists`` or
     ///   ``CloudKitError/Code-swift.struct/conflict`` where a record of the same name is there already.
@@ -64,13 +64,13 @@ extension CloudKitDatabase {
     /// //   "fields":{"age":{"value":35,"type":"INT64"}},"recordChangeTag":"1e"}}],"atomic":false}
     /// ```
     ///
-    /// Of a ``StoredRecord`` the fields that changed since it was fetched are sent; an optional that became `nil` clears its field. When
-    /// nothing changed, nothing is sent, and the record comes back as it is. Of a `Record` all fields that it has are sent; assign
-    /// `FieldValue.null` to clear one.
+    /// For a ``StoredRecord``, the fields that changed since it was fetched are sent; an optional that became `nil`
+    /// clears its field. When nothing changed, nothing is sent, and the record comes back as it is. For a `Record`, all
+    /// its fields are sent; assign `FieldValue.null` to clear a field.
     ///
     /// - Parameters:
-    ///   - record: The record as it was fetched, changed.
-    ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
+    ///   - record: The fetched record with your changes.
+    ///   - zone: The record's zone; when `nil`, its `zoneID`, or else the default zone.
     /// - Returns: The record as the service has it now, with its new change tag.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/conflict`` where another client changed the
     ///   record since it was fetched, with the service's record (``CloudKitError/serverRecord``,
@@ -96,21 +96,22 @@ extension CloudKitDatabase {
     /// A property of an actor cannot be passed with `&` to an `async` function. Assign the result of ``update(_:inZone:)->R`` there.
     ///
     /// - Parameters:
-    ///   - record: The record as it was fetched, changed. It becomes what the service has; when the call fails, it stays as it is.
-    ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
+    ///   - record: The fetched record with your changes. It becomes the service's record; when the call fails, it stays
+    ///     as it is.
+    ///   - zone: The record's zone; when `nil`, its `zoneID`, or else the default zone.
     /// - Throws: A ``CloudKitError``: what ``update(_:inZone:)->R`` throws.
     public func update<R: WritableRecord>(_ record: inout R, inZone zone: ZoneID? = nil) async throws {
         record = try await write(record, .update, inZone: zone)
     }
 
-    /// Replaces all fields of a record by those that it has.
+    /// Replaces all fields of the service's record by those of your record.
     ///
     /// Fields of a ``StoredRecord`` that its type does not have are sent as they were fetched. A record that was fetched with `desiredKeys`
     /// loses the fields that were not fetched.
     ///
     /// - Parameters:
-    ///   - record: The record as it was fetched, changed.
-    ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
+    ///   - record: The fetched record with your changes.
+    ///   - zone: The record's zone; when `nil`, its `zoneID`, or else the default zone.
     /// - Returns: The record as the service has it now, with its new change tag.
     /// - Throws: A ``CloudKitError``: what ``update(_:inZone:)->R`` throws.
     @discardableResult
@@ -118,23 +119,25 @@ extension CloudKitDatabase {
         try await write(record, .replace, inZone: zone)
     }
 
-    /// Replaces all fields of a record by those that it has, and gives the record its new change tag.
+    /// Replaces all fields of the service's record by those of your record, and gives your record its new change tag.
     ///
     /// - Parameters:
-    ///   - record: The record as it was fetched, changed. It becomes what the service has; when the call fails, it stays as it is.
-    ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
+    ///   - record: The fetched record with your changes. It becomes the service's record; when the call fails, it stays
+    ///     as it is.
+    ///   - zone: The record's zone; when `nil`, its `zoneID`, or else the default zone.
     /// - Throws: A ``CloudKitError``: what ``update(_:inZone:)->R`` throws.
     public func replace<R: WritableRecord>(_ record: inout R, inZone zone: ZoneID? = nil) async throws {
         record = try await write(record, .replace, inZone: zone)
     }
 
-    /// Changes fields of a record, **also where another client changed them meanwhile**; creates the record if it does not exist.
+    /// Changes fields of a record, **even if another client changed them meanwhile**; creates the record if it does not
+    /// exist.
     ///
     /// It sends the fields that ``update(_:inZone:)->R`` sends.
     ///
     /// - Parameters:
-    ///   - record: The record, with its name and type; its change tag does not matter.
-    ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
+    ///   - record: The record, with its name and type; its change tag is not compared.
+    ///   - zone: The record's zone; when `nil`, its `zoneID`, or else the default zone.
     /// - Returns: The record as the service has it now, with its new change tag.
     /// - Throws: ``CloudKitError``.
     @discardableResult
@@ -142,12 +145,12 @@ extension CloudKitDatabase {
         try await write(record, .forceUpdate, inZone: zone)
     }
 
-    /// Replaces all fields of a record by those that it has, **also where another client changed them meanwhile**; creates the record
-    /// if it does not exist.
+    /// Replaces all fields of the service's record by those of your record, **even if another client changed them
+    /// meanwhile**; creates the record if it does not exist.
     ///
     /// - Parameters:
-    ///   - record: The record, with its name and type; its change tag does not matter.
-    ///   - zone: Its zone; when `nil`, the one that it says, or else the default zone.
+    ///   - record: The record, with its name and type; its change tag is not compared.
+    ///   - zone: The record's zone; when `nil`, its `zoneID`, or else the default zone.
     /// - Returns: The record as the service has it now, with its new change tag.
     /// - Throws: ``CloudKitError``.
     @discardableResult
@@ -157,14 +160,15 @@ extension CloudKitDatabase {
 
     // MARK: Many records
 
-    /// Saves records: those that were fetched are updated, those that were not are created.
+    /// Saves records: updates those that were fetched, and creates new ones.
     ///
     /// - Parameters:
     ///   - records: The records, as many as you like.
-    ///   - zone: Their zone; when `nil`, the one that they say, or else the default zone.
-    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
+    ///   - zone: The records' zone; when `nil`, their `zoneID`, or else the default zone.
+    ///   - atomic: Whether one failure undoes everything. An atomic batch must fit into one request; only custom zones
+    ///     support it.
     ///   - duplicates: What happens to several records of one name.
-    ///   - progress: Called after each request, with how far the call has come.
+    ///   - progress: Called after each request, with the progress of the call.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
     /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)`` throws.
     public func save<R: WritableRecord>(
@@ -180,11 +184,12 @@ extension CloudKitDatabase {
     /// Changes fields of records and leaves the others alone, each unless another client changed it since it was fetched.
     ///
     /// - Parameters:
-    ///   - records: The records as they were fetched, changed, as many as you like. Nothing is sent of a ``StoredRecord`` that is
-    ///     unchanged.
-    ///   - zone: Their zone; when `nil`, the one that they say, or else the default zone.
-    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
-    ///   - progress: Called after each request, with how far the call has come.
+    ///   - records: The fetched records with your changes, as many as you like. A ``StoredRecord`` without changes is
+    ///     not sent.
+    ///   - zone: The records' zone; when `nil`, their `zoneID`, or else the default zone.
+    ///   - atomic: Whether one failure undoes everything. An atomic batch must fit into one request; only custom zones
+    ///     support it.
+    ///   - progress: Called after each request, with the progress of the call.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
     /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)`` throws.
     public func update<R: WritableRecord>(
@@ -196,13 +201,15 @@ extension CloudKitDatabase {
         try await write(records, .update, inZone: zone, atomic: atomic, progress: progress)
     }
 
-    /// Replaces all fields of records by those that they have, each unless another client changed it since it was fetched.
+    /// Replaces all fields of the service's records by those of your records, each unless another client changed it
+    /// since it was fetched.
     ///
     /// - Parameters:
-    ///   - records: The records as they were fetched, changed, as many as you like.
-    ///   - zone: Their zone; when `nil`, the one that they say, or else the default zone.
-    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
-    ///   - progress: Called after each request, with how far the call has come.
+    ///   - records: The fetched records with your changes, as many as you like.
+    ///   - zone: The records' zone; when `nil`, their `zoneID`, or else the default zone.
+    ///   - atomic: Whether one failure undoes everything. An atomic batch must fit into one request; only custom zones
+    ///     support it.
+    ///   - progress: Called after each request, with the progress of the call.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
     /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)`` throws.
     public func replace<R: WritableRecord>(
@@ -214,7 +221,7 @@ extension CloudKitDatabase {
         try await write(records, .replace, inZone: zone, atomic: atomic, progress: progress)
     }
 
-    // MARK: What is not a record
+    // MARK: Values that are not records
 
     /// A plain model does not know which record it is.
     @available(

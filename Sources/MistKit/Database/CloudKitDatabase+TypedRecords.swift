@@ -8,12 +8,13 @@ extension CloudKitDatabase {
     /// //   "firstName":{"value":"Mei","type":"STRING"},"age":{"value":34,"type":"INT64"}}}}],"atomic":false}
     /// ```
     ///
-    /// Where there may be a record of the name already, ``upsert(_:named:inZone:)`` makes it or sets its fields.
+    /// If a record of the name may exist already, use ``upsert(_:named:inZone:)``: it creates the record or sets its
+    /// fields.
     ///
     /// - Parameters:
     ///   - model: Your values.
-    ///   - recordName: The record's name; a new UUID when `nil`. A name of your own choice makes it safe to save again when the
-    ///     answer was lost: a second record of the name is refused.
+    ///   - recordName: The record's name; a new UUID when `nil`. With a name of your own choice it is safe to save
+    ///     again after a lost reply: the service refuses a second record of the name.
     ///   - zone: Its zone; the default zone when `nil`.
     /// - Returns: The record as the service has it, with its change tag.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/exists`` or
@@ -40,9 +41,10 @@ extension CloudKitDatabase {
     ///   - models: Your values.
     ///   - recordName: Gives each its name; a new UUID for `nil`.
     ///   - zone: Their zone; the default zone when `nil`.
-    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
+    ///   - atomic: Whether one failure undoes everything. An atomic batch must fit into one request; only custom zones
+    ///     support it.
     ///   - duplicates: What happens to several records of one name.
-    ///   - progress: Called after each request, with how far the call has come.
+    ///   - progress: Called after each request, with the progress of the call.
     /// - Returns: One result per record, in their order. A conflict carries the service's record.
     /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)`` throws.
     public func save<Model: CloudKitRecord>(
@@ -62,8 +64,8 @@ extension CloudKitDatabase {
         )
     }
 
-    /// Saves your values under a name: makes the record, or sets these fields of the record that is there, **over whatever others wrote
-    /// to them**.
+    /// Saves your values under a name: creates the record, or sets these fields of the existing record, **overwriting
+    /// what others wrote to them**.
     ///
     /// ```swift
     /// try await database.upsert(User(firstName: "Mei", age: 34), named: "mei")
@@ -73,16 +75,18 @@ extension CloudKitDatabase {
     ///
     /// Every field of the type is sent; an optional that is `nil` clears its field. Fields that the type does not have stay as they are.
     ///
-    /// The change tag is not compared. When two clients upsert one record, the later one wins, and the earlier one is not notified.
-    /// Use it for records that one program owns, such as copies of data from elsewhere. Where people change records, use `save`, and on
-    /// ``CloudKitError/Code-swift.struct/exists`` merge into ``CloudKitError/serverRecord(as:)``.
+    /// The change tag is not compared. When two clients upsert one record, the later one wins, and the earlier one is
+    /// not notified. Use it for records that one program owns, such as copies of data from elsewhere. Where people
+    /// change records, use `save`; on ``CloudKitError/Code-swift.struct/exists`` or
+    /// ``CloudKitError/Code-swift.struct/conflict`` merge your changes into ``CloudKitError/serverRecord(as:)``.
     ///
     /// - Parameters:
     ///   - model: Your values.
     ///   - recordName: The record's name.
     ///   - zone: Its zone; the default zone when `nil`.
     /// - Returns: The record as the service has it, with its change tag.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/encoding`` for a value that cannot be saved, and others.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/encoding`` for a value that cannot be saved, or
+    ///   the error of the request.
     @discardableResult
     public func upsert<Model: CloudKitRecord>(
         _ model: Model,
@@ -92,22 +96,23 @@ extension CloudKitDatabase {
         try await upsert([model], named: { _ in recordName }, inZone: zone)[0].get()
     }
 
-    /// Saves your values under names: makes each record, or sets these fields of the record that is there, **over whatever others wrote
-    /// to them**.
+    /// Saves your values under names: creates each record, or sets these fields of the existing record, **overwriting
+    /// what others wrote to them**.
     ///
     /// ```swift
     /// let results = try await database.upsert(articles, named: \.guid, duplicates: .keepLast)
     /// ```
     ///
-    /// What is sent, and what it means for changes of others, says ``upsert(_:named:inZone:)``.
+    /// ``upsert(_:named:inZone:)`` explains what is sent, and what it means for changes of others.
     ///
     /// - Parameters:
     ///   - models: Your values.
     ///   - recordName: Gives each its name.
     ///   - zone: Their zone; the default zone when `nil`.
-    ///   - atomic: Whether one failure undoes everything; then they must fit into one request. Only custom zones do this.
-    ///   - duplicates: What happens to several of one name.
-    ///   - progress: Called after each request, with how far the call has come.
+    ///   - atomic: Whether one failure undoes everything. An atomic batch must fit into one request; only custom zones
+    ///     support it.
+    ///   - duplicates: What happens to several records of one name.
+    ///   - progress: Called after each request, with the progress of the call.
     /// - Returns: One result per record, in their order.
     /// - Throws: A ``CloudKitError``: what ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)`` throws.
     public func upsert<Model: CloudKitRecord>(
@@ -125,7 +130,7 @@ extension CloudKitDatabase {
             duplicates: duplicates,
             progress: progress
         ) { (record) throws(CloudKitError) in
-            // Nulls as well: they clear what the record has.
+            // Nulls are sent as well: they clear fields of the record.
             var sent = record.content.record
             do throws(FieldError) {
                 sent.fields = try record.model.savedFields()

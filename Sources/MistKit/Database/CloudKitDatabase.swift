@@ -13,8 +13,9 @@ import CloudKitWebServices
 /// ## One and many
 ///
 /// A call about one record throws when the record fails. A call about many returns one result per record, in the order
-/// of the request; it throws only when nothing at all was done. Many means any number: more than the service takes at a
-/// time (200) are sent in several requests; see ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)``.
+/// of the request; it throws only when nothing at all was done. Many means any number: the client sends more than 200
+/// records, the limit of the service, in several requests; see
+/// ``modify(_:inZone:atomic:duplicates:desiredKeys:progress:)``.
 ///
 /// ## Change tags
 ///
@@ -26,11 +27,11 @@ import CloudKitWebServices
 ///
 /// ## Zones
 ///
-/// Where a call takes a zone, `nil` means the zone that the record says (`zoneID`), or else the default zone.
+/// Where a call takes a zone, `nil` means the record's own zone (`zoneID`), or else the default zone.
 ///
 /// ## Typed records
 ///
-/// The calls that write records take a `Record` and a ``StoredRecord`` of your own type alike; see ``WritableRecord`` and
+/// The calls that write records take a `Record` or a ``StoredRecord`` of your own type; see ``WritableRecord`` and
 /// ``CloudKitRecord``.
 ///
 /// ## Topics
@@ -135,17 +136,17 @@ import CloudKitWebServices
 /// - ``deleteSubscriptions(_:)``
 /// - ``notifications(apnsEnvironment:clientID:)``
 public struct CloudKitDatabase: Sendable {
-    /// The container that the database is in.
+    /// The service of the database's container.
     public let service: CloudKitService
 
     /// Which of the container's databases it is.
     public let scope: DatabaseScope
 
-    /// Whether the service is asked to send the numbers of records as JSON strings (`numbersAsStrings`), in queries, lookups, changes and
-    /// the answers to writes.
+    /// Whether the service is asked to send the numbers of records as JSON strings (`numbersAsStrings`), in queries,
+    /// lookups, changes and the responses to writes.
     ///
-    /// Not needed here: numbers of 64 bits are read without loss, and come as the same values either way. It is for those who look at the
-    /// responses in a middleware or a proxy whose JSON knows no integers of 64 bits.
+    /// The client does not need it: it reads numbers of 64 bits without loss, as the same values either way. It is for
+    /// code that reads the responses in a middleware or a proxy, with a JSON parser that has no integers of 64 bits.
     ///
     /// ```swift
     /// var database = service.publicDatabase
@@ -155,7 +156,7 @@ public struct CloudKitDatabase: Sendable {
     /// // {"records":[{"fields":{"stars":{"type":"INT64","value":"5"}, ...
     /// ```
     ///
-    /// Apple's pages of the three calls name the flag; which types it touches they leave open.
+    /// Apple's pages of the three calls name the flag; they do not say which types it affects.
     public var numbersAsStrings = false
 
     /// ``numbersAsStrings`` as requests have it: only `true` is sent.
@@ -164,7 +165,7 @@ public struct CloudKitDatabase: Sendable {
     /// The path parameters of every operation on this database.
     var path: Components.Parameters.DatabasePath { service.path(to: scope) }
 
-    /// How many items the service takes and gives at most in one request. Apple's page of limits.
+    /// The most items that the service takes or returns in one request (Apple's page of limits).
     static let batchSize = 200
 }
 
@@ -177,7 +178,7 @@ extension CloudKitError {
 }
 
 extension Array {
-    /// The places of the elements in parts of at most `size`; an empty array has no parts.
+    /// The index ranges of parts of at most `size` elements; an empty array has no parts.
     func parts(ofAtMost size: Int) -> [Range<Int>] {
         stride(from: 0, to: count, by: size).map { $0..<Swift.min($0 + size, count) }
     }

@@ -57,8 +57,8 @@ struct UniqueItems: Equatable {
     /// Gives each item its result.
     ///
     /// - Parameters:
-    ///   - results: Those of the items that were sent.
-    ///   - refusal: The error of an item that was not.
+    ///   - results: The results of the items that were sent.
+    ///   - refusal: The error of an item that was not sent.
     /// - Returns: One result per item.
     func results<Value>(
         _ results: [Result<Value, CloudKitError>],

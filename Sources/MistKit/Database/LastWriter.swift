@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The user who a client writes as, as the service noted it in the reply to the last write. It costs no request.
+/// The user that a client writes as. The service names the user in the replies to writes, so this costs no request.
 final class LastWriter: Sendable {
     private let name = Mutex<String?>(nil)
 
-    /// The user record name; `nil` before the first write, and where the service does not say.
+    /// The user record name; `nil` before the first write, and if the service does not name the user.
     var userRecordName: String? { name.withLock { $0 } }
 
     /// Takes the name from the replies to writes.

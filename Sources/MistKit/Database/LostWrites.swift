@@ -30,14 +30,16 @@ extension CloudKitDatabase {
             done: { items in
                 let operations = items.map(\.operation)
                 let names = operations.map { $0.record.recordName ?? "" }
-                // Where it cannot be found out, it counts as not done: the call fails with the refusal of the second one.
+                // If the records cannot be fetched, the writes count as not done: the call fails with the refusal of
+                // the second attempt.
                 guard let records = try? await fetch(names, inZone: zone) else { return operations.map { _ in nil } }
                 return zip(operations, records).map { $0.done(accordingTo: $1) }
             }
         )
     }
 
-    /// Fetches the service's records for conflicts, puts them into the errors, and says whose change it was.
+    /// Fetches the service's records for conflicts, puts them into the errors, and says in the messages whose change it
+    /// was.
     func withServerRecords(
         _ results: [Result<Record, CloudKitError>],
         of operations: [RecordOperation],
@@ -107,7 +109,7 @@ extension FieldValue {
         if let mine = referenceValue, let other = sent.referenceValue { return mine.isSaved(other) }
         if let mine = assetValue, let other = sent.assetValue { return mine.isSaved(other) }
         if let mine = timestampValue, let other = sent.timestampValue {
-            // Whole milliseconds on the wire.
+            // Timestamps are whole milliseconds in requests and responses.
             return abs(mine.timeIntervalSince(other)) < 0.001
         }
         return plain == sent.plain

@@ -1,11 +1,11 @@
 import StreamingJSON
 
-/// An operation of a batch, and what is sent for it.
+/// An operation of a batch, and its form in the request.
 struct PreparedOperation: Sendable {
     let operation: RecordOperation
-    /// The operation, with what the record holds as JSON already; the operation itself where that was not needed.
+    /// The operation with the content of its record encoded as JSON; the operation itself if it was not measured.
     private(set) var encoded: RecordOperation
-    /// The bytes that it takes in a request.
+    /// The number of bytes that it takes in a request, at most; 0 if it was not measured.
     private(set) var size = 0
 
     /// Prepares an operation.
@@ -23,7 +23,7 @@ struct PreparedOperation: Sendable {
         content.recordType = nil
         content.recordName = nil
         content.recordChangeTag = nil
-        // One that cannot be encoded at all is found when it is sent.
+        // A record that cannot be encoded fails when it is sent.
         guard let json = try? JSONRawValue(content) else { return }
         record.encodedContent = json
         encoded.record = record
@@ -32,17 +32,17 @@ struct PreparedOperation: Sendable {
             + (record.recordType?.utf8.count ?? 0)
     }
 
-    /// More than the bytes of the other members and of what is around them.
+    /// More than the bytes of the other members and of the JSON around them.
     private static let envelopeSize = 256
 }
 
 extension [PreparedOperation] {
-    /// The bytes of JSON in one request. Apple's documentation of the framework advises 2 MB without assets; what web services take is
-    /// not documented. Some are left for what is around the operations.
+    /// The bytes of JSON in one request. Apple's documentation of the framework advises 2 MB without assets; the limit
+    /// of web services is not documented. 4096 bytes are left for the rest of the request.
     private static let maximumSize = 2_000_000 - 4096
 
-    /// The ranges of the operations that go together: as many as fit into a request by count and by size. One that is larger than a
-    /// request should be goes alone, and the service decides.
+    /// The ranges of the operations that go together: as many as fit into a request by count and by size. An operation
+    /// that is larger than this limit is sent alone, and the service decides.
     func partsForSending() -> [Range<Int>] {
         guard count > 1 else { return isEmpty ? [] : [0..<1] }
         var parts: [Range<Int>] = []
@@ -77,7 +77,8 @@ extension [PreparedOperation] {
 }
 
 extension Record {
-    /// Whether the record has a reference, other than one without consequences, to a record that a closure knows.
+    /// Whether the record refers to a record whose name the closure knows. References with the action `none` do not
+    /// count.
     fileprivate func refersTo(where isKnown: (String) -> Bool) -> Bool {
         if let parent, isKnown(parent.recordName) { return true }
         if let root = forRecord?.recordName, isKnown(root) { return true }

@@ -1,8 +1,8 @@
 /// A record that can be written: a `Record`, or a ``StoredRecord`` of a type of yours.
 ///
-/// `save`, `create`, `update`, `replace`, `delete` and `share` of ``CloudKitDatabase`` take both, and return what they take. They differ in
-/// what an update sends: of a `Record` all fields that it has, of a ``StoredRecord`` those that changed since it was fetched, and nothing where
-/// none changed.
+/// `save`, `create`, `update`, `replace`, `delete` and `share` of ``CloudKitDatabase`` take both, and return what they
+/// take. They differ in what an update sends. A `Record` is sent with all its fields. A ``StoredRecord`` is sent with
+/// the fields that changed since it was fetched; when no field changed, nothing is sent.
 ///
 /// No other types conform. A type of yours that holds a record's values is a ``CloudKitRecord``, and `save(_:named:inZone:)` takes it.
 public protocol WritableRecord: Sendable {
@@ -10,21 +10,22 @@ public protocol WritableRecord: Sendable {
     static var writing: RecordWriting<Self> { get }
 }
 
-/// How records of a type are written; only this module makes one.
+/// How records of a type are written; only this module makes values of this type.
 public struct RecordWriting<R: Sendable>: Sendable {
-    /// What is sent; `nil` where the service has the record as it is.
+    /// The operation to send; `nil` if the service has the record as it is.
     let operation: @Sendable (R, RecordWrite) throws(CloudKitError) -> RecordOperation?
-    /// Makes the record's `parent` the one that its fields point to. For zones whose records can be shared.
+    /// Sets the `parent` of the operation's record to the record that its fields refer to. For zones whose records can
+    /// be shared.
     let setParent: @Sendable (R, inout RecordOperation) -> Void
-    /// The record after `sent` was done, of the service's reply to it.
+    /// The record after the service did `sent`, made from its reply.
     let result: @Sendable (R, _ sent: RecordOperation, _ reply: Record) -> Result<R, CloudKitError>
-    /// The record with names for its fields.
+    /// The record as a `Record`, whose fields have names.
     let untyped: @Sendable (R) -> Record
 }
 
 /// What is done with a record.
 enum RecordWrite {
-    /// An update where it has a change tag, a create where it has none.
+    /// An update if the record has a change tag, otherwise a create.
     case save
     case create, update, replace, forceUpdate, forceReplace, delete
 }
@@ -54,7 +55,7 @@ extension CloudKitDatabase {
         ) { (record) throws(CloudKitError) in try operation(record, write) }
     }
 
-    /// Sends the operation that a closure makes of each record; none where it makes `nil`.
+    /// Sends the operation that a closure makes of each record. A record for which it returns `nil` is not sent.
     func write<R: WritableRecord>(
         _ records: [R],
         inZone zone: ZoneID?,
@@ -64,7 +65,7 @@ extension CloudKitDatabase {
         _ operation: (R) throws(CloudKitError) -> RecordOperation?
     ) async throws -> [Result<R, CloudKitError>] {
         let writing = R.writing
-        // Of those that are not sent, the result is known.
+        // A record that is not sent keeps this result.
         var results: [Result<R, CloudKitError>] = []
         results.reserveCapacity(records.count)
         var operations: [RecordOperation] = []
@@ -73,7 +74,7 @@ extension CloudKitDatabase {
             results.append(.success(record))
             do {
                 guard var operation = try operation(record) else { continue }
-                // Fields that only responses have are taken off where the operations are checked.
+                // `modify` removes the fields that only responses have.
                 if operation.record.zoneID == nil { operation.record.zoneID = zone }
                 if scope != .public, let zone = operation.record.zoneID, zone.zoneName != ZoneID.default.zoneName {
                     writing.setParent(record, &operation)
@@ -101,7 +102,7 @@ extension CloudKitDatabase {
     }
 }
 
-// MARK: Records whose fields have names
+// MARK: Untyped records
 
 extension Record: WritableRecord {
     /// How records are written.
@@ -125,7 +126,7 @@ extension Record: WritableRecord {
     }
 }
 
-// MARK: Records of a type
+// MARK: Typed records
 
 extension StoredRecord: WritableRecord {
     /// How records of the type are written.
@@ -162,7 +163,7 @@ extension StoredRecord: WritableRecord {
         }
     }
 
-    /// The record with the fields that changed; a new one with all.
+    /// The record with the fields that changed; a new record with all fields.
     private func changedRecord() throws(FieldError) -> Record {
         var record = content.record
         record.fields = try savedChanges()
@@ -179,7 +180,8 @@ extension StoredRecord: WritableRecord {
         return record
     }
 
-    /// Makes `parent` the reference in a field that is sent. Where none is sent, a parent that the program assigned remains.
+    /// Sets `parent` to the reference in a field that is sent. If no reference is sent, a parent that the program
+    /// assigned remains.
     private func setParent(of operation: inout RecordOperation, from field: String) {
         guard operation.operationType != .delete else { return }
         if let reference = operation.record[field]?.referenceValue {
@@ -189,7 +191,8 @@ extension StoredRecord: WritableRecord {
         }
     }
 
-    /// The record after it was saved: what the service answered, over what was there and what was sent.
+    /// The record after it was saved: the fields of the reply replace those that were sent, and these replace those
+    /// before.
     private func saved(as reply: Record, sent operation: RecordOperation) -> Result<StoredRecord, CloudKitError> {
         let sent = operation.record
         let isReplacement = [.replace, .forceReplace].contains(operation.operationType)

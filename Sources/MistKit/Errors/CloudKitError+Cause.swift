@@ -36,12 +36,12 @@ extension CloudKitError {
             ? .outcomeUnknown(operation: operation) : .cancelled(operation: operation)
     }
 
-    /// Whether the request never reached the service, as no connection came about.
+    /// Whether the request never reached the service, as no connection was made.
     var isUnsent: Bool {
         code == .network && [.connectionFailed, .invalidURL].contains((cause as? TransportError)?.code)
     }
 
-    /// What a transport threw.
+    /// The error for what a transport threw.
     static func transport(_ error: any Error, operation: String) -> CloudKitError {
         switch error {
         case let error as CloudKitError:
@@ -79,9 +79,10 @@ extension CloudKitError {
         }
     }
 
-    /// What the generated client, or anything on the way to the transport, threw.
+    /// Makes an error from what the generated client, a middleware or the transport threw.
     ///
-    /// The whole response was read before, so what is left to go wrong is writing the request and reading the response.
+    /// The bytes of the whole response have arrived before. So only a middleware, writing the request and reading the
+    /// response can still fail.
     init(_ error: any Error, operation: String) {
         switch error {
         case let error as CloudKitError:

@@ -1,10 +1,10 @@
 import CloudKitModel
 
 extension CloudKitError {
-    /// The same error, with the fields that the request had where the service's reason does not name one.
+    /// The same error. If the service's reason names no field, the message lists the fields of the request.
     ///
-    /// `Invalid value, expected type INT64.` and `BadRequestException: Unexpected input` (both observed live) name no field. The
-    /// message then lists what was sent, so that a person can find the one.
+    /// `Invalid value, expected type INT64.` and `BadRequestException: Unexpected input` (both observed live) name no
+    /// field. The list helps a person to find the invalid field.
     ///
     /// - Parameter fields: The names and values of the request, in its order.
     /// - Returns: The error.
@@ -22,7 +22,8 @@ extension CloudKitError {
         return error
     }
 
-    /// The same error, where a query that goes on from a marker was refused: most likely it is another query.
+    /// The same error. If a query that continues from a marker was refused, the message says that it is probably
+    /// another query.
     func refusing(marker: String?) -> CloudKitError {
         guard marker != nil, code == .badRequest else { return self }
         var error = self
@@ -36,7 +37,7 @@ extension CloudKitError {
 }
 
 extension RecordQuery {
-    /// The fields that filters compare, with the values that they compare them with.
+    /// The fields that the filters compare, with the values of the filters.
     var comparedFields: [(name: String, value: FieldValue)] {
         filters.map { ($0.fieldName ?? $0.systemFieldName?.rawValue ?? "", $0.fieldValue) }
     }

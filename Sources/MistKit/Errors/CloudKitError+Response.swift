@@ -3,13 +3,15 @@ import HTTPTypes
 import StreamingJSON
 
 extension CloudKitError {
-    /// Reads a response that is no success. Its body should be one error dictionary; what proxies, load balancers and
-    /// sign-in pages send instead is told apart by status and content type.
+    /// Reads a response that is not a success.
+    ///
+    /// Its body should be one error dictionary. Proxies, load balancers and sign-in pages send other bodies. Then the
+    /// code follows from the status, and the message names the content type.
     ///
     /// - Parameters:
     ///   - response: The head of the response.
     ///   - body: Its body.
-    ///   - target: What the request was sent to, which the message names where it matters.
+    ///   - target: The target of the request, which the message names where it matters.
     init(_ response: HTTPResponse, body: [UInt8], from target: RequestTarget?) {
         if let dictionary = try? JSONReader.read(ErrorResponse.self, from: body),
             dictionary.serverErrorCode != .unknownError
@@ -75,11 +77,11 @@ extension CloudKitError {
 
     private static let slowDown = "Send fewer requests, or bigger batches, and wait as long as retryAfter says."
 
-    /// The likely cause of a code of the service, and the way out.
+    /// The likely cause of a code of the service, and what to do.
     ///
     /// - Parameters:
     ///   - code: The code.
-    ///   - target: What the request was sent to; `nil` where that is not known.
+    ///   - target: The target of the request; `nil` if it is not known.
     /// - Returns: One or two sentences.
     static func advice(for code: Code, from target: RequestTarget? = nil) -> String {
         switch code {
@@ -136,7 +138,7 @@ extension CloudKitError {
 }
 
 extension Duration {
-    /// A count of seconds from the service; `nil` for one that makes no sense.
+    /// Makes a duration from seconds that the service sent; `nil` if they are negative, not finite, or 10⁹ or more.
     init?(wireSeconds seconds: Double) {
         guard seconds.isFinite, seconds >= 0, seconds < 1e9 else { return nil }
         self = .seconds(seconds)

@@ -7,7 +7,7 @@ import OpenAPISwiftRuntime
     public import Foundation
 #endif
 
-/// What went wrong with a request to CloudKit, in one shape for every cause.
+/// An error of a request to CloudKit: one type for every cause.
 ///
 /// ```swift
 /// do {
@@ -61,7 +61,7 @@ public struct CloudKitError: Error, Sendable {
     /// The service's identifier of the request, which Apple's support can look up.
     public var requestUUID: String?
 
-    /// Where a person signs in; given with ``Code-swift.struct/authenticationRequired``.
+    /// The address where a person signs in; present with ``Code-swift.struct/authenticationRequired``.
     public var redirectURL: String?
 
     /// The status of the response; `nil` for a failed item of a batch, whose response was a success, and for failures
@@ -84,16 +84,19 @@ public struct CloudKitError: Error, Sendable {
 
     /// Whether the write may have been done although it failed with this error.
     ///
+    /// It is `true` in these cases:
+    ///
     /// - A reply was lost, could not be read, or was not waited for because the task was cancelled.
     /// - With ``Code-swift.struct/conflict`` and ``Code-swift.struct/exists``: the reply to an earlier attempt of this call was lost, and
     ///   then another client changed the record. ``serverRecord`` may already hold the write.
     ///
-    /// `false` means that this call wrote nothing. A call that you repeat yourself does not know of the one before it.
+    /// `false` means that this call wrote nothing. If you repeat a call yourself, the new call does not know of the
+    /// earlier one.
     public var mayHaveBeenDone = false
 
     /// The record as the service has it, with ``Code-swift.struct/conflict`` and ``Code-swift.struct/exists`` of a write.
     ///
-    /// It is fetched for the purpose, as the service does not send it with the error; `nil` where that failed. See
+    /// The client fetches it, as the service does not send it with the error; it is `nil` if that failed. See
     /// ``serverRecord(as:)``.
     public var serverRecord: Record? {
         get { serverRecordBox?.record }
@@ -168,7 +171,7 @@ extension CloudKitError: CustomStringConvertible, CustomDebugStringConvertible {
         if attempts > 1 { text += " It was sent \(attempts) times." }
         if let reason { text += " The service said: \(reason)." }
         if let retryAfter { text += " It may be tried again in \(retryAfter)." }
-        // The message of a transport's error is in this one's already.
+        // This error's message already contains the message of a transport's error.
         if let cause = cause is TransportError ? (cause as? TransportError)?.cause : cause {
             text += " Underneath: \(cause)"
         }

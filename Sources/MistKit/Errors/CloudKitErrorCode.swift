@@ -1,8 +1,9 @@
 extension CloudKitError {
     /// The kind of a failure.
     ///
-    /// Codes of the service are those of its `serverErrorCode` key; one that this version does not know is kept as it
-    /// is, so `code.serverErrorCode` always says what the service said. The other codes are local: no server sent them.
+    /// Codes of the service are those of its `serverErrorCode` key; a code that this version does not know is kept as
+    /// it is, so `code.serverErrorCode` is always the text of the service. The other codes are local: no server sent
+    /// them.
     ///
     /// ## Topics
     ///
@@ -109,13 +110,13 @@ extension CloudKitError {
         ///
         /// When there are no credentials of a person at all, the service says ``authenticationRequired`` instead.
         public static let authenticationFailed = Self(serverErrorCode: "AUTHENTICATION_FAILED")
-        /// A person has to sign in, at ``CloudKitError/redirectURL``; also when a web authentication token ran out.
+        /// A person has to sign in, at ``CloudKitError/redirectURL``; also when a web authentication token has expired.
         public static let authenticationRequired = Self(serverErrorCode: "AUTHENTICATION_REQUIRED")
         /// The request is invalid: a wrong type, an unknown field, a field without the needed index.
         public static let badRequest = Self(serverErrorCode: "BAD_REQUEST")
         /// The record changed since it was fetched: its change tag is old.
         public static let conflict = Self(serverErrorCode: "CONFLICT")
-        /// The thing to create is there already; some services say ``conflict`` for the same.
+        /// The item to create exists already. The service may report ``conflict`` for the same cause.
         public static let exists = Self(serverErrorCode: "EXISTS")
         /// A fault of the service.
         public static let internalError = Self(serverErrorCode: "INTERNAL_ERROR")
@@ -127,28 +128,30 @@ extension CloudKitError {
         public static let throttled = Self(serverErrorCode: "THROTTLED")
         /// A temporary failure of the service.
         public static let tryAgainLater = Self(serverErrorCode: "TRY_AGAIN_LATER")
-        /// A rule that a field is unique was broken.
+        /// Another record has the same value in a field that must be unique.
         public static let uniqueFieldError = Self(serverErrorCode: "UNIQUE_FIELD_ERROR")
-        /// The target of a `VALIDATE` reference is missing, or a record that one points at was to be deleted.
+        /// The target of a `VALIDATE` reference is missing, or the request deletes a record that such a reference
+        /// names.
         public static let validatingReferenceError = Self(serverErrorCode: "VALIDATING_REFERENCE_ERROR")
-        /// No such zone: create it first, or start over where it was deleted.
+        /// No such zone. Create it first; if it was deleted, discard its records and its change token.
         public static let zoneNotFound = Self(serverErrorCode: "ZONE_NOT_FOUND")
         /// The zone is busy with another write.
         public static let zoneBusy = Self(serverErrorCode: "ZONE_BUSY")
-        /// The change token is too old: forget what was fetched with it and start without a token.
+        /// The change token is too old or not valid: discard the records that were fetched with it, and start without a
+        /// token.
         ///
-        /// Only clients of the service report this code; Apple's pages do not list it.
+        /// Only other clients of the service are known to report this code; Apple's pages do not list it.
         public static let changeTokenExpired = Self(serverErrorCode: "CHANGE_TOKEN_EXPIRED")
         /// The request holds more items than the service takes.
         ///
-        /// Only clients of the service report this code; Apple's pages do not list it.
+        /// Only other clients of the service are known to report this code; Apple's pages do not list it.
         public static let limitExceeded = Self(serverErrorCode: "LIMIT_EXCEEDED")
 
         // Local codes.
 
-        /// The call cannot be made as it is; nothing was sent. The message says which argument and why.
+        /// An argument of the call is not valid; nothing was sent. The message says which argument, and why.
         public static let invalidArgument = Self(.invalidArgument)
-        /// A token, key or key identifier that cannot be one; nothing was sent.
+        /// A token, key or key identifier does not have a valid form; nothing was sent.
         ///
         /// Credentials that look right and are refused by the service give ``authenticationFailed``.
         public static let invalidCredentials = Self(.invalidCredentials)
@@ -158,15 +161,15 @@ extension CloudKitError {
         public static let tokenStorage = Self(.tokenStorage)
         /// A person was asked to sign in and did not: the page was closed or refused, or the time ran out.
         public static let signInFailed = Self(.signInFailed)
-        /// No answer: the connection failed, or was lost before the whole response came.
+        /// No response: the connection failed, or was lost before the whole response arrived.
         ///
-        /// A write that fails so may have been done or not.
+        /// A write that fails with this code may have been done or not; see ``CloudKitError/mayHaveBeenDone``.
         public static let network = Self(.network)
         /// The service, or something in front of it, is down: HTTP 502, 503 or 504 without CloudKit's own error.
         public static let serviceUnavailable = Self(.serviceUnavailable)
         /// HTTP 421 without CloudKit's own error: the connection belongs to another host of the same address.
         public static let misdirectedRequest = Self(.misdirectedRequest)
-        /// An answer that CloudKit does not give: an HTML page, a wrong number of results, a redirect.
+        /// A response that CloudKit does not send: an HTML page, a wrong number of results, a redirect.
         ///
         /// JSON that should be CloudKit's and cannot be read gives ``decoding``.
         public static let unexpectedResponse = Self(.unexpectedResponse)
@@ -177,7 +180,8 @@ extension CloudKitError {
         public static let decoding = Self(.decoding)
         /// A request could not be written, for example because a number is not finite.
         public static let encoding = Self(.encoding)
-        /// The task was cancelled before the request was sent, or while it only read. Nothing was written.
+        /// The task was cancelled before the request was sent, or during a request that only reads. Nothing was
+        /// written.
         ///
         /// A write that was under way gives ``outcomeUnknown``.
         public static let cancelled = Self(.cancelled)
@@ -186,12 +190,11 @@ extension CloudKitError {
         /// Fetch the record to find out. A write whose connection was lost gives ``network``;
         /// ``CloudKitError/mayHaveBeenDone`` is `true` in both cases.
         public static let outcomeUnknown = Self(.outcomeUnknown)
-        /// A middleware that was given to the service threw an error of its own; it is the
-        /// ``CloudKitError/cause``.
+        /// A middleware of the service threw an error; that error is the ``CloudKitError/cause``.
         public static let middleware = Self(.middleware)
         /// The address of an asset is out of date or used up: HTTP 403, 404 or 410 of the asset host. Fetch the record again.
         public static let assetAddressExpired = Self(.assetAddressExpired)
-        /// The bytes to upload could not be read, or those that were downloaded could not be written.
+        /// The bytes to upload could not be read, or the downloaded bytes could not be written.
         public static let localData = Self(.localData)
     }
 }

@@ -6,7 +6,7 @@ import HTTPTypes
     import Foundation
 #endif
 
-/// What a request was sent to, as far as its address says: for the texts of errors.
+/// The target of a request, read from its address, for the texts of errors.
 struct RequestTarget: Hashable {
     var server: String
     var container: String

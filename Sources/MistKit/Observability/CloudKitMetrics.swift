@@ -1,19 +1,20 @@
 package import Metrics
 import OpenAPISwiftRuntime
 
-/// What MistKit counts, under the names that a dashboard shows.
+/// The metrics of MistKit, under the names that a dashboard shows.
 ///
-/// Each metric has the dimension `operation`, such as `queryRecords`. A metric of an end has `outcome` too: `ok` or an
-/// error's code. Container, record and person are not dimensions, because they have too many values.
+/// Each metric has the dimension `operation`, such as `queryRecords`. A metric about the end of an operation or an
+/// attempt has `outcome`, too: `ok` or an error's code. The metric of retries has `reason`: the code of the failed
+/// attempt before. Container, record and person are not dimensions, because they have too many values.
 ///
-/// A metrics system that is bootstrapped after a service was made counts all the same: nothing is kept from one request
-/// to the next.
+/// A metrics system that is bootstrapped after a service was made gets the metrics, too: no metric is kept from one
+/// operation to the next.
 struct CloudKitMetrics {
     private enum Name {
-        /// Operations, by outcome; all their attempts and waits are in it.
+        /// Operations, by outcome. The duration includes all their attempts and waits.
         static let operations = "cloudkit.client.operations"
         static let operationDuration = "cloudkit.client.operation.duration"
-        /// What went over the wire.
+        /// Attempts, by outcome: the requests that were sent.
         static let attempts = "cloudkit.client.attempts"
         static let attemptDuration = "cloudkit.client.attempt.duration"
         static let retries = "cloudkit.client.retries"
@@ -25,7 +26,7 @@ struct CloudKitMetrics {
     private let operation: (String, String)
     private let factory: any MetricsFactory
 
-    /// Makes what counts one operation; `nil` when no metrics system is installed.
+    /// Makes the metrics of one operation; `nil` when no metrics system is installed.
     init?(operation: String) {
         guard let factory = MetricsSystem.installedFactory else { return nil }
         self.factory = factory
@@ -65,7 +66,8 @@ struct CloudKitMetrics {
         Timer(label: name, dimensions: dimensions, factory: factory).record(duration: duration)
     }
 
-    /// A code of the service's is its own text; one that does not look like a code would make a dimension without end.
+    /// The dimension of a code. A text of the service that does not look like a code becomes `other`, so that the
+    /// dimension has few values.
     private static func outcome(_ failure: CloudKitError.Code?) -> (String, String) {
         guard let failure else { return ("outcome", "ok") }
         return ("outcome", failure.nameWithoutSurprise)

@@ -10,14 +10,14 @@ import Tracing
 
 /// Reports one operation and its attempts to metrics and traces.
 ///
-/// The attributes of spans are those of OpenTelemetry's conventions for HTTP clients, version 1.27. Addresses are without the query, as
-/// credentials go there.
+/// The attributes of spans are those of OpenTelemetry's conventions for HTTP clients, version 1.27. Addresses are
+/// without the query, as it contains credentials.
 struct RequestObserver {
     let operation: String
-    /// What counts; `nil` when no metrics system is installed.
+    /// The metrics; `nil` when no metrics system is installed.
     let metrics: CloudKitMetrics?
     private let clock: any Clock<Duration>
-    /// Where spans go; `nil` when nothing traces.
+    /// The tracer that gets the spans; `nil` when no tracer is installed.
     private let tracer: (any Tracer)?
 
     init(operation: String, clock: any Clock<Duration>, tracer: (any Tracer)?) {
@@ -34,7 +34,7 @@ struct RequestObserver {
         return clock.stopwatch()
     }
 
-    /// Runs a closure in a span, or without one when nothing traces.
+    /// Runs a closure in a span, or without a span when no tracer is installed.
     func span<Result>(
         _ makeName: @autoclosure () -> String,
         _ kind: SpanKind,
@@ -89,7 +89,7 @@ extension Span {
         if case .known(let length)? = body?.length { attributes["http.response.body.size"] = length }
     }
 
-    /// Says how it failed: with the code, the status and the request's uuid, which Apple's support can look up.
+    /// Describes a failure with its code, its status and the request's UUID, which Apple's support can look up.
     fileprivate func describe(_ error: CloudKitError) {
         attributes["error.type"] = error.code.nameWithoutSurprise
         attributes["http.response.status_code"] = error.httpStatus?.code
@@ -104,7 +104,7 @@ struct CloudKitPath {
     var container: String?
     var environment: String?
     var database: String?
-    /// The path with a placeholder for each part that changes, so that there are few different ones.
+    /// The path with a placeholder for each part that changes, so that there are few different templates.
     var template: String
 
     /// Reads the path of a request, relative to the server's address.

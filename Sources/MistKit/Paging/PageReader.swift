@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Pages that follow one another.
+/// The source of a sequence of pages.
 struct PageSource<Page: Sendable, Position: Equatable & Sendable>: Sendable {
     /// The operation that errors name.
     let operation: String
@@ -10,11 +10,11 @@ struct PageSource<Page: Sendable, Position: Equatable & Sendable>: Sendable {
     let fetch: @Sendable (Position) async throws(CloudKitError) -> ArrivedPage<Page, Position>
 }
 
-/// A page that has come, and whose records are not read yet.
+/// A page that has arrived, and whose records are not read yet.
 struct ArrivedPage<Page: Sendable, Position: Equatable & Sendable>: Sendable {
-    /// Where the next page begins, when that is known before this one is read.
+    /// Where the next page begins, if that is known before this page is read.
     var announced: Position?
-    /// Reads the page. `next` is where the next one begins; `nil` for the last page.
+    /// Reads the page. `next` is where the next page begins; `nil` for the last page.
     var read: @Sendable () throws(CloudKitError) -> (page: Page, next: Position?, isEmpty: Bool)
 
     /// The same page, read now.
@@ -28,11 +28,11 @@ struct ArrivedPage<Page: Sendable, Position: Equatable & Sendable>: Sendable {
     }
 }
 
-/// Goes through pages: does what ``PagingState`` says.
+/// Goes through pages: carries out the effects of a ``PagingState``.
 ///
-/// While the caller works on a page, the next one is fetched and read. Its successor is requested when the caller waits for it: before it is
-/// read, if the response announces where the successor begins. So client and server work at the same time, and no more than two pages
-/// are in memory.
+/// While the caller works on a page, the next one is fetched and read. When the caller waits for that next page, the
+/// page after it is requested: already before the next page is read, if its response announces where the page after it
+/// begins. So client and server work at the same time, and at most two pages are in memory.
 final class PageReader<Page: Sendable, Position: Equatable & Sendable> {
     private let source: PageSource<Page, Position>
     private var state: PagingState<Position>
@@ -82,9 +82,10 @@ final class PageReader<Page: Sendable, Position: Equatable & Sendable> {
 
 /// A page that was requested before the caller asked for it.
 ///
-/// Dropping it, or cancelling the task that waits for it, ends its request; so nothing runs on for a loop that was left.
+/// Dropping it, or cancelling the task that waits for it, cancels its request. So no request continues after the caller
+/// has left the loop.
 private final class PageAhead<Page: Sendable, Position: Equatable & Sendable>: Sendable {
-    /// Whether the caller waits, and reads the page itself when it comes.
+    /// Whether the caller waits, and reads the page itself when it arrives.
     private final class Flag: Sendable {
         let isAwaited = Atomic(false)
     }
@@ -104,7 +105,7 @@ private final class PageAhead<Page: Sendable, Position: Equatable & Sendable>: S
                 return .failure(error)
             }
         }
-        // The present thread sends the request. Another one might have to wait for a processor.
+        // The current thread sends the request. Another thread might have to wait for a processor.
         if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
             task = .immediate(operation: operation)
         } else {
@@ -116,7 +117,7 @@ private final class PageAhead<Page: Sendable, Position: Equatable & Sendable>: S
         task.cancel()
     }
 
-    /// Waits for the page; a task that is cancelled does not get it any more.
+    /// Waits for the page; a cancelled task does not get it, but an error.
     func page(of operation: String) async throws(CloudKitError) -> ArrivedPage<Page, Position> {
         flag.isAwaited.store(true, ordering: .relaxed)
         let task = task
@@ -131,7 +132,7 @@ private final class PageAhead<Page: Sendable, Position: Equatable & Sendable>: S
 }
 
 extension CloudKitError {
-    /// A server that says in every page that more is coming, and stays where it is.
+    /// The error for a server that announces another page, and lets it begin where the last one began.
     static func endlessPages(operation: String) -> CloudKitError {
         var error = CloudKitError(
             code: .unexpectedResponse,

@@ -1,7 +1,7 @@
 /// The state of a sequence of pages, with at most one page requested ahead of the caller.
 ///
-/// It is a pure value: ``PageReader`` reports each event, and does what comes back. A page has a position, such as a marker or a
-/// change token: where it begins.
+/// It is a pure value: ``PageReader`` reports each event, and carries out the returned effect. The position of a page,
+/// such as a marker or a change token, is where it begins.
 enum PagingState<Position: Equatable & Sendable>: Equatable, Sendable {
     /// The page at the position is next; nothing is under way.
     case idle(Position)
@@ -9,9 +9,9 @@ enum PagingState<Position: Equatable & Sendable>: Equatable, Sendable {
     case ahead(Position)
     /// The caller waits for the page.
     case awaited(Position)
-    /// The page has come and is read. The request for the page after it may be under way already.
+    /// The page has arrived and is read. The request for the page after it may be under way already.
     case reading(Position, ahead: Position?)
-    /// The last page said that the next one begins where it did itself.
+    /// The last page said that the next one begins where the last page itself began.
     case stuck
     /// There are no further pages.
     case finished
@@ -19,9 +19,10 @@ enum PagingState<Position: Equatable & Sendable>: Equatable, Sendable {
     enum Event: Equatable, Sendable {
         /// The caller asks for a page.
         case asked
-        /// The page has come. Where the next one begins is known already, or only after reading this one.
+        /// The page has arrived. `announced` is where the next page begins; `nil` if that is known only after reading
+        /// this page.
         case arrived(announced: Position?)
-        /// The page was read. `next` is where the next one begins; `nil` for the last page.
+        /// The page was read. `next` is where the next page begins; `nil` for the last page.
         case read(next: Position?, isEmpty: Bool)
         /// The request or its reading failed.
         case failed
@@ -32,11 +33,11 @@ enum PagingState<Position: Equatable & Sendable>: Equatable, Sendable {
         case fetch(Position)
         /// Wait for the page that is under way.
         case receive
-        /// Send the request for a page, in place of any other that is under way.
+        /// Send the request for a page, and cancel any other that is under way.
         case send(Position)
-        /// Cancel what is under way.
+        /// Cancel the request that is under way.
         case discard
-        /// Tell the caller that the service never comes to an end.
+        /// Throw an error to the caller: the pages of the service would never end.
         case failEndless
         /// Tell the caller that there are no further pages.
         case end
@@ -46,9 +47,9 @@ enum PagingState<Position: Equatable & Sendable>: Equatable, Sendable {
     /// Goes to the next state.
     ///
     /// - Parameters:
-    ///   - event: What happened. Events that cannot happen in a state end the sequence.
+    ///   - event: The event. An event that cannot happen in the state ends the sequence.
     ///   - looksAhead: Whether the next page is requested before the caller asks for it.
-    /// - Returns: What to do.
+    /// - Returns: The effect, which the caller carries out.
     mutating func handle(_ event: Event, looksAhead: Bool) -> Effect {
         switch event {
         case .asked:

@@ -1,10 +1,12 @@
 import StreamingJSON
 
-/// Finds where the next page of a query begins, without reading the records: in every response that was seen it is the first or the last
-/// member, beside other strings at most.
+/// Finds the marker of the next page of a query, without reading the records.
+///
+/// In every response that was observed, the marker is before or after the records, with only other strings beside it.
 ///
 /// - Parameter body: The body of a response.
-/// - Returns: The marker; `nil` if it is not there. Of a body that is not valid JSON it is any text; reading such a body fails.
+/// - Returns: The marker; `nil` if there is no marker. In a body that is not valid JSON it may be any text; reading
+///   that body fails later.
 func continuationMarker(atEdgeOf body: ArraySlice<UInt8>) -> String? {
     markerBeforeRecords(in: body) ?? markerAfterRecords(in: body)
 }
@@ -23,7 +25,8 @@ private func markerBeforeRecords(in body: ArraySlice<UInt8>) -> String? {
                 break
             }
         }
-        // The reader is left in the middle of the body. It would throw an error for that, and search for its path first.
+        // The reader stops in the middle of the body. Without this error it would throw one itself, after a search for
+        // the path.
         throw JSONError(code: .trailingData, message: "", path: "")
     }
     return marker
@@ -41,7 +44,8 @@ private func markerAfterRecords(in body: ArraySlice<UInt8>) -> String? {
 
 /// The end of an object's JSON, read backwards.
 ///
-/// In valid JSON the last string before the last brace is the last value, and each quote within a string has a backslash before it.
+/// In valid JSON, a string right before the last brace is the last value, and each quote within a string has a
+/// backslash before it.
 private struct ObjectEnd {
     private var rest: ArraySlice<UInt8>
 

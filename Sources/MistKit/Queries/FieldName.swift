@@ -1,4 +1,4 @@
-/// The name of a field in filters and sorts: one of the record type's own, or one that every record has.
+/// The name of a field in filters and sorts: a field of the record type, or a system field, which every record has.
 ///
 /// ```swift
 /// let own: FieldName = "lastName"
@@ -12,21 +12,21 @@ public struct FieldName: Hashable, Sendable, ExpressibleByStringLiteral {
 
     let kind: Kind
 
-    /// Names a field of the record type's own.
+    /// Names a field of the record type.
     ///
     /// - Parameter name: The name in the schema.
     public init(_ name: String) {
         kind = .own(name)
     }
 
-    /// Names a field that every record has.
+    /// Names a system field, which every record has.
     ///
     /// - Parameter name: The name, which may be one that this version does not list.
     public init(system name: SystemFieldName) {
         kind = .system(name)
     }
 
-    /// Names a field of the record type's own.
+    /// Names a field of the record type.
     ///
     /// - Parameter name: The name in the schema.
     public init(stringLiteral name: String) {
@@ -35,9 +35,9 @@ public struct FieldName: Hashable, Sendable, ExpressibleByStringLiteral {
 
     /// The record's name; compared with a reference.
     public static let recordName = FieldName(system: .recordName)
-    /// The share that the record is in; compared with a reference.
+    /// The share of the record; compared with a reference.
     public static let share = FieldName(system: .share)
-    /// The record above this one in what is shared; compared with a reference.
+    /// The parent of the record, with which it is shared; compared with a reference.
     public static let parent = FieldName(system: .parent)
     /// The user who created the record; compared with a reference.
     public static let createdUserRecordName = FieldName(system: .createdUserRecordName)

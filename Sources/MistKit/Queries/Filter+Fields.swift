@@ -1,6 +1,6 @@
 /// A condition on a field of a typed record, which ``Filter`` takes.
 ///
-/// It is what `==`, `!=`, `<`, `<=`, `>` and `>=` give between a key path and a value.
+/// It is the result of `==`, `!=`, `<`, `<=`, `>` and `>=` between a key path and a value.
 public struct FieldCondition<Model: CloudKitRecord>: Hashable, Sendable {
     var queryFilter: QueryFilter
 
@@ -26,9 +26,9 @@ extension Filter where Model: CloudKitRecord {
     /// //  "fieldValue":{"value":1767225600000,"type":"TIMESTAMP"}}
     /// ```
     ///
-    /// The field needs the index QUERYABLE in the schema, or the service answers
-    /// ``CloudKitError/Code-swift.struct/badRequest``. An optional field is compared with a value; that it has none cannot be
-    /// asked.
+    /// The field needs the index QUERYABLE in the schema, or the query fails with
+    /// ``CloudKitError/Code-swift.struct/badRequest``. An optional field is compared with a value. A query cannot ask
+    /// for records where a field has no value.
     ///
     /// - Parameter condition: A key path to a field, an operator (`==`, `!=`, `<`, `<=`, `>`, `>=`), and a value of its type.
     public init(_ condition: FieldCondition<Model>) {
@@ -44,7 +44,7 @@ extension Filter where Model: CloudKitRecord {
         self.init(FieldCondition(Model.fields[keyPath: field], .in, values.fieldValue))
     }
 
-    /// The field is none of the values, `NOT_IN`.
+    /// The field is not one of the values, `NOT_IN`.
     ///
     /// - Parameters:
     ///   - field: A key path to a field.
@@ -169,7 +169,7 @@ extension Filter where Model: CloudKitRecord {
 
     /// A text of the list begins with the prefix, `LIST_MEMBER_BEGINS_WITH`.
     ///
-    /// Apple's page speaks of the first text only.
+    /// Apple's page names only the first text of the list.
     ///
     /// - Parameters:
     ///   - field: A key path to a list of strings.
@@ -180,7 +180,7 @@ extension Filter where Model: CloudKitRecord {
 
     /// No text of the list begins with the prefix, `NOT_LIST_MEMBER_BEGINS_WITH`.
     ///
-    /// Apple's page speaks of the first text only.
+    /// Apple's page names only the first text of the list.
     ///
     /// - Parameters:
     ///   - field: A key path to a list of strings.
@@ -189,7 +189,7 @@ extension Filter where Model: CloudKitRecord {
         self.init(FieldCondition(Model.fields[keyPath: field], .notListMemberBeginsWith, .string(prefix)))
     }
 
-    /// The place is not farther from another than the distance, `NEAR`.
+    /// The location is at most a distance away from another location, `NEAR`.
     ///
     /// ```swift
     /// Filter(\.place, within: .metres(500), of: here)
@@ -199,8 +199,8 @@ extension Filter where Model: CloudKitRecord {
     ///
     /// - Parameters:
     ///   - field: A key path to a location.
-    ///   - distance: How far.
-    ///   - location: The other place.
+    ///   - distance: The largest distance.
+    ///   - location: The other location.
     public init(_ field: FieldPath<Model, Location>, within distance: QueryDistance, of location: Location) {
         var condition = FieldCondition<Model>(Model.fields[keyPath: field], .near, .location(location))
         condition.queryFilter.distance = distance.metres
@@ -208,7 +208,7 @@ extension Filter where Model: CloudKitRecord {
     }
 }
 
-/// How far places may be from another.
+/// The largest distance of a filter by location.
 public struct QueryDistance: Hashable, Sendable {
     /// The distance in metres.
     public var metres: Double
@@ -252,7 +252,7 @@ public func < <Model: CloudKitRecord, Value: FieldConvertible & Comparable>(
     FieldCondition(Model.fields[keyPath: field], .lessThan, value.fieldValue)
 }
 
-/// The field is, or is less than, the value, `LESS_THAN_OR_EQUALS`.
+/// The field is less than or equal to the value, `LESS_THAN_OR_EQUALS`.
 public func <= <Model: CloudKitRecord, Value: FieldConvertible & Comparable>(
     field: FieldPath<Model, Value>,
     value: Value
@@ -260,7 +260,7 @@ public func <= <Model: CloudKitRecord, Value: FieldConvertible & Comparable>(
     FieldCondition(Model.fields[keyPath: field], .lessThanOrEquals, value.fieldValue)
 }
 
-/// The field is more than the value, `GREATER_THAN`.
+/// The field is greater than the value, `GREATER_THAN`.
 public func > <Model: CloudKitRecord, Value: FieldConvertible & Comparable>(
     field: FieldPath<Model, Value>,
     value: Value
@@ -268,7 +268,7 @@ public func > <Model: CloudKitRecord, Value: FieldConvertible & Comparable>(
     FieldCondition(Model.fields[keyPath: field], .greaterThan, value.fieldValue)
 }
 
-/// The field is, or is more than, the value, `GREATER_THAN_OR_EQUALS`.
+/// The field is greater than or equal to the value, `GREATER_THAN_OR_EQUALS`.
 public func >= <Model: CloudKitRecord, Value: FieldConvertible & Comparable>(
     field: FieldPath<Model, Value>,
     value: Value
@@ -276,13 +276,13 @@ public func >= <Model: CloudKitRecord, Value: FieldConvertible & Comparable>(
     FieldCondition(Model.fields[keyPath: field], .greaterThanOrEquals, value.fieldValue)
 }
 
-/// The field is a pointer to the record of this name, `EQUALS`.
+/// The field refers to the record of this name, `EQUALS`.
 public func == <Model: CloudKitRecord>(field: FieldPath<Model, Reference>, recordName: String) -> FieldCondition<Model>
 {
     FieldCondition(Model.fields[keyPath: field], .equals, .reference(Reference(recordName: recordName)))
 }
 
-/// The field is not a pointer to the record of this name, `NOT_EQUALS`.
+/// The field does not refer to the record of this name, `NOT_EQUALS`.
 public func != <Model: CloudKitRecord>(field: FieldPath<Model, Reference>, recordName: String) -> FieldCondition<Model>
 {
     FieldCondition(Model.fields[keyPath: field], .notEquals, .reference(Reference(recordName: recordName)))
@@ -308,7 +308,7 @@ extension Sort where Model: CloudKitRecord {
         }
     }
 
-    /// Sorts by the distance of a field from a place.
+    /// Sorts by the distance of a field from a location.
     ///
     /// ```swift
     /// Sort(\.place, distanceFrom: here)
@@ -318,8 +318,8 @@ extension Sort where Model: CloudKitRecord {
     ///
     /// - Parameters:
     ///   - field: A key path to a location.
-    ///   - location: The place.
-    ///   - ascending: Whether what is near comes first.
+    ///   - location: The location to measure from.
+    ///   - ascending: Whether the nearest records come first.
     public init(_ field: FieldPath<Model, Location>, distanceFrom location: Location, ascending: Bool = true) {
         self.init(QuerySort("\(Model.fields[keyPath: field].key)", distanceFrom: location, ascending: ascending))
     }

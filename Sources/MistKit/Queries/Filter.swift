@@ -5,14 +5,15 @@
 /// // {"fieldName":"age","comparator":"GREATER_THAN","fieldValue":{"value":18,"type":"INT64"}}
 /// ```
 ///
-/// Of typed records, key paths name the fields:
+/// For typed records, key paths name the fields:
 ///
 /// ```swift
 /// Query<User> { Filter(\.status == .active) }
 /// ```
 ///
-/// The value must have the type of the field: the service does not compare a `DOUBLE` field with `18`, only with `18.0`.
-/// The field needs an index in the schema, or the service answers ``CloudKitError/Code-swift.struct/badRequest``.
+/// The value must have the type of the field: the service does not compare a `DOUBLE` field with `18`, only with
+/// `18.0`. The field needs an index in the schema, or the query fails with
+/// ``CloudKitError/Code-swift.struct/badRequest``.
 ///
 /// ## Topics
 ///
@@ -41,10 +42,10 @@
 /// - ``init(_:within:of:)-(FieldName,_,_)``
 /// - ``init(_:)-(QueryFilter)``
 public struct Filter<Model>: Hashable, Sendable {
-    /// The condition as it goes on the wire.
+    /// The condition as it is sent to the service.
     public var queryFilter: QueryFilter
 
-    /// Makes a condition of one in the form of the wire.
+    /// Makes a condition from the form that is sent to the service.
     ///
     /// - Parameter queryFilter: The condition.
     public init(_ queryFilter: QueryFilter) {
@@ -63,7 +64,7 @@ extension Filter where Model == Record {
     /// - Parameters:
     ///   - field: The field's name.
     ///   - comparator: How the field is compared.
-    ///   - value: What it is compared with; a list for the comparators that take several values.
+    ///   - value: The value to compare it with; a list for the comparators that take several values.
     public init(_ field: FieldName, _ comparator: QueryFilter.Comparator, _ value: FieldValue) {
         switch field.kind {
         case .own(let name): queryFilter = QueryFilter(name, comparator, value)
@@ -76,13 +77,13 @@ extension Filter where Model == Record {
     /// - Parameters:
     ///   - field: The field's name in the schema.
     ///   - comparator: How the field is compared.
-    ///   - value: What it is compared with; a list for the comparators that take several values.
+    ///   - value: The value to compare it with; a list for the comparators that take several values.
     @_disfavoredOverload
     public init(_ field: String, _ comparator: QueryFilter.Comparator, _ value: FieldValue) {
         self.init(FieldName(field), comparator, value)
     }
 
-    /// The place is not farther from another than the distance.
+    /// Finds records whose location is at most a distance away from another location.
     ///
     /// ```swift
     /// Filter("place", within: .metres(5000), of: Location(latitude: 59.9, longitude: 10.7))
@@ -92,8 +93,8 @@ extension Filter where Model == Record {
     ///
     /// - Parameters:
     ///   - field: The name of a field that holds a location.
-    ///   - distance: How far.
-    ///   - location: The other place.
+    ///   - distance: The largest distance.
+    ///   - location: The other location.
     public init(_ field: FieldName, within distance: QueryDistance, of location: Location) {
         self.init(field, .near, .location(location))
         queryFilter.distance = distance.metres

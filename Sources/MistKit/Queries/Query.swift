@@ -11,7 +11,7 @@ import StreamingJSON
 /// for try await user in database.records(matching: query) { ... }
 /// ```
 ///
-/// Of typed records, the query knows its type, and key paths name the fields:
+/// A query for typed records knows the record type, and key paths name the fields:
 ///
 /// ```swift
 /// let query = Query<User> {
@@ -38,7 +38,7 @@ import StreamingJSON
 /// // POST .../records/query  {"query":{"recordType":"User","sortBy":[…]},"resultsLimit":10}
 /// ```
 ///
-/// `Model` is what the records become: a type of yours that is a ``CloudKitRecord``, or `Record`.
+/// `Model` is the Swift type of the records: your own ``CloudKitRecord`` type, or `Record`.
 ///
 /// ## Topics
 ///
@@ -57,18 +57,20 @@ public struct Query<Model>: Hashable, Sendable {
     /// The type of the records.
     public var recordType: String
 
-    /// The conditions. A record has to meet all of them.
+    /// The conditions. A record must meet all of them.
     public var filters: [Filter<Model>]
 
-    /// The order: by the first, where that is equal by the second, and so on. The service promises none without.
+    /// The sort keys: the order is by the first, among equal values by the second, and so on. Without a sort key, the
+    /// service promises no order.
     public var sorts: [Sort<Model>]
 
-    /// The most records to fetch, over all pages; `nil` for all. Each request asks for no more than what is left of it.
+    /// The most records to fetch, over all pages; `nil` for all. Each request asks for no more records than the limit
+    /// still allows.
     public var limit: Int?
 
-    /// The query as it goes on the wire.
+    /// The query as it is sent to the service.
     public var recordQuery: RecordQuery {
-        // Closures, as a key path of a generic type is made again each time.
+        // Closures, not key paths: a key path of a generic type is created again on each call.
         RecordQuery(
             recordType: recordType,
             filters: filters.map { $0.queryFilter },
@@ -82,8 +84,9 @@ extension Query where Model == Record {
     ///
     /// - Parameters:
     ///   - recordType: The type of the records, as the schema spells it.
-    ///   - filters: What must hold of a record; all of it. Without any, the schema must make `recordName` queryable.
-    ///   - sorts: The order.
+    ///   - filters: The conditions, all of which a record must meet. Without conditions, `recordName` needs the index
+    ///     QUERYABLE in the schema.
+    ///   - sorts: The sort keys, in the order of their importance.
     ///   - limit: The most records to fetch; `nil` for all.
     public init(
         recordType: String,
@@ -103,7 +106,7 @@ extension Query: CustomStringConvertible {
     public var description: String { printedJSON(recordQuery) }
 }
 
-/// A value's JSON, or why it has none.
+/// A value's JSON, or in parentheses the error of writing it.
 func printedJSON(_ value: some JSONWritable) -> String {
     do {
         return String(decoding: try JSONWriter.bytes(of: value), as: UTF8.self)

@@ -10,27 +10,27 @@ public enum QueryBuilder<Model> {
     /// A condition.
     public static func buildExpression(_ filter: Filter<Model>) -> Parts { Parts(filters: [filter]) }
 
-    /// A key of the order.
+    /// A sort key.
     public static func buildExpression(_ sort: Sort<Model>) -> Parts { Parts(sorts: [sort]) }
 
     /// Everything in a block.
     public static func buildBlock(_ parts: Parts...) -> Parts { buildArray(parts) }
 
-    /// What a loop gives.
+    /// The parts of a loop.
     public static func buildArray(_ parts: [Parts]) -> Parts {
         Parts(filters: parts.flatMap(\.filters), sorts: parts.flatMap(\.sorts))
     }
 
-    /// What an `if` without `else` gives.
+    /// The parts of an `if` without `else`.
     public static func buildOptional(_ parts: Parts?) -> Parts { parts ?? Parts() }
 
-    /// What the first branch gives.
+    /// The parts of the first branch.
     public static func buildEither(first parts: Parts) -> Parts { parts }
 
-    /// What the other branch gives.
+    /// The parts of the other branch.
     public static func buildEither(second parts: Parts) -> Parts { parts }
 
-    /// What an `if #available` gives.
+    /// The parts of an `if #available`.
     public static func buildLimitedAvailability(_ parts: Parts) -> Parts { parts }
 }
 
@@ -48,7 +48,7 @@ extension Query where Model: CloudKitRecord {
     ///
     /// - Parameters:
     ///   - limit: The most records to fetch; `nil` for all.
-    ///   - parts: Conditions, all of which must hold, and the keys of the order.
+    ///   - parts: Conditions, all of which must hold, and sort keys.
     public init(limit: Int? = nil, @QueryBuilder<Model> _ parts: () -> QueryBuilder<Model>.Parts) {
         let parts = parts()
         recordType = Model.recordType
@@ -57,7 +57,7 @@ extension Query where Model: CloudKitRecord {
         self.limit = limit
     }
 
-    /// Makes a query of all records of the type, for which the schema must make `recordName` queryable.
+    /// Makes a query for all records of the type. `recordName` needs the index QUERYABLE in the schema.
     ///
     /// - Parameter limit: The most records to fetch; `nil` for all.
     public init(limit: Int? = nil) {
@@ -81,7 +81,7 @@ extension Query where Model == Record {
     /// - Parameters:
     ///   - recordType: The type of the records, as the schema spells it.
     ///   - limit: The most records to fetch; `nil` for all.
-    ///   - parts: Conditions, all of which must hold, and the keys of the order.
+    ///   - parts: Conditions, all of which must hold, and sort keys.
     public init(recordType: String, limit: Int? = nil, @QueryBuilder<Record> _ parts: () -> QueryBuilder<Record>.Parts)
     {
         let parts = parts()

@@ -10,11 +10,11 @@ import CloudKitWebServices
 /// // POST .../records/query  {"query":{"recordType":"Note"},"continuationMarker":"EgY..."}   after 200 records
 /// ```
 ///
-/// While you work on the records of a page, the next one is fetched and read, and no more than that one: what waits in memory is two
-/// pages, however many records there are. Leaving the loop ends the request that is under way.
+/// While you work on the records of a page, the next page is fetched and read, but no page after it. So at most two
+/// pages are in memory. Leaving the loop cancels the request that is under way.
 ///
-/// Going through it again asks the service again. A cancelled task gets ``CloudKitError/Code-swift.struct/cancelled`` at
-/// the next record, at once when it waits for a page.
+/// A second loop over the sequence queries the service again. A cancelled task gets
+/// ``CloudKitError/Code-swift.struct/cancelled`` at the next record, or at once while it waits for a page.
 ///
 /// ## Topics
 ///
@@ -29,11 +29,12 @@ import CloudKitWebServices
 /// ### With the items that failed
 /// - ``results``
 public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
-    /// Where a page begins, and how many records of it are wanted. Positions are equal when the pages begin at the same record.
+    /// Where a page begins, and the number of records that are still wanted. Positions are equal when the pages begin
+    /// at the same record.
     struct Position: Equatable, Sendable {
         /// Where the page begins; `nil` for the first one.
         var marker: String?
-        /// The most records of this page and all after it together.
+        /// The most records of this page and all pages after it together; `nil` for all.
         var remaining: Int?
 
         static func == (left: Position, right: Position) -> Bool { left.marker == right.marker }
@@ -55,7 +56,7 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
         )
     }
 
-    /// The same records a page at a time, with a marker after each to go on from later.
+    /// The same records, a page at a time. Each page has a marker from which you can continue later.
     ///
     /// ```swift
     /// for try await page in database.records(matching: query).pages {
@@ -64,9 +65,9 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
     /// ```
     public var pages: Pages { Pages(records: self) }
 
-    /// The same records, each with the item that failed in its place.
+    /// The same records as results, with an error for each item that failed.
     ///
-    /// Going through the records themselves ends with the error of such an item.
+    /// A loop over the records themselves ends with the error of the first item that failed.
     public var results: Results { Results(records: self) }
 
     /// Fetches the records into an array.
@@ -79,7 +80,7 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
         records.limit = [self.limit, limit].compactMap(\.self).min()
         var collected: [Model] = []
         if records.limit.map({ $0 <= 0 }) ?? false { return [] }
-        // Between the pages there is nothing to do meanwhile.
+        // The caller has no work between the pages, so looking ahead gains nothing.
         let reader = records.makeReader(looksAhead: false)
         while let page = try await reader.next() {
             for result in page.results { collected.append(try result.get()) }
@@ -94,7 +95,7 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
     /// // POST .../records/query  {"query":{"recordType":"Article","sortBy":[…]},"resultsLimit":1}
     /// ```
     ///
-    /// - Returns: The record; `nil` where none matches.
+    /// - Returns: The record; `nil` if no record matches.
     /// - Throws: A ``CloudKitError``: the error of the request, or of the record.
     public func first() async throws -> Model? {
         try await collect(limit: 1).first
@@ -113,7 +114,7 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
 
         /// The next record.
         ///
-        /// - Parameter actor: Where the caller runs.
+        /// - Parameter actor: The actor that the caller runs on.
         /// - Returns: The record; `nil` after the last one.
         /// - Throws: A ``CloudKitError``: the error of a page, or of an item that failed.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Model? {
@@ -122,7 +123,7 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    /// The records with the items that failed in their places.
+    /// The records of a query as results, with an error for each item that failed.
     public struct Results: AsyncSequence, Sendable {
         let records: RecordSequence
 
@@ -143,7 +144,7 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
                 self.pages = pages
             }
 
-            /// The next result of the page that is here.
+            /// The next result of the page that was read last.
             fileprivate mutating func nextOfPage() throws -> Result<Model, CloudKitError>? {
                 guard index < page.count else { return nil }
                 if Task.isCancelled { throw CloudKitError.cancelled(operation: Operations.QueryRecords.id) }
@@ -151,9 +152,9 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
                 return page[index]
             }
 
-            /// The next record, or the error in its place.
+            /// The next record, or the error of an item that failed.
             ///
-            /// - Parameter actor: Where the caller runs.
+            /// - Parameter actor: The actor that the caller runs on.
             /// - Returns: The result; `nil` after the last one.
             /// - Throws: A ``CloudKitError``: the error of a page.
             public mutating func next(
@@ -185,9 +186,9 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
             /// The reader of the pages; `nil` when the limit of records is 0.
             fileprivate let reader: PageReader<RecordPage<Model>, Position>?
 
-            /// Waits for the next page, and sends for the one after it.
+            /// Waits for the next page, and requests the page after it.
             ///
-            /// - Parameter actor: Where the caller runs.
+            /// - Parameter actor: The actor that the caller runs on.
             /// - Returns: The page, which may be empty; `nil` after the last one.
             /// - Throws: A ``CloudKitError``: the error of the request; there are no further pages after it.
             public mutating func next(
@@ -201,10 +202,11 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
 
 /// One page of the records that match a query.
 public struct RecordPage<Model: Sendable>: Sendable {
-    /// The records, each with the item that failed in its place.
+    /// The records of the page, with an error for each item that failed.
     public var results: [Result<Model, CloudKitError>]
 
-    /// Where the next page begins, to be passed as `startingAt`; `nil` when this is the last one.
+    /// Where the next page begins; pass it as `startingAt`. It is `nil` for the last page, and for a page that the
+    /// limit of the query cut off.
     ///
     /// It belongs to the query that returned the page: the same type, filters, sorts and zone, with the same values. Keep the
     /// value of a filter on the present time, such as `.now`, together with the marker.
@@ -215,15 +217,15 @@ extension ArrivedPage {
     /// A page of a query.
     ///
     /// - Parameters:
-    ///   - announced: Where the next page begins, when that is known before this one is read.
-    ///   - position: Where the page begins, and how many records are wanted.
+    ///   - announced: Where the next page begins, if that is known before this page is read.
+    ///   - position: Where the page begins, and the number of records that are still wanted.
     ///   - read: Reads the page.
     init<Model>(
         announced: String?,
         at position: Position,
         read: @escaping @Sendable () throws(CloudKitError) -> RecordPage<Model>
     ) where Page == RecordPage<Model>, Position == RecordSequence<Model>.Position {
-        // With a limit, only a page that was read tells how many records are left to ask for.
+        // With a limit, the number of records that are left to ask for is known only after the page was read.
         self.announced = position.remaining == nil ? announced.map { Position(marker: $0) } : nil
         self.read = { () throws(CloudKitError) in
             var page = try read()
@@ -232,7 +234,7 @@ extension ArrivedPage {
                 if page.results.count >= remaining {
                     if page.results.count > remaining {
                         page.results.removeLast(page.results.count - remaining)
-                        // It would go on after the records that were taken off.
+                        // The marker would continue after the records that were removed.
                         page.marker = nil
                     }
                     next = nil

@@ -1,4 +1,4 @@
-/// One key of the order of a ``Query``'s records.
+/// A sort key: one part of the order of a ``Query``'s records.
 ///
 /// ```swift
 /// Sort("lastName")
@@ -9,10 +9,10 @@
 ///
 /// The field needs the index SORTABLE in the schema.
 public struct Sort<Model>: Hashable, Sendable {
-    /// The key as it goes on the wire.
+    /// The key as it is sent to the service.
     public var querySort: QuerySort
 
-    /// Makes a key of one in the form of the wire.
+    /// Makes a key from the form that is sent to the service.
     ///
     /// - Parameter querySort: The key.
     public init(_ querySort: QuerySort) {
@@ -48,12 +48,12 @@ extension Sort where Model == Record {
         self.init(FieldName(field), ascending: ascending)
     }
 
-    /// Sorts by the distance of a field from a place.
+    /// Sorts by the distance of a field from a location.
     ///
     /// - Parameters:
     ///   - field: The name of a field that holds a location.
-    ///   - location: The place.
-    ///   - ascending: Whether what is near comes first.
+    ///   - location: The location to measure from.
+    ///   - ascending: Whether the nearest records come first.
     public init(_ field: String, distanceFrom location: Location, ascending: Bool = true) {
         querySort = QuerySort(field, distanceFrom: location, ascending: ascending)
     }

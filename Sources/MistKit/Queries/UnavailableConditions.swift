@@ -1,9 +1,10 @@
-// Mistakes that people make in queries. Each has an overload that is unavailable, so that the compiler's error says what to write
-// instead: where no overload fits, the error is that the type of the key path cannot be inferred. `Scripts/check-diagnostics`
-// compiles each mistake and compares the errors. Those that fit more than one mistake are disfavored. An operator takes whatever is
-// compared with a field, so that each mistake has one declaration, at the filter, instead of one for each of the six operators.
+// Mistakes that people make in queries. Each mistake has an unavailable overload, so that the compiler's error says
+// what to write instead. Without a fitting overload, the error would be that the type of the key path cannot be
+// inferred. `Scripts/check-diagnostics` compiles each mistake and compares the errors. Overloads that fit more than one
+// mistake are disfavored. The operators take any value that is compared with a field. So each mistake has one
+// declaration, at the filter, instead of one for each of the six operators.
 
-/// What a key path gives for a name that is not a field's, so that the error is about the name.
+/// The type of a key path with a name that is not a field's, so that the compiler's error is about the name.
 public struct NoSuchField: Sendable {}
 
 extension RecordFieldSet {
@@ -11,48 +12,49 @@ extension RecordFieldSet {
     public subscript(dynamicMember name: String) -> NoSuchField { NoSuchField() }
 }
 
-/// What an operator gives between a field and a value that queries cannot compare. No ``Filter`` takes one; each says why.
+/// The result of an operator between a field and a value that queries cannot compare. No ``Filter`` takes this type;
+/// each unavailable initialiser says why.
 public struct ImpossibleCondition<Model: CloudKitRecord, Field, Value> {}
 
 // MARK: Comparisons
 
-/// What cannot be compared.
+/// A comparison that queries do not have.
 public func == <Model: CloudKitRecord, Field, Value>(
     field: KeyPath<Model.Fields, Field>,
     value: Value
 ) -> ImpossibleCondition<Model, Field, Value> { .init() }
 
-/// What cannot be compared.
+/// A comparison that queries do not have.
 public func != <Model: CloudKitRecord, Field, Value>(
     field: KeyPath<Model.Fields, Field>,
     value: Value
 ) -> ImpossibleCondition<Model, Field, Value> { .init() }
 
-/// What cannot be compared.
+/// A comparison that queries do not have.
 public func < <Model: CloudKitRecord, Field, Value>(
     field: KeyPath<Model.Fields, Field>,
     value: Value
 ) -> ImpossibleCondition<Model, Field, Value> { .init() }
 
-/// What cannot be compared.
+/// A comparison that queries do not have.
 public func <= <Model: CloudKitRecord, Field, Value>(
     field: KeyPath<Model.Fields, Field>,
     value: Value
 ) -> ImpossibleCondition<Model, Field, Value> { .init() }
 
-/// What cannot be compared.
+/// A comparison that queries do not have.
 public func > <Model: CloudKitRecord, Field, Value>(
     field: KeyPath<Model.Fields, Field>,
     value: Value
 ) -> ImpossibleCondition<Model, Field, Value> { .init() }
 
-/// What cannot be compared.
+/// A comparison that queries do not have.
 public func >= <Model: CloudKitRecord, Field, Value>(
     field: KeyPath<Model.Fields, Field>,
     value: Value
 ) -> ImpossibleCondition<Model, Field, Value> { .init() }
 
-/// A property of the record is not compared, nor is a part of one.
+/// A property of the model, or a part of one, cannot be compared.
 @available(*, unavailable, message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\").")
 @_disfavoredOverload
 public func == <Model: CloudKitRecord, Value>(
@@ -60,7 +62,7 @@ public func == <Model: CloudKitRecord, Value>(
     value: Value
 ) -> FieldCondition<Model> { noCondition() }
 
-/// A property of the record is not compared, nor is a part of one.
+/// A property of the model, or a part of one, cannot be compared.
 @available(*, unavailable, message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\").")
 @_disfavoredOverload
 public func != <Model: CloudKitRecord, Value>(
@@ -68,7 +70,7 @@ public func != <Model: CloudKitRecord, Value>(
     value: Value
 ) -> FieldCondition<Model> { noCondition() }
 
-/// A property of the record is not compared, nor is a part of one.
+/// A property of the model, or a part of one, cannot be compared.
 @available(*, unavailable, message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\").")
 @_disfavoredOverload
 public func < <Model: CloudKitRecord, Value>(
@@ -76,7 +78,7 @@ public func < <Model: CloudKitRecord, Value>(
     value: Value
 ) -> FieldCondition<Model> { noCondition() }
 
-/// A property of the record is not compared, nor is a part of one.
+/// A property of the model, or a part of one, cannot be compared.
 @available(*, unavailable, message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\").")
 @_disfavoredOverload
 public func <= <Model: CloudKitRecord, Value>(
@@ -84,7 +86,7 @@ public func <= <Model: CloudKitRecord, Value>(
     value: Value
 ) -> FieldCondition<Model> { noCondition() }
 
-/// A property of the record is not compared, nor is a part of one.
+/// A property of the model, or a part of one, cannot be compared.
 @available(*, unavailable, message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\").")
 @_disfavoredOverload
 public func > <Model: CloudKitRecord, Value>(
@@ -92,7 +94,7 @@ public func > <Model: CloudKitRecord, Value>(
     value: Value
 ) -> FieldCondition<Model> { noCondition() }
 
-/// A property of the record is not compared, nor is a part of one.
+/// A property of the model, or a part of one, cannot be compared.
 @available(*, unavailable, message: "A condition compares a whole field, by its name alone: Filter(\\.title == \"a\").")
 @_disfavoredOverload
 public func >= <Model: CloudKitRecord, Value>(
@@ -100,37 +102,37 @@ public func >= <Model: CloudKitRecord, Value>(
     value: Value
 ) -> FieldCondition<Model> { noCondition() }
 
-/// An absent value is not compared.
+/// An absent value cannot be compared.
 @available(*, unavailable, message: "CloudKit cannot ask whether a field has a value; keep that in a field of its own.")
 public func == <Model: CloudKitRecord, Value: FieldStorable>(
     field: FieldPath<Model, Value>,
     value: _OptionalNilComparisonType
 ) -> FieldCondition<Model> { noCondition() }
 
-/// An absent value is not compared.
+/// An absent value cannot be compared.
 @available(*, unavailable, message: "CloudKit cannot ask whether a field has a value; keep that in a field of its own.")
 public func != <Model: CloudKitRecord, Value: FieldStorable>(
     field: FieldPath<Model, Value>,
     value: _OptionalNilComparisonType
 ) -> FieldCondition<Model> { noCondition() }
 
-/// What an operator gives that cannot be called.
+/// The result of operators that cannot be called.
 private func noCondition<Model: CloudKitRecord>() -> FieldCondition<Model> {
     FieldCondition(RecordField<Int>(""), .equals, .null)
 }
 
 extension Filter where Model: CloudKitRecord {
-    /// What is not a field is not compared.
+    /// A name that is not a field's cannot be compared.
     @available(*, unavailable, message: "There is no field of this name. Is it misspelt, computed or ignored?")
     public init<Value>(_ condition: ImpossibleCondition<Model, NoSuchField, Value>) { self.init(noCondition()) }
 
-    /// Encrypted fields are not compared.
+    /// Encrypted fields cannot be compared.
     @available(*, unavailable, message: "CloudKit cannot look into encrypted fields, so queries cannot compare them.")
     public init<Field, Value>(_ condition: ImpossibleCondition<Model, EncryptedRecordField<Field>, Value>) {
         self.init(noCondition())
     }
 
-    /// Places are not compared: no two measurements are the same.
+    /// Locations cannot be compared: no two measurements are the same.
     @available(
         *,
         unavailable,
@@ -140,7 +142,7 @@ extension Filter where Model: CloudKitRecord {
         self.init(noCondition())
     }
 
-    /// Files are not compared.
+    /// Files cannot be compared.
     @available(
         *,
         unavailable,
@@ -148,7 +150,7 @@ extension Filter where Model: CloudKitRecord {
     )
     public init<Value>(_ condition: ImpossibleCondition<Model, RecordField<Asset>, Value>) { self.init(noCondition()) }
 
-    /// Lists are not compared.
+    /// Lists cannot be compared.
     @available(
         *,
         unavailable,
@@ -158,7 +160,7 @@ extension Filter where Model: CloudKitRecord {
         self.init(noCondition())
     }
 
-    /// JSON text is not compared.
+    /// JSON text cannot be compared.
     @available(
         *,
         unavailable,
@@ -168,7 +170,7 @@ extension Filter where Model: CloudKitRecord {
         self.init(noCondition())
     }
 
-    /// A value of another type is not compared.
+    /// A value of another type cannot be compared.
     @available(*, unavailable, message: "The field and the value have types that cannot be compared.")
     @_disfavoredOverload
     public init<Field, Value>(_ condition: ImpossibleCondition<Model, RecordField<Field>, Value>) {
@@ -176,9 +178,9 @@ extension Filter where Model: CloudKitRecord {
     }
 }
 
-// MARK: Conditions that are joined
+// MARK: Joined conditions
 
-/// Conditions are not joined by "or".
+/// Conditions cannot be joined by "or".
 @available(
     *,
     unavailable,
@@ -189,14 +191,14 @@ public func || <Model: CloudKitRecord>(
     second: FieldCondition<Model>
 ) -> FieldCondition<Model> { first }
 
-/// Conditions are not joined by an operator.
+/// Conditions cannot be joined by an operator.
 @available(*, unavailable, message: "All conditions of a query must hold: write a Filter for each of them.")
 public func && <Model: CloudKitRecord>(
     first: FieldCondition<Model>,
     second: FieldCondition<Model>
 ) -> FieldCondition<Model> { first }
 
-/// Conditions are not joined by "or".
+/// Conditions cannot be joined by "or".
 @available(
     *,
     unavailable,
@@ -204,7 +206,7 @@ public func && <Model: CloudKitRecord>(
 )
 public func || <Model>(first: Filter<Model>, second: Filter<Model>) -> Filter<Model> { first }
 
-/// Conditions are not joined by an operator.
+/// Conditions cannot be joined by an operator.
 @available(*, unavailable, message: "All conditions of a query must hold: write a Filter for each of them.")
 public func && <Model>(first: Filter<Model>, second: Filter<Model>) -> Filter<Model> { first }
 
@@ -221,7 +223,7 @@ extension Filter where Model: CloudKitRecord {
     @available(*, unavailable, message: "A field alone is not a condition; compare it: Filter(\\.isActive == true).")
     public init<Value: FieldStorable>(_ field: FieldPath<Model, Value>) { self.init(noCondition()) }
 
-    /// What is not a field is not a condition.
+    /// A name that is not a field's is not a condition.
     @available(*, unavailable, message: "There is no field of this name. Is it misspelt, computed or ignored?")
     public init(_ field: KeyPath<Model.Fields, NoSuchField>) { self.init(noCondition()) }
 
@@ -232,7 +234,7 @@ extension Filter where Model: CloudKitRecord {
 }
 
 extension QueryBuilder where Model: CloudKitRecord {
-    /// A condition is written in a filter.
+    /// A condition must be in a filter.
     @available(*, unavailable, message: "Write the condition in a Filter: Filter(\\.age > 18).")
     public static func buildExpression(_ condition: FieldCondition<Model>) -> Parts { Parts() }
 }
@@ -244,7 +246,7 @@ extension Query where Model: CloudKitRecord {
     public init(_ predicate: (Model) -> Bool) { self.init() }
 }
 
-/// What people write for the order of a ``Sort``, which takes a `Bool`.
+/// A direction of a sort, for unavailable overloads: the order of a ``Sort`` is a `Bool`.
 public enum SortDirection: Sendable {
     /// Small values first.
     case ascending, forward
@@ -253,11 +255,11 @@ public enum SortDirection: Sendable {
 }
 
 extension Sort where Model: CloudKitRecord {
-    /// What is not a field gives no order.
+    /// A query cannot sort by a name that is not a field's.
     @available(*, unavailable, message: "There is no field of this name. Is it misspelt, computed or ignored?")
     public init(_ field: KeyPath<Model.Fields, NoSuchField>, ascending: Bool = true) { self.init(QuerySort("")) }
 
-    /// Fields that hold more than one value give no order.
+    /// A query cannot sort by lists, files or JSON text, and by locations only with a distance.
     @available(
         *,
         unavailable,

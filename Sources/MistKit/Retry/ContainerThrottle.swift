@@ -8,14 +8,15 @@ import Synchronization
 
 /// Holds back the requests to a container's environment while the service throttles it.
 final class ContainerThrottle: Sendable {
-    /// What is throttled together: the service counts the requests of a container in an environment, not those of a token.
+    /// Names the requests that are throttled together: the service counts the requests of a container in an
+    /// environment, not those of a token.
     struct Key: Hashable, Sendable {
         var serverURL: URL
         var containerIdentifier: String
         var environment: String
     }
 
-    /// The longest time that requests wait for; then one may try.
+    /// The longest time that requests wait, even if the service asks to wait longer.
     private static let longest = Duration.seconds(3600)
 
     private let elapsed: @Sendable () -> Duration
@@ -43,8 +44,8 @@ final class ContainerThrottle: Sendable {
 
     private static let throttles = Mutex<[Key: WeakThrottle]>([:])
 
-    /// The throttle that the services of this program share. A clock other than the machine's has a time of its own, and so a
-    /// throttle of its own.
+    /// The throttle that the services of this program share. A clock other than `ContinuousClock` has a time of its
+    /// own, and so a throttle of its own.
     static func shared(for key: Key, clock: any Clock<Duration>) -> ContainerThrottle {
         guard clock is ContinuousClock else { return ContainerThrottle(clock: clock) }
         return throttles.withLock { throttles in

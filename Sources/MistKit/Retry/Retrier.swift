@@ -2,7 +2,7 @@ import HTTPTypes
 import Logging
 import Synchronization
 
-/// Decides about repetitions and waits for them: the policy with a clock, a source of random numbers and the throttle.
+/// Decides about retries and waits before them: the policy with a clock, a source of random numbers and the throttle.
 ///
 /// Everything that repeats a request asks this type: requests to the service, items of a batch, transfers of files and the wait for pushes.
 final class Retrier: Sendable {
@@ -11,7 +11,8 @@ final class Retrier: Sendable {
     /// A number from 0 up to 1.
     let random: @Sendable () -> Double
     let logger: Logger
-    /// What holds requests back while the service throttles the container; `nil` for hosts that do not count requests of a container.
+    /// Holds requests back while the service throttles the container; `nil` for hosts that do not count requests of a
+    /// container.
     let throttle: ContainerThrottle?
 
     init(
@@ -33,7 +34,7 @@ final class Retrier: Sendable {
         RetryBudget(measure, clock: clock)
     }
 
-    /// The same, which sends each request once and waits for no throttle.
+    /// The same retrier for requests that are sent once and do not wait for the throttle.
     var withoutRepetition: Retrier {
         Retrier(policy: .never, clock: clock, random: random, logger: logger, throttle: nil)
     }
@@ -43,13 +44,13 @@ final class Retrier: Sendable {
         Retrier(policy: policy, clock: clock, random: random, logger: logger, throttle: nil)
     }
 
-    /// Decides about another attempt, and makes other requests wait where the error says so.
+    /// Decides about another attempt, and makes other requests wait if the error throttles the container.
     ///
     /// - Parameters:
     ///   - error: The error of the last attempt.
     ///   - budget: The attempts so far.
-    ///   - rule: Which errors are followed by another attempt.
-    /// - Returns: The wait before the attempt; `nil` when there should be none.
+    ///   - rule: The errors after which another attempt is allowed.
+    /// - Returns: The wait before the attempt; `nil` when there should be no other attempt.
     func delay(after error: CloudKitError, within budget: RetryBudget, _ rule: RetryRule) -> Duration? {
         let wait = policy.wait(after: error, attempt: budget.attempts, random: random())
         if let throttle, policy.repeats, error.throttlesContainer { throttle.hold(for: error.retryAfter ?? wait) }
@@ -112,15 +113,18 @@ final class Retrier: Sendable {
     }
 }
 
-/// The attempts at one thing and the time that they took, counted over all that repeat it: the pipeline repeats a request, a batch its items.
+/// Counts the attempts of one call, and measures their time. All stages that repeat requests share it: the pipeline
+/// repeats a request, a batch its items.
 final class RetryBudget: Sendable {
     /// Which time counts towards ``RetryPolicy/deadline``.
     enum Measure: Sendable {
         /// The time since the call began.
         case wholeCall
-        /// The time since the first failure. A transfer that makes progress gets a new budget, so it can go on however long it takes.
+        /// The time since the first failure. A transfer that makes progress gets a new budget, so the transfer may take
+        /// any time.
         case sinceFirstFailure
-        /// The pauses alone. A request that is held until there is a push may take long, and that is no failure.
+        /// Only the pauses. The service holds a request until there is a push; that may take long, and is not a
+        /// failure.
         case pauses
     }
 
@@ -140,7 +144,7 @@ final class RetryBudget: Sendable {
         state = Mutex(State(stopwatch: measure == .wholeCall ? clock.stopwatch() : nil))
     }
 
-    /// How many attempts there were.
+    /// The number of attempts so far.
     var attempts: Int { state.withLock { $0.attempts } }
 
     /// The time that counts towards the deadline.
@@ -168,7 +172,7 @@ final class RetryBudget: Sendable {
 }
 
 extension CloudKitError {
-    /// A request that was not sent, as the container is throttled for longer than it may wait.
+    /// The error of a request that was not sent, as the container is throttled for longer than the request may wait.
     fileprivate static func heldBack(operation: String, for remaining: Duration, attempts: Int) -> CloudKitError {
         var error = CloudKitError(
             code: .throttled,

@@ -1,8 +1,8 @@
 import HTTPTypes
 
 extension Duration {
-    /// How long the header field `Retry-After` asks to wait: seconds, or a date, which is counted from the response's own `Date`,
-    /// so that a clock that is wrong here does no harm. RFC 9110, section 10.2.3.
+    /// The wait that the header field `Retry-After` asks for: seconds, or a date. A date is compared with the
+    /// response's own `Date`, so that a wrong clock on this machine does no harm. RFC 9110, section 10.2.3.
     init?(retryAfter fields: HTTPFields) {
         guard let text = fields[.retryAfter] else { return nil }
         if let seconds = Double(text) {
@@ -15,7 +15,8 @@ extension Duration {
     }
 }
 
-/// The seconds since 1970 of a date such as `Sun, 06 Nov 1994 08:49:37 GMT`; `nil` for the two older forms, which no server was seen to send.
+/// The seconds since 1970 of a date such as `Sun, 06 Nov 1994 08:49:37 GMT`; `nil` for the two older forms, which no
+/// server was observed to send.
 private func secondsOfHTTPDate(_ text: String) -> Int? {
     let parts = text.split(whereSeparator: { $0 == " " || $0 == ":" || $0 == "," })
     guard parts.count == 8, parts[7] == "GMT",

@@ -1,24 +1,24 @@
 import HTTPTypes
 
-/// What became of a request that failed, as far as its error tells.
+/// Whether a request that failed was carried out, as far as its error shows.
 enum RetryDisposition {
     /// The service did not carry it out, and may do so later.
     case notDone
-    /// The service carried it out or not.
+    /// The service may have carried it out or not.
     case unknown
     /// Sending it again does not help.
     case final
 }
 
-/// Which failures are followed by another attempt.
+/// The failures after which another attempt is allowed.
 enum RetryRule {
-    /// A request that may be carried out twice: what only reads, and writes of which a second one does no harm.
+    /// A request that may be carried out twice: it only reads, or a second write does no harm.
     case repeatable
     /// A request that must not be carried out twice: it is sent again only when the service did not carry it out.
     case once
     /// The transfer of a file.
     case transfer
-    /// The wait for a push. A response that is not a push may be a proxy's page, and gone the next time.
+    /// The wait for a push. A response that is not a push may be a proxy's page, which the next attempt may not get.
     case poll
 
     func repeats(_ error: CloudKitError) -> Bool {
@@ -32,7 +32,7 @@ enum RetryRule {
 }
 
 extension RetryPolicy {
-    /// The wait before another attempt: what the service asks for, and a random time on top.
+    /// The wait before another attempt: the time that the service asks for, and a random time more.
     ///
     /// - Parameters:
     ///   - error: The error of the last attempt.
@@ -66,27 +66,27 @@ extension RetryPolicy {
         return min(limit, maximumDelay) * min(max(random, 0), 1)
     }
 
-    /// Whether anything is ever repeated.
+    /// Whether the policy allows retries.
     var repeats: Bool { maximumAttempts > 1 }
 }
 
 extension CloudKitError {
-    /// What became of the request.
+    /// Whether the request was carried out.
     var disposition: RetryDisposition {
         switch code {
         case .throttled, .tryAgainLater, .zoneBusy, .misdirectedRequest: .notDone
         case .network: isUnsent ? .notDone : .unknown
-        // A gateway that answers 502 or 504 has passed the request on; what became of it is not known.
+        // A gateway that responds with 502 or 504 has passed the request on; whether it was carried out is not known.
         case .serviceUnavailable: retryAfter != nil && httpStatus == .serviceUnavailable ? .notDone : .unknown
         case .unexpectedResponse: (httpStatus?.code ?? 0) >= 500 || httpStatus == .requestTimeout ? .unknown : .final
         case .internalError: retryAfter == nil ? .unknown : .notDone
-        // A service under load was seen to forget its endpoints for a moment.
+        // Under load the service was observed to send this for endpoints that exist.
         case .notFound where reason == "could not find handler for endpoint": .notDone
         default: code.serverErrorCode != nil && retryAfter != nil ? .notDone : .final
         }
     }
 
-    /// Whether a write that was sent and failed so may have been done.
+    /// Whether a write that was sent and failed with this error may have been done.
     var leavesOutcomeOpen: Bool {
         switch code {
         case .outcomeUnknown: true

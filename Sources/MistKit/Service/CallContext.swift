@@ -9,21 +9,21 @@ import StreamingJSON
     import Foundation
 #endif
 
-/// What belongs to one call of an operation: the service, the attempts so far, and what the caller allows.
+/// The context of one call of an operation: the service, the attempts so far, and what the caller allows.
 ///
-/// It is passed on from the public function to the last stage of the ``RequestPipeline``. It has three words, so that the generated client
-/// holds it without memory of its own.
+/// It is passed on from the public function to the last stage of the ``RequestPipeline``. It has the size of three
+/// words, so that the generated client can store it without an allocation.
 struct CallContext: Sendable {
     let connection: ServiceConnection
-    /// The attempts. A call about many items counts those of all its requests for the same items.
+    /// The attempts so far. A call about many items counts the attempts of all requests for the same items.
     let budget: RetryBudget
     /// Whether a person may be asked to sign in.
     let allowsSignIn: Bool
 
-    /// Request bodies in the fewest bytes: in one line, with keys in any order.
+    /// Writes request bodies in the fewest bytes: on one line, with keys in any order.
     private static let configuration = Configuration(jsonEncodingOptions: .withoutEscapingSlashes)
 
-    /// Calls the generated client; whatever it throws becomes a ``CloudKitError``.
+    /// Calls the generated client; any error becomes a ``CloudKitError``.
     func call<Output>(
         _ operation: String,
         _ body: (Client) async throws -> Output
@@ -43,11 +43,11 @@ struct CallContext: Sendable {
         }
     }
 
-    /// Calls the generated client, and keeps what the errors of single items say of the request.
+    /// Calls the generated client, and keeps the operation and the UUID of the request for the errors of single items.
     ///
     /// - Parameters:
     ///   - operation: The operation's name.
-    ///   - body: Calls the client, and returns what is of interest of the response, with the request's uuid.
+    ///   - body: Calls the client, and returns a part of the response with the request's UUID.
     /// - Returns: What `body` returns.
     /// - Throws: What the client throws, as a ``CloudKitError``.
     func reply<Body>(
@@ -62,7 +62,7 @@ struct CallContext: Sendable {
     ///
     /// - Parameters:
     ///   - operation: The operation's name.
-    ///   - body: Calls the client, and returns the body with the request's uuid.
+    ///   - body: Calls the client, and returns the body with the request's UUID.
     /// - Returns: The response.
     /// - Throws: What the client throws, as a ``CloudKitError``.
     func unreadReply(
@@ -77,16 +77,16 @@ struct CallContext: Sendable {
     }
 }
 
-/// A response whose body has come and is not read yet.
+/// A response whose body has arrived and is not read yet.
 struct UnreadReply: Sendable {
     let bytes: ArraySlice<UInt8>
     let origin: ResponseOrigin
 
     /// Reads the body.
     ///
-    /// - Parameter type: What to read it as.
+    /// - Parameter type: The type to read it as.
     /// - Returns: The body.
-    /// - Throws: An error of code `decoding` where the body is not such a value.
+    /// - Throws: An error of code `decoding` if the body is not a value of this type.
     func read<Body: JSONReadable>(_ type: Body.Type) throws(CloudKitError) -> Body {
         do {
             return try JSONReader.read(Body.self, from: bytes)
@@ -99,7 +99,7 @@ struct UnreadReply: Sendable {
     }
 }
 
-/// What the generated client of one call sends through.
+/// The transport that the generated client of one call sends through.
 private struct PipelineTransport: ClientTransport {
     let context: CallContext
 

@@ -8,7 +8,7 @@ public import OpenAPISwiftRuntime
     public import Foundation
 #endif
 
-/// A CloudKit container, reached over CloudKit Web Services with one set of credentials.
+/// A CloudKit container, used over CloudKit Web Services with one set of credentials.
 ///
 /// ```swift
 /// let service = try CloudKitService(
@@ -22,9 +22,9 @@ public import OpenAPISwiftRuntime
 /// // {"records":[{"recordName":"note-1"}]}
 /// ```
 ///
-/// A service may be used from many tasks at a time, and is cheap to copy. Every request goes the same way: it is
-/// repeated where that is safe (``RetryPolicy``), gets its credentials (``TokenManager``), and is logged without them.
-/// Every failure is a ``CloudKitError``.
+/// A service may be used from many tasks at a time, and is cheap to copy. The service does the same for every request:
+/// it sends the request again where that is safe (``RetryPolicy``), adds the credentials (``TokenManager``), and logs
+/// the request without them. Every failure is a ``CloudKitError``.
 ///
 /// ## Topics
 ///
@@ -72,16 +72,17 @@ public struct CloudKitService: Sendable {
     /// The environment, development or production.
     public var environment: ContainerEnvironment { connection.environment }
 
-    /// How many requests a call about many items sends at a time, from 1.
+    /// The most requests that a call about many items sends at a time; less than 1 means 1.
     ///
-    /// With a web authentication token, which every response replaces, it is always one; see
+    /// With a web authentication token, which every response replaces, requests are sent one at a time; see
     /// ``TokenManager/sendsOneAtATime``.
     public var maximumConcurrentRequests = 4
 
-    /// Whether requests of this service may have a person asked to sign in; `true` unless you change it.
+    /// Whether requests of this service may ask a person to sign in; `true` unless you change it.
     ///
-    /// An ``AdaptiveTokenManager`` asks a person when the service requires one. Set this to `false` for a task in the background, and in the
-    /// closure that signs a person in: such requests then fail with ``CloudKitError/Code-swift.struct/authenticationRequired``.
+    /// An ``AdaptiveTokenManager`` asks a person when the service requires one. Set this to `false` for a task in the
+    /// background, and in the closure that signs a person in: requests that need a sign-in then fail with
+    /// ``CloudKitError/Code-swift.struct/authenticationRequired``.
     ///
     /// ```swift
     /// var background = service
@@ -89,13 +90,13 @@ public struct CloudKitService: Sendable {
     /// ```
     public var allowsSignIn = true
 
-    /// What all copies of the service share.
+    /// The parts that all copies of the service share.
     var connection: ServiceConnection
 
-    /// What decides about repetitions.
+    /// Decides whether a request is sent again.
     var retrier: Retrier { connection.pipeline.retrier }
 
-    /// How many requests may be under way for one call.
+    /// The number of requests that may be under way for one call.
     var concurrency: Int { connection.pipeline.tokenManager.sendsOneAtATime ? 1 : max(maximumConcurrentRequests, 1) }
 
     /// The path parameters of every operation on a database.
@@ -116,18 +117,20 @@ public struct CloudKitService: Sendable {
     ///
     /// - Parameters:
     ///   - containerIdentifier: The container's identifier, such as `iCloud.com.example.app`.
-    ///   - environment: The environment. Schema and data of the two have nothing to do with each other.
+    ///   - environment: The environment. Each environment has its own schema and data.
     ///   - tokenManager: The credentials.
-    ///   - serverURL: The server: Apple's, an emulator's, or the one that Apple's partition of a person's account is on.
-    ///   - transport: What sends the requests.
-    ///   - assetTransport: What carries files to and from the asset host, with connections of its own. It gets no credentials.
-    ///   - middlewares: Yours, outermost first. They are outside of MistKit's own stages, so they see each request once, without
-    ///     credentials, and failures as ``CloudKitError``.
+    ///   - serverURL: The server's address: Apple's, an emulator's, or that of the partition where Apple keeps a
+    ///     person's account.
+    ///   - transport: The transport that sends the requests.
+    ///   - assetTransport: The transport for files, to and from the asset host, with connections of its own. It gets no
+    ///     credentials.
+    ///   - middlewares: Your middlewares, outermost first. They are outside of MistKit's own stages. So they see each
+    ///     request once, without credentials, and each failure as a ``CloudKitError``.
     ///   - retryPolicy: When a failed request is sent again.
-    ///   - logger: Where attempts (debug), their details (trace) and repetitions (info) are written. No credential and
-    ///     no content of a record is ever among it.
-    ///   - clock: What the waits of the retry policy are measured with.
-    ///   - random: Gives a number from 0 up to 1 for each wait of the retry policy.
+    ///   - logger: Gets a line for each outcome of an attempt and for each retry (debug), and for each request (trace).
+    ///     The lines never contain credentials or the content of records.
+    ///   - clock: Measures the waits of the retry policy.
+    ///   - random: Returns a number from 0 up to, but not including, 1 for each wait of the retry policy.
     public init(
         containerIdentifier: String,
         environment: ContainerEnvironment = .development,
@@ -170,19 +173,21 @@ public struct CloudKitService: Sendable {
         )
     }
 
-    /// Makes a service with an API token, and the web authentication token of a person where there is one.
+    /// Makes a service with an API token and, if you have one, the web authentication token of a person.
     ///
     /// - Parameters:
     ///   - containerIdentifier: The container's identifier, such as `iCloud.com.example.app`.
     ///   - environment: The environment.
     ///   - apiToken: The token from the console, 64 hexadecimal digits.
-    ///   - webAuthToken: The token from the sign-in page, not percent-encoded. The service sends a new one with every
-    ///     response, which is adopted; make an ``AdaptiveTokenManager`` yourself to keep it for the next run.
+    ///   - webAuthToken: The token from the sign-in page, not percent-encoded. The service sends a new token with every
+    ///     response, and requests use the newest. To keep it for the next run, make an ``AdaptiveTokenManager``
+    ///     yourself.
     ///   - serverURL: The server.
-    ///   - transport: What sends the requests.
-    ///   - assetTransport: What carries files to and from the asset host, with connections of its own. It gets no credentials.
+    ///   - transport: The transport that sends the requests.
+    ///   - assetTransport: The transport for files, to and from the asset host, with connections of its own. It gets no
+    ///     credentials.
     ///   - retryPolicy: When a failed request is sent again.
-    ///   - logger: Where attempts are written.
+    ///   - logger: Gets lines about attempts and retries.
     public init(
         containerIdentifier: String,
         environment: ContainerEnvironment = .development,
@@ -211,13 +216,14 @@ public struct CloudKitService: Sendable {
     /// - Parameters:
     ///   - containerIdentifier: The container's identifier, such as `iCloud.com.example.app`.
     ///   - environment: The environment.
-    ///   - keyID: What the console shows for the key.
+    ///   - keyID: The identifier that the console shows for the key.
     ///   - privateKeyPEM: The private key, in any form that ``ServerToServerKey/init(_:)`` reads.
     ///   - serverURL: The server.
-    ///   - transport: What sends the requests.
-    ///   - assetTransport: What carries files to and from the asset host, with connections of its own. It gets no credentials.
+    ///   - transport: The transport that sends the requests.
+    ///   - assetTransport: The transport for files, to and from the asset host, with connections of its own. It gets no
+    ///     credentials.
     ///   - retryPolicy: When a failed request is sent again.
-    ///   - logger: Where attempts are written.
+    ///   - logger: Gets lines about attempts and retries.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidCredentials``, saying what is wrong with
     ///   the key.
     public init(
@@ -246,7 +252,7 @@ public struct CloudKitService: Sendable {
     /// The database that all users of the app share. Any client may read the record types that the schema opens to it.
     public var publicDatabase: CloudKitDatabase { database(.public) }
 
-    /// The database of the person that the credentials belong to.
+    /// The private database of the user of the credentials.
     public var privateDatabase: CloudKitDatabase { database(.private) }
 
     /// The database of records that other people share with the user of the credentials. Its zones carry their owner's name.
@@ -282,21 +288,21 @@ public struct CloudKitService: Sendable {
     }
 }
 
-/// What a service was made with. All copies of the service share it, so that copies are cheap.
+/// The values that a service was made with. All copies of the service share them, so that copies are cheap.
 final class ServiceConnection: Sendable {
     let containerIdentifier: String
     let environment: ContainerEnvironment
     let serverURL: URL
     /// The caller's middlewares, outermost first.
     let middlewares: [any ClientMiddleware]
-    /// The way of every request to the service.
+    /// Sends every request to the service.
     let pipeline: RequestPipeline
-    /// The way to the host of files.
+    /// Sends requests to the host of files.
     let assets: AssetHost
     /// The user in whose name this client writes.
     let lastWriter = LastWriter()
 
-    /// The same connection, over which nothing is repeated.
+    /// The same connection, which sends each request only once.
     var withoutRepetition: ServiceConnection {
         ServiceConnection(
             containerIdentifier: containerIdentifier,

@@ -1,10 +1,10 @@
-/// Works on items concurrently, and hands over each outcome as it comes.
+/// Works on items concurrently, and passes on each outcome as soon as it is known.
 ///
 /// With a limit of one, or with one item, it stays on the caller's task.
 ///
 /// - Parameters:
 ///   - items: The items. Work on them begins in this order.
-///   - limit: How many at a time; at least one.
+///   - limit: The most items at a time; at least one.
 ///   - work: What to do with the item at an index. It is cancelled with the calling task.
 ///   - receive: Takes the outcome of the item at an index. When it returns `false`, work on further items does not begin.
 func forEachConcurrently<Item: Sendable, Outcome: Sendable>(
@@ -38,7 +38,7 @@ func forEachConcurrently<Item: Sendable, Outcome: Sendable>(
 ///
 /// - Parameters:
 ///   - items: The items.
-///   - limit: How many at a time; at least one.
+///   - limit: The most items at a time; at least one.
 ///   - work: What to do with the item at an index. It is cancelled with the calling task.
 /// - Returns: The outcomes in the order of the items.
 func concurrentMap<Item: Sendable, Outcome: Sendable>(

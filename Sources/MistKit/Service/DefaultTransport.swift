@@ -14,12 +14,12 @@ extension CloudKitService {
     #if OpenAPISwiftAsyncHTTPClient
         /// The transport of a service that is made without one. All services of the process share its connections.
         ///
-        /// It is an `AsyncHTTPClientTransport`, or a `URLSessionTransport` where the package is used with the trait `OpenAPISwiftURLSession`
-        /// and without `OpenAPISwiftAsyncHTTPClient`. Neither follows redirects.
+        /// It is an `AsyncHTTPClientTransport`. With the trait `OpenAPISwiftURLSession` and without
+        /// `OpenAPISwiftAsyncHTTPClient`, it is a `URLSessionTransport`. Neither follows redirects.
         public static let defaultTransport: any ClientTransport = AsyncHTTPClientTransport()
 
-        /// The transport for files of a service that is made without one. Its connections are its own, and a transfer fails
-        /// when nothing moves for a minute.
+        /// The transport for files of a service that is made without one. It has connections of its own, and a transfer
+        /// fails when no byte arrives or leaves for a minute.
         ///
         /// Its type is that of ``defaultTransport``. On Linux a `URLSessionTransport` reads each part of an upload into memory.
         public static let defaultAssetTransport: any ClientTransport = AsyncHTTPClientTransport(

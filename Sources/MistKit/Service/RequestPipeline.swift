@@ -10,23 +10,24 @@ import Tracing
     import Foundation
 #endif
 
-/// The way of a request from the generated client to the transport, and of its response back.
+/// Passes a request from the generated client to the transport, and its response back.
 ///
-/// A service has one pipeline. What belongs to one call comes with each request in a ``CallContext``. The functions of this file are in the
-/// order in which a request passes them:
+/// A service has one pipeline. The state of one call comes with each request in a ``CallContext``. The functions of
+/// this file are in the order in which a request passes them:
 ///
 /// 1. ``send(_:_:_:operation:in:)`` observes the operation: its attempts and the waits between them.
-/// 2. ``repeating(_:_:_:_:in:)`` sends again by the rules of ``RetryPolicy``.
+/// 2. ``repeating(_:_:_:_:in:)`` sends the request again by the rules of ``RetryPolicy``.
 /// 3. ``attempt(_:_:_:_:number:after:in:)`` observes one attempt.
 /// 4. ``authenticated(_:_:_:operation:attempt:in:)`` adds the credentials, again for each attempt, and removes them from errors.
 /// 5. ``logged(_:operation:attempt:)`` writes one line for the request and one for its outcome.
-/// 6. ``exchange(_:operation:)`` passes the request to the transport, and makes one kind of error of everything that is not a success.
+/// 6. ``exchange(_:operation:)`` passes the request to the transport, and makes a ``CloudKitError`` of everything that
+///    is not a success.
 ///
 /// Middlewares of the caller are outside of all this.
 final class RequestPipeline: Sendable {
-    /// 200 records of the largest size, and as much again.
+    /// 200 records of 1 MB, the largest size, and as much again.
     static let maximumResponseSize = 400 << 20
-    /// How often one attempt is made again with other credentials.
+    /// The most times that one attempt is sent again with other credentials.
     static let maximumRecoveries = 3
 
     let transport: any ClientTransport
@@ -34,7 +35,7 @@ final class RequestPipeline: Sendable {
     let retrier: Retrier
     let logger: Logger
     private let maximumResponseSize: Int
-    /// Where spans go; the process' tracer when `nil`.
+    /// The tracer that gets the spans; the tracer of the process when `nil`.
     private let tracer: (any Tracer)?
 
     init(
@@ -85,10 +86,10 @@ final class RequestPipeline: Sendable {
 
     // MARK: 2. Repetition
 
-    /// Makes attempts until one succeeds or there should be no other.
+    /// Makes attempts until one succeeds or the policy allows no other.
     ///
-    /// It repeats whole requests. Items of a batch, and writes of which it is not known whether they were done, are the matter of
-    /// ``BatchSender``, which knows the items.
+    /// It repeats whole requests. ``BatchSender``, which knows the items of a batch, repeats single items, and writes
+    /// of which it is not known whether they were done.
     private func repeating(
         _ request: HTTPRequest,
         _ body: HTTPBody?,
@@ -102,7 +103,7 @@ final class RequestPipeline: Sendable {
         var lastFailure: CloudKitError.Code?
         while true {
             try await retrier.waitForThrottle(within: budget, operation: operation)
-            // A transport may throw before it sends anything, and does not say so.
+            // A cancelled transport may throw before it sends anything, and its error does not say so.
             if Task.isCancelled { throw .cancelled(operation: operation) }
             budget.beginAttempt()
             attempts += 1
@@ -120,7 +121,7 @@ final class RequestPipeline: Sendable {
                 lastFailure = error.code
                 var error = error
                 error.attempts = budget.attempts
-                // The throttle is triggered also by a request that is not repeated.
+                // A request that is not repeated triggers the throttle, too.
                 let delay = retrier.delay(after: error, within: budget, rule)
                 guard let delay, body?.iterationBehavior != .single else { throw error }
                 try await retrier.wait(delay, after: error, within: budget)
@@ -130,7 +131,7 @@ final class RequestPipeline: Sendable {
 
     // MARK: 3. One attempt
 
-    /// Sends the request once, or more often with other credentials.
+    /// Sends the request once, or several times with other credentials.
     private func attempt(
         _ request: HTTPRequest,
         _ body: HTTPBody?,
@@ -230,8 +231,8 @@ final class RequestPipeline: Sendable {
 
     /// Writes a line for the request and one for its outcome.
     ///
-    /// The lines have what is listed here. The query and the header fields are never part of it, as credentials are in them, nor are
-    /// bodies, as people's data is in them.
+    /// The lines contain only the values that are listed here. They never contain the query and the header fields,
+    /// which have credentials, nor bodies, which have people's data.
     private func logged(
         _ outgoing: OutgoingRequest,
         operation: String,
@@ -256,7 +257,7 @@ final class RequestPipeline: Sendable {
             let (response, bytes) = try await exchange(outgoing, operation: operation)
             metadata["duration"] = "\(stopwatch().inSeconds)"
             metadata["status"] = "\(response.status.code)"
-            // A text of the server's, and a server can repeat what it was sent.
+            // This text is from the server, and a server may send back a credential that it received.
             if let uuid = response.headerFields[.requestUUID] {
                 metadata["request"] = "\(outgoing.redactor.redact(uuid))"
             }
@@ -276,8 +277,8 @@ final class RequestPipeline: Sendable {
 
     // MARK: 6. The transport
 
-    /// Sends the request and reads the whole response, so that a connection that is lost in the middle of a body is a failed attempt
-    /// like any other. What is not a success becomes a ``CloudKitError``.
+    /// Sends the request and reads the whole response, so that a connection that is lost in the middle of a body is a
+    /// failed attempt like any other. A response that is not a success becomes a ``CloudKitError``.
     private func exchange(
         _ outgoing: OutgoingRequest,
         operation: String
@@ -321,13 +322,13 @@ extension ClientTransport {
                 do {
                     bytes = try await [UInt8](collecting: responseBody, upTo: maximumResponseSize)
                 } catch {
-                    // The head of a failure tells enough, even when its body breaks off.
+                    // The head of a failure says enough, even when its body breaks off.
                     if response.status.kind == .successful || Task.isCancelled { throw error }
                 }
             }
         } catch {
             var error = CloudKitError.transport(error, operation: operation)
-            // A response that broke off has said which request it answers.
+            // The head of a response that broke off names its request.
             error.requestUUID = error.requestUUID ?? head?.headerFields[.requestUUID]
             throw FailedExchange(error: error)
         }
@@ -348,7 +349,7 @@ extension CloudKitError {
 }
 
 extension HTTPBody? {
-    /// The size as log lines have it.
+    /// The size, as it is written in log lines.
     fileprivate var sizeForLogs: String {
         switch self?.length {
         case .known(let count): "\(count)"

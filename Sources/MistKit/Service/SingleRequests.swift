@@ -3,7 +3,8 @@ import CloudKitWebServices
 import OpenAPISwiftRuntime
 
 extension CloudKitService {
-    /// The same service for a caller that decides itself what is sent again: each request is sent once, and waits for no throttle.
+    /// The same service for a caller with its own retries: each request is sent once, and does not wait for the
+    /// throttle.
     package var withoutRepetition: CloudKitService {
         var service = self
         service.connection = connection.withoutRepetition
@@ -11,7 +12,7 @@ extension CloudKitService {
     }
 }
 
-/// One request each, for the engine of a local store: no batches, no repetition, no lookups of what was lost.
+/// Calls of one request each, for the engine of a local store: no batches, no retries, no lookups after lost replies.
 extension CloudKitDatabase {
     /// One request of `records/modify`.
     ///
