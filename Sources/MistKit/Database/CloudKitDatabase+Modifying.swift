@@ -58,33 +58,63 @@ extension CloudKitDatabase {
         desiredKeys: [String]? = nil,
         progress: ProgressHandler<BatchProgress>? = nil
     ) async throws -> [Result<Record, CloudKitError>] {
-        try operations.checkForSending()
+        try await modify(
+            operations,
+            indices: Array(operations.indices),
+            inZone: zone,
+            atomic: atomic,
+            duplicates: duplicates,
+            desiredKeys: desiredKeys,
+            progress: progress
+        )
+    }
+
+    /// Changes records by operations that were made from some of the items of a call.
+    ///
+    /// - Parameter indices: The index of each operation's item in the caller's array. Errors name it.
+    func modify(
+        _ operations: [RecordOperation],
+        indices: [Int],
+        inZone zone: ZoneID?,
+        atomic: Bool,
+        duplicates: DuplicateNames,
+        desiredKeys: [String]? = nil,
+        progress: ProgressHandler<BatchProgress>?
+    ) async throws -> [Result<Record, CloudKitError>] {
+        for (operation, index) in zip(operations, indices) { try operation.checkForSending(index: index) }
+        let zone = try zone ?? operations.commonZone(indices: indices)
+        let operations = try zip(operations, indices).map { operation, index in
+            try operation.prepared(forZone: zone, index: index)
+        }
         let items = duplicates.choose(among: operations.map(\.record.recordName))
-        if items.sent.count < operations.count {
-            if atomic, let index = items.firstRefused { throw items.refusal(of: index, operations[index]) }
-            let results = try await modify(
-                items.sent.map { operations[$0] },
-                inZone: zone,
-                atomic: atomic,
-                desiredKeys: desiredKeys,
-                progress: progress
-            )
-            return items.results(results) { items.refusal(of: $0, operations[$0]) }
+        if atomic, let position = items.firstRefused {
+            throw items.refusal(of: position, operations[position], indices: indices)
         }
-        var zone = zone
-        if zone == nil { zone = try operations.commonZone() }
-        var prepared: [PreparedOperation] = []
-        prepared.reserveCapacity(operations.count)
-        for operation in operations {
-            prepared.append(
-                PreparedOperation(try operation.prepared(forZone: zone), isMeasured: operations.count > 1)
-            )
+        let results = try await send(
+            items.sent.map { operations[$0] },
+            inZone: zone,
+            atomic: atomic,
+            desiredKeys: desiredKeys,
+            progress: progress
+        )
+        return items.results(results) { position in
+            items.refusal(of: position, operations[position], indices: indices)
         }
+    }
+
+    /// Sends operations for different records of one zone.
+    private func send(
+        _ operations: [RecordOperation],
+        inZone zone: ZoneID?,
+        atomic: Bool,
+        desiredKeys: [String]?,
+        progress: ProgressHandler<BatchProgress>?
+    ) async throws -> [Result<Record, CloudKitError>] {
+        let prepared = operations.map { PreparedOperation($0, isMeasured: operations.count > 1) }
         let parts = prepared.partsForSending()
         if atomic, parts.count > 1 {
             throw CloudKitError.tooLarge(atomicBatchOf: prepared.count, maximumCount: Self.batchSize)
         }
-        let requestZone = zone
         let sender = BatchSender<PreparedOperation, Record>(
             items: prepared,
             service: service,
@@ -92,7 +122,7 @@ extension CloudKitDatabase {
             isAtomic: atomic,
             isSequential: prepared.refersBackwards(over: parts),
             progress: progress,
-            lostReplies: lostWrites(inZone: requestZone),
+            lostReplies: lostWrites(inZone: zone),
             about: { error, item in error.about(item.operation.record.recordName) },
             send: { (batch, call) async throws(CloudKitError) in
                 let reply = try await call.reply(to: Operations.ModifyRecords.id) { client in
@@ -101,7 +131,7 @@ extension CloudKitDatabase {
                         body: .json(
                             .init(
                                 operations: batch.map(\.encoded),
-                                zoneID: requestZone,
+                                zoneID: zone,
                                 atomic: atomic,
                                 desiredKeys: desiredKeys,
                                 numbersAsStrings: numbersAsStringsOption
@@ -117,7 +147,7 @@ extension CloudKitDatabase {
             result.mapError { $0.naming(item.operation.record.fields.map { ($0.name, $0.value) }) }
         }
         service.connection.lastWriter.note(results)
-        return await withServerRecords(results, of: prepared.map(\.operation), inZone: requestZone)
+        return await withServerRecords(results, of: operations, inZone: zone)
     }
 }
 
@@ -170,11 +200,11 @@ extension RecordOperation {
 
 extension UniqueItems {
     /// The error of an operation that is not sent.
-    fileprivate func refusal(of index: Int, _ operation: RecordOperation) -> CloudKitError {
+    fileprivate func refusal(of position: Int, _ operation: RecordOperation, indices: [Int]) -> CloudKitError {
         .invalidArgument(
             """
-            The operation at index \(index) is for the same record as the one at index \(sources[index]), and was not sent: a batch takes \
-            one for each record. To send one of them, pass duplicates: .keepFirst or .keepLast.
+            The operation at index \(indices[position]) is for the same record as the one at index \(indices[sources[position]]), and was \
+            not sent: a batch takes one for each record. To send one of them, pass duplicates: .keepFirst or .keepLast.
             """,
             item: operation.record.recordName.map { .record(name: $0) }
         )
@@ -182,15 +212,10 @@ extension UniqueItems {
 }
 
 extension [RecordOperation] {
-    /// Refuses operations that are not valid, before anything is sent.
-    fileprivate func checkForSending() throws(CloudKitError) {
-        for (index, operation) in enumerated() { try operation.checkForSending(index: index) }
-    }
-
     /// The zone of the records, which becomes that of the request: the service reads only the zone of the request.
-    fileprivate func commonZone() throws(CloudKitError) -> ZoneID? {
+    fileprivate func commonZone(indices: [Int]) throws(CloudKitError) -> ZoneID? {
         var common: ZoneID?
-        for (index, operation) in enumerated() {
+        for (operation, index) in zip(self, indices) {
             let zone = operation.record.zoneID ?? .default
             if let common, !common.isSame(as: zone) {
                 throw .invalidArgument(
@@ -208,6 +233,7 @@ extension [RecordOperation] {
 }
 
 extension RecordOperation {
+    /// Refuses an operation that is not valid, before anything is sent.
     fileprivate func checkForSending(index: Int) throws(CloudKitError) {
         let problem: String? =
             switch operationType {
@@ -250,11 +276,14 @@ extension RecordOperation {
     }
 
     /// The operation without the fields that only responses have.
-    fileprivate func prepared(forZone zone: ZoneID?) throws(CloudKitError) -> RecordOperation {
+    fileprivate func prepared(forZone zone: ZoneID?, index: Int) throws(CloudKitError) -> RecordOperation {
         var operation = self
         if let own = record.zoneID, let zone, !own.isSame(as: zone) {
             throw .invalidArgument(
-                "The record is in the zone \(own.zoneName), and the request is for \(zone.zoneName).",
+                """
+                The record at index \(index) is in the zone \(own.zoneName), and the call is for the zone \(zone.zoneName). Send one \
+                batch for each zone.
+                """,
                 item: record.recordName.map { .record(name: $0) }
             )
         }

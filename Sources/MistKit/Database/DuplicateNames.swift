@@ -64,6 +64,7 @@ struct UniqueItems: Equatable {
         _ results: [Result<Value, CloudKitError>],
         refusal: (Int) -> CloudKitError
     ) -> [Result<Value, CloudKitError>] {
+        if results.count == sources.count { return results }
         let positions = Dictionary(uniqueKeysWithValues: zip(sent, results.indices))
         return sources.enumerated().map { index, source in
             guard index == source || sharesResults, let position = positions[source] else {

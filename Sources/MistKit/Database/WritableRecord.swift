@@ -88,6 +88,7 @@ extension CloudKitDatabase {
         guard !operations.isEmpty else { return results }
         let replies = try await modify(
             operations,
+            indices: sent,
             inZone: zone,
             atomic: atomic,
             duplicates: duplicates,

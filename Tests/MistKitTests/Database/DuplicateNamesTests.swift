@@ -84,4 +84,33 @@ struct DuplicateNamesTests {
             #expect(results.map { summary($0) } == ["ok", "ok", "ok", "ok"])
         }
     }
+
+    /// One name in two zones is two records.
+    @Test(arguments: [DuplicateNames.fail, .keepFirst, .keepLast])
+    func recordsOfOneNameInTwoZonesAreNotDuplicates(duplicates: DuplicateNames) async throws {
+        try await withCloudKitEmulator { emulator in
+            let database = emulator.service(as: .user).privateDatabase
+            let records = ["Notes", "Letters"].map { zone in
+                Record(recordName: "a", recordType: "Memo", zoneID: ZoneID(zoneName: zone))
+            }
+            let error = try await failure { try await database.save(records, duplicates: duplicates) }
+            #expect(error.code == .invalidArgument)
+            #expect(error.message.hasPrefix("The records are in more than one zone (Notes, and Letters at index 1)."))
+            #expect(emulator.faults.requests.isEmpty)
+        }
+    }
+
+    @Test func errorsNameTheIndexInTheArrayOfTheCaller() async throws {
+        try await withCloudKitEmulator { emulator in
+            let database = emulator.service(as: .user).privateDatabase
+            let unchanged = try await database.save(StoredRecord(Memo(title: "unchanged"), recordName: "a"))
+            let other = StoredRecord(Memo(title: "other"), recordName: "b")
+            let results = try await database.save([unchanged, other, other])
+            #expect(results.map { summary($0) } == ["ok", "ok", "invalidArgument b"])
+            let message = "The operation at index 2 is for the same record as the one at index 1, and was not sent"
+            #expect(results[2].error?.message.hasPrefix(message) == true)
+            let error = try await failure { try await database.update([unchanged, other]) }
+            #expect(error.message.hasPrefix("The operation at index 1 (update) needs the change tag"))
+        }
+    }
 }
