@@ -1,9 +1,9 @@
 public import StreamingJSON
 
-/// A file that belongs to a field.
+/// The value of a field that has a file.
 ///
-/// A record that was read has ``downloadURL`` and no ``receipt``; what an upload gave has a receipt, and is the value to
-/// write. An asset that was read cannot be written into another record; use `assets/rereference`.
+/// An asset of a fetched record has a ``downloadURL`` and no ``receipt``. An asset of an upload has a receipt, and can
+/// be written into a record. A fetched asset cannot be written into another record; use `assets/rereference`.
 ///
 /// ```json
 /// {"fileChecksum":"AUStEc…","receipt":"…","size":51682}
@@ -17,14 +17,14 @@ public struct Asset: Hashable, Sendable {
     public var wrappingKey: String?
     /// The signature of the encrypted file; private databases only.
     public var referenceChecksum: String?
-    /// Where to fetch the file, for about an hour. Holds `${f}` instead of a file name. Only in responses.
+    /// The address of the file, valid for about an hour. It has `${f}` instead of a file name. Only in responses.
     public var downloadURL: String?
     /// Proof of the upload. Only in requests.
     public var receipt: String?
     /// The members that have no property here.
     public var otherKeys = OtherKeys()
 
-    /// Makes an asset dictionary. Absent parts are left out of the JSON.
+    /// Makes an asset dictionary. Parts that are `nil` are left out of the JSON.
     public init(
         fileChecksum: String? = nil,
         size: Int64? = nil,
@@ -63,7 +63,7 @@ extension Asset: JSONBackedCodable {
         }
     }
 
-    /// Writes the parts that are there.
+    /// Writes the parts that are not `nil`.
     public func write(json writer: inout JSONWriter) {
         writer.beginObject()
         otherKeys.write("fileChecksum", fileChecksum, to: &writer)

@@ -1,26 +1,28 @@
 public import StreamingJSON
 
-/// What a batch is about: a ``Record``, a ``Zone``, a ``Subscription`` or the ``ShareMetadata`` of a short name.
+/// An item of a batch: a ``Record``, a ``Zone``, a ``Subscription`` or the ``ShareMetadata`` of a short GUID.
 public protocol BatchItem: JSONBackedCodable, Hashable, Sendable {
-    /// What names an item.
+    /// The type of an item's name.
     associatedtype ItemID: JSONReadable, JSONWritable, Hashable, Sendable
     /// The key under which an error dictionary has the item's name.
     static var errorKey: String { get }
-    /// What names the item.
+    /// The item's name.
     var itemID: ItemID? { get }
-    /// Reads an item of a reply: an error where it has `serverErrorCode` or `extensionErrorCode`, as CloudKit JS decides.
+    /// Reads an item of a response. Like in CloudKit JS, it is an error if it has `serverErrorCode` or
+    /// `extensionErrorCode`.
     static func readResult(json reader: inout JSONReader) throws(JSONError) -> ItemResult<Self>
 }
 
 extension BatchItem {
-    /// Reads an item of a reply: an error where it has `serverErrorCode` or `extensionErrorCode`, as CloudKit JS decides.
+    /// Reads an item of a response. Like in CloudKit JS, it is an error if it has `serverErrorCode` or
+    /// `extensionErrorCode`.
     public static func readResult(json reader: inout JSONReader) throws(JSONError) -> ItemResult<Self> {
         try reader.isAtErrorDictionary() ? .failure(ItemError(json: &reader)) : .success(Self(json: &reader))
     }
 }
 
 extension Record: BatchItem {
-    /// Records have names.
+    /// The type of a record's name.
     public typealias ItemID = String
     /// `recordName`
     public static var errorKey: String { "recordName" }
@@ -29,7 +31,7 @@ extension Record: BatchItem {
 }
 
 extension Zone: BatchItem {
-    /// Zones have names and owners.
+    /// The type of a zone's name, with its owner.
     public typealias ItemID = ZoneID
     /// `zoneID`
     public static var errorKey: String { "zoneID" }
@@ -38,7 +40,7 @@ extension Zone: BatchItem {
 }
 
 extension Subscription: BatchItem {
-    /// Subscriptions have names.
+    /// The type of a subscription's name.
     public typealias ItemID = String
     /// `subscriptionID`
     public static var errorKey: String { "subscriptionID" }
@@ -47,7 +49,7 @@ extension Subscription: BatchItem {
 }
 
 extension ShareMetadata: BatchItem {
-    /// Shares have short names.
+    /// The type of a share's short GUID.
     public typealias ItemID = ShortGUID
     /// `shortGUID`
     public static var errorKey: String { "shortGUID" }
@@ -55,25 +57,25 @@ extension ShareMetadata: BatchItem {
     public var itemID: ShortGUID? { shortGUID }
 }
 
-/// Why one record of a batch failed.
+/// The error of one record of a batch.
 public typealias RecordError = ItemError<Record>
-/// Why one zone of a batch failed.
+/// The error of one zone of a batch.
 public typealias ZoneError = ItemError<Zone>
-/// Why one subscription of a batch failed.
+/// The error of one subscription of a batch.
 public typealias SubscriptionError = ItemError<Subscription>
-/// Why one short name of a batch failed.
+/// The error of one short GUID of a batch.
 public typealias ShareError = ItemError<ShareMetadata>
 
-/// One item of a reply about records: the record, or its error.
+/// One item of a response about records: the record, or its error.
 public typealias RecordResult = ItemResult<Record>
-/// One item of a reply about zones: the zone, or its error.
+/// One item of a response about zones: the zone, or its error.
 public typealias ZoneResult = ItemResult<Zone>
-/// One item of a reply about subscriptions: the subscription, or its error.
+/// One item of a response about subscriptions: the subscription, or its error.
 public typealias SubscriptionResult = ItemResult<Subscription>
-/// One item of a reply about short names: the share, or its error.
+/// One item of a response about short GUIDs: the share, or its error.
 public typealias ShareResult = ItemResult<ShareMetadata>
 
-/// One item of a batch, or its error, which says nothing of the other items.
+/// One item of a batch, or its error. The error of one item says nothing about the other items.
 public enum ItemResult<Item: BatchItem>: Hashable, Sendable {
     /// The item.
     case success(Item)
@@ -88,7 +90,7 @@ public enum ItemResult<Item: BatchItem>: Hashable, Sendable {
         }
     }
 
-    /// The item's name, as far as the service gave it.
+    /// The item's name; `nil` if the service did not send it.
     @inlinable public var itemID: Item.ItemID? {
         switch self {
         case .success(let item): item.itemID
@@ -98,7 +100,7 @@ public enum ItemResult<Item: BatchItem>: Hashable, Sendable {
 }
 
 extension ItemResult: JSONBackedCodable {
-    /// Reads an item of a reply.
+    /// Reads an item of a response.
     @inlinable public init(json reader: inout JSONReader) throws(JSONError) {
         self = try Item.readResult(json: &reader)
     }
@@ -112,7 +114,7 @@ extension ItemResult: JSONBackedCodable {
     }
 }
 
-/// Why one item of a batch failed.
+/// The error of one item of a batch.
 ///
 /// ```json
 /// {"recordName":"A","reason":"client oplock error updating record","serverErrorCode":"CONFLICT"}
@@ -123,7 +125,7 @@ extension ItemResult: JSONBackedCodable {
 /// The parts of ``ErrorResponse`` can be used on it directly: `error.serverErrorCode`, `error.reason`.
 @dynamicMemberLookup
 public struct ItemError<Item: BatchItem>: Error, Hashable, Sendable {
-    /// The item's name, as far as the service gave it.
+    /// The item's name; `nil` if the service did not send it.
     public var id: Item.ItemID?
     /// The error dictionary's common members.
     public var response: ErrorResponse
@@ -153,7 +155,7 @@ public struct ItemError<Item: BatchItem>: Error, Hashable, Sendable {
 }
 
 extension ItemError: JSONBackedCodable {
-    /// Reads the error dictionary of an item. Names of other kinds of items are kept among the other keys.
+    /// Reads the error dictionary of an item. The keys that name items of other kinds are kept among the other keys.
     public init(json reader: inout JSONReader) throws(JSONError) {
         response = try ErrorResponse(json: &reader)
         guard let name = response.otherKeys[Item.errorKey], name.kind != .null else { return }
@@ -176,7 +178,8 @@ extension ItemError: JSONBackedCodable {
 extension JSONReader {
     private static let errorKeys = JSONKeys("serverErrorCode", "extensionErrorCode")
 
-    /// Whether an item of a batch is an error: when it has `serverErrorCode` or `extensionErrorCode`, as CloudKit JS decides.
+    /// Whether an item of a batch is an error. Like in CloudKit JS, it is one if it has `serverErrorCode` or
+    /// `extensionErrorCode`.
     ///
     /// The reader stays in front of the item.
     mutating func isAtErrorDictionary() throws(JSONError) -> Bool {

@@ -14,21 +14,21 @@ extension ServerErrorCode {
 public struct ErrorResponse: Error, Hashable, Sendable {
     /// What went wrong; ``ServerErrorCode/unknownError`` when the dictionary has no `serverErrorCode`.
     public var serverErrorCode: ServerErrorCode
-    /// The service's words for it. Apple's own containers send `serverErrorMessage` instead, which is read as well.
+    /// The service's explanation. Apple's own containers send `serverErrorMessage` instead, which is read, too.
     public var reason: String?
-    /// Seconds to wait before the request may be sent again; `nil` means it should not be.
+    /// The number of seconds to wait before the request is sent again; `nil` means that it should not be sent again.
     public var retryAfter: Double?
-    /// The service's name for this request, to be quoted to Apple.
+    /// The service's identifier of this request, for a report to Apple.
     public var uuid: String?
-    /// Where a user can sign in; with `AUTHENTICATION_REQUIRED` only. `redirectUrl` is read as well.
+    /// The address where a user can sign in; with `AUTHENTICATION_REQUIRED` only. `redirectUrl` is read, too.
     public var redirectURL: String?
-    /// A code that an extension of the container gave.
+    /// A code of an extension of the container.
     public var extensionErrorCode: String?
     /// The members that have no property here.
     public var otherKeys = OtherKeys()
     private var spelling = ExcludedFromEquality(Spelling())
 
-    /// Makes an error dictionary. Absent parts are left out of the JSON.
+    /// Makes an error dictionary. Parts that are `nil` are left out of the JSON.
     public init(
         serverErrorCode: ServerErrorCode,
         reason: String? = nil,
@@ -45,7 +45,7 @@ public struct ErrorResponse: Error, Hashable, Sendable {
 }
 
 extension ErrorResponse {
-    /// Which name or form a part had on the wire, where several are known.
+    /// The name or form that a part had on the wire, for parts with several known names or forms.
     private struct Spelling: Sendable {
         var message = false
         var url = false
@@ -60,7 +60,8 @@ extension ErrorResponse: JSONBackedCodable {
     }
     private static let keys = NounKeys<Key>()
 
-    /// Reads an error dictionary. A member of an odd kind is kept in ``otherKeys`` rather than to lose the error's code.
+    /// Reads an error dictionary. A member of an unexpected JSON type is kept in ``otherKeys``, so that the error's
+    /// code is not lost.
     ///
     /// An item's own key (`recordName`, `zoneID`, `subscriptionID`) is kept in ``otherKeys``.
     public init(json reader: inout JSONReader) throws(JSONError) {
@@ -111,7 +112,7 @@ extension ErrorResponse: JSONBackedCodable {
         writer.endObject()
     }
 
-    /// Writes the members alone, into an object that is open.
+    /// Writes only the members, into an object that the caller began.
     func writeMembers(to writer: inout JSONWriter) {
         otherKeys.write("uuid", uuid, to: &writer)
         otherKeys.write("serverErrorCode", serverErrorCode == .unknownError ? nil : serverErrorCode, to: &writer)

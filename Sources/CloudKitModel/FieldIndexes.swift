@@ -3,16 +3,16 @@ public struct FieldIndexes: OptionSet, Hashable, Sendable {
     /// The bits.
     public let rawValue: UInt8
 
-    /// Makes a set of its bits.
+    /// Makes a set from its bits.
     public init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
 
     /// `QUERYABLE`: filters may compare the field.
     public static let queryable = FieldIndexes(rawValue: 1 << 0)
-    /// `SORTABLE`: sorts may use it.
+    /// `SORTABLE`: sorts may use the field.
     public static let sortable = FieldIndexes(rawValue: 1 << 1)
-    /// `SEARCHABLE`: filters may look for words in it.
+    /// `SEARCHABLE`: filters may search for words in the field.
     public static let searchable = FieldIndexes(rawValue: 1 << 2)
 }
 

@@ -6,10 +6,10 @@ package import StreamingJSON
     package import Foundation
 #endif
 
-// The fast path of typed records, which know the type of each field. A field dictionary of the usual shape, with the value before the
-// type and nothing else, is read directly into that type, and no `FieldValue` is made. For every other shape these functions return
-// `nil` with the reader in front of the dictionary; then the caller reads a `FieldValue`, which knows all shapes. So they do for what is not
-// JSON, where reading a `FieldValue` fails.
+// The fast path of typed records, which know the type of each field. A field dictionary of the usual shape, with the
+// value before the type and nothing else, is read directly into that type, and no `FieldValue` is made. For every other
+// shape, and for invalid JSON, these functions return `nil` with the reader in front of the dictionary. Then the caller
+// reads a `FieldValue`, which accepts all shapes and throws for invalid JSON.
 
 extension FieldValue {
     /// Reads `{"value":"…","type":"STRING"}`.
@@ -69,8 +69,9 @@ extension FieldValue {
     ///
     /// - Parameters:
     ///   - reader: In front of the dictionary.
-    ///   - append: Takes an element; `false` when it cannot.
-    /// - Returns: Whether the dictionary has this shape and all elements were taken. If not, the reader is where it was.
+    ///   - append: Takes an element; returns `false` if it cannot take it.
+    /// - Returns: Whether the dictionary has this shape and all elements were taken. If not, the reader is in front of
+    ///   the dictionary again.
     package static func fastInt64s(
         from reader: inout JSONReader,
         _ append: (Int64) -> Bool
@@ -91,7 +92,7 @@ extension FieldValue {
     }
 }
 
-// Computed, so that the compiler compares with constants.
+// Computed properties, so that the compiler compares with constants.
 /// The usual shape in compact JSON.
 extension JSONReader.TaggedSpelling {
     fileprivate static var string: Self { Self(#"{"value":"#, #","type":"STRING"}"#) }

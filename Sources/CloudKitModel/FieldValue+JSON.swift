@@ -6,13 +6,13 @@ public import StreamingJSON
     import Foundation
 #endif
 
-// A field dictionary is `{"value": X, "type": "T"}`, with `"isEncrypted": true` where that is so. The service writes
-// `value` before `type`, so the value is stepped over and come back to when its type is known.
+// A field dictionary is `{"value": X, "type": "T"}`, with `"isEncrypted": true` for an encrypted value. The service
+// writes `value` before `type`, so the reader skips the value and returns to it when its type is known.
 
 extension FieldValue: JSONBackedCodable {
     static let keys = JSONKeys("value", "type", "isEncrypted")
 
-    /// Reads a field dictionary. Whatever valid JSON it holds, reading does not fail.
+    /// Reads a field dictionary. Reading fails only for invalid JSON.
     public init(json reader: inout JSONReader) throws(JSONError) {
         let start = reader.position
         if let tagged = try reader.readTagged(Self.keys, FieldType.nameKeys, firstKeys: Self.tellingKeys) {
@@ -44,7 +44,7 @@ extension FieldValue: JSONBackedCodable {
         try self.init(unusual: &reader)
     }
 
-    /// Reads the value that a first key promises, and its type; `nil` when the promise is not kept.
+    /// Reads the kind of object that the first key suggests, and the type; `nil` when the object is not of this kind.
     private static func object(beginningWith key: Int, from reader: inout JSONReader) -> FieldValue? {
         do throws(JSONError) {
             let value: FieldValue
@@ -60,12 +60,12 @@ extension FieldValue: JSONBackedCodable {
         }
     }
 
-    /// Reads a field dictionary of whatever shape.
+    /// Reads a field dictionary of any shape.
     @inline(never)
     private init(unusual reader: inout JSONReader) throws(JSONError) {
         let start = reader.position
         guard try reader.peekKind() == .object else {
-            // No dictionary at all.
+            // The JSON is not a dictionary.
             let json = try reader.readRawValue()
             self = .verbatim(Verbatim(value: .unknown(type: nil, value: json), type: nil, json: json))
             return
@@ -136,7 +136,7 @@ extension FieldValue: JSONBackedCodable {
         }
     }
 
-    /// Reads the name of a type; with its index in ``FieldType/names``, where it is there.
+    /// Reads the name of a type, and its index in ``FieldType/names``; the index is `nil` for other names.
     private static func readType(from reader: inout JSONReader) throws(JSONError) -> (FieldType, Int?) {
         let start = reader.position
         let index = try reader.readString(in: FieldType.nameKeys)
@@ -215,7 +215,7 @@ extension FieldValue {
                 reader.rewind(to: position)
                 value = try reader.readDouble()
             }
-            // Whole numbers this large may have been written with more digits than a double holds.
+            // Such a large whole number may have had more digits than a `Double` can represent.
             if let value, value.magnitude >= 0x1p53 { isExact = false }
             return value
         case .string(let text):
@@ -273,8 +273,8 @@ extension FieldValue {
         return elements
     }
 
-    /// The value of JSON without a type, as the service takes it: strings, whole and other numbers, objects and lists
-    /// by what they hold. An integer literal is an `INT64` (observed), truth values are stored as 0 and 1.
+    /// The value of JSON without a type tag, as the service reads it: strings, whole and other numbers, and objects and
+    /// lists by their content. An integer literal is an `INT64` (observed); Booleans are stored as 0 and 1.
     private static func untagged(
         _ token: JSONReader.Token,
         at position: JSONReader.Position,
@@ -284,7 +284,7 @@ extension FieldValue {
         var type: FieldType.Known?
         switch token {
         case .other(.null):
-            // This is how nulls are written.
+            // Nulls are written in this form.
             return .null
         case .other(.bool):
             isExact = false
@@ -300,10 +300,10 @@ extension FieldValue {
         return value(of: token, at: position, type, from: &reader, isExact: &isExact)
     }
 
-    /// The keys of objects that tell what they are.
+    /// The keys that identify the type of an object.
     static let tellingKeys = JSONKeys("latitude", "recordName", "fileChecksum", "receipt", "downloadURL")
 
-    /// The type of an untagged scalar or object. An object is read, from where the reader is.
+    /// The type of a scalar or object without a type tag. An object is read from the reader's position on.
     private static func untaggedType(_ token: JSONReader.Token, from reader: inout JSONReader) throws(JSONError)
         -> FieldType.Known?
     {
@@ -330,7 +330,8 @@ extension FieldValue {
         }
     }
 
-    /// The type of an untagged list, which its elements agree on. It is read, from where the reader is.
+    /// The type of a list without a type tag, which is the common type of its elements. The list is read from the
+    /// reader's position on.
     private static func untaggedListType(from reader: inout JSONReader) throws(JSONError) -> FieldType.Known? {
         var common: FieldType.Known?
         try reader.beginArray()

@@ -18,9 +18,10 @@ public import StreamingJSON
 /// note["old"] = .null                // {"value":null}, which clears the field
 /// ```
 ///
-/// Every value is written with its type, since the service infers only strings and whole numbers. What is read in another
-/// form than it would be written in (an untagged value, a type of Apple's own, numbers as strings, an unknown key)
-/// becomes ``verbatim(_:)``: it is typed as far as it can be, and written as it came. So no field ever fails to read.
+/// Every value is written with its type tag, because the service infers only strings and whole numbers. A value that is
+/// read in another form (without a type tag, with a type of Apple's own containers, with numbers as strings, with an
+/// unknown key) becomes ``verbatim(_:)``: it has a type if one can be found, and is written as it was read. So reading
+/// a field never fails.
 ///
 /// ## Topics
 /// ### Looking at a value
@@ -41,7 +42,7 @@ public enum FieldValue: Hashable, Sendable {
     case timestamp(Date)
     /// Bytes, `BYTES`: base64 on the wire.
     case bytes(Data)
-    /// A pointer to another record, `REFERENCE`.
+    /// A reference to another record, `REFERENCE`.
     indirect case reference(Reference)
     /// A file, `ASSETID`.
     indirect case asset(Asset)
@@ -57,7 +58,7 @@ public enum FieldValue: Hashable, Sendable {
     case timestampList([Date])
     /// Byte strings, `BYTES_LIST`.
     case bytesList([Data])
-    /// Pointers to other records, `REFERENCE_LIST`.
+    /// References to other records, `REFERENCE_LIST`.
     case referenceList([Reference])
     /// Files, `ASSETID_LIST`.
     case assetList([Asset])
@@ -65,18 +66,18 @@ public enum FieldValue: Hashable, Sendable {
     case locationList([Location])
     /// No value, which clears the field when it is written: `{"value":null}`.
     case null
-    /// A value that the service encrypts, `"isEncrypted":true`. Not in public databases, and not to be queried.
+    /// A value that the service encrypts, `"isEncrypted":true`. Not for public databases; queries cannot compare it.
     indirect case encrypted(FieldValue)
-    /// A value of a type that has no case here, or that does not look like its type.
+    /// A value of a type that has no case here, or a value that does not fit its type tag.
     indirect case unknown(type: FieldType?, value: JSONRawValue)
-    /// A value that came in another form than it would be written in, with that form.
+    /// A value that was read in another form than the one in which it would be written, with that form.
     indirect case verbatim(Verbatim)
 
-    /// A field's value in the form in which it came.
+    /// A field's value with the form in which it was read.
     public struct Verbatim: Hashable, Sendable {
-        /// What the value means; never ``FieldValue/verbatim(_:)``.
+        /// The meaning of the value; never ``FieldValue/verbatim(_:)``.
         public let value: FieldValue
-        /// The type that came with it; `nil` when it came without a type.
+        /// The type tag of the value; `nil` when it had none.
         public let type: FieldType?
         /// The whole field dictionary, `{"value":…,"type":…}`.
         public let json: JSONRawValue
@@ -86,14 +87,16 @@ public enum FieldValue: Hashable, Sendable {
 // MARK: Types
 
 extension FieldType {
-    /// The types that have a case of ``FieldValue``, with what the protocol says about each: a `switch` over them is complete.
+    /// The types that have a case of ``FieldValue``, with their properties in the protocol. A `switch` over them is
+    /// complete.
     ///
     /// The raw value is the position of the name in ``names``.
     package enum Known: Int, CaseIterable, Sendable {
         case string, int64, double, timestamp, bytes, reference, asset, location
         case stringList, int64List, doubleList, timestampList, bytesList, referenceList, assetList, locationList
 
-        /// The sources: the archived pages "Types and Dictionaries" and "Filter comparators", and the grammar of the schema language.
+        /// The sources: the archived pages "Types and Dictionaries" and "Filter comparators", and the grammar of the
+        /// schema language.
         private var row: Row {
             switch self {
             case .string: Row("STRING", .text, [.equality, .order, .sort, .encryption])
@@ -132,18 +135,18 @@ extension FieldType {
 
         /// The name on the wire, such as `STRING_LIST`.
         package var name: String { row.name }
-        /// What a value looks like in JSON.
+        /// The form of a value in JSON.
         package var form: JSONForm { row.form }
-        /// What the service does with fields of the type.
+        /// What the service can do with fields of the type.
         package var features: Features { row.features }
-        /// What a list holds; `nil` for types that are not lists.
+        /// The type of a list's elements; `nil` for types that are not lists.
         package var element: Known? { row.element }
         /// The list of values of this type; `nil` for lists.
         package var list: Known? { Self.allCases.first { $0.element == self } }
         /// The type on the wire.
         package var type: FieldType { FieldType(rawValue: name) }
 
-        /// The type of a name; `nil` for other names.
+        /// Makes the type with a name on the wire, such as `STRING_LIST`; `nil` for other names.
         package init?(name: String) {
             guard let type = Self.byName[name] else { return nil }
             self = type
@@ -152,12 +155,12 @@ extension FieldType {
         private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
     }
 
-    /// What values of a type look like in JSON.
+    /// The form of a type's values in JSON.
     package enum JSONForm: Sendable {
         case text, wholeNumber, number, base64, object, list
     }
 
-    /// What the service does with fields of a type that it does not do with all.
+    /// What the service can do with fields of some types, but not of all.
     package struct Features: OptionSet, Sendable {
         package let rawValue: UInt8
 
@@ -165,20 +168,20 @@ extension FieldType {
             self.rawValue = rawValue
         }
 
-        /// Queries ask whether a value, or an element of a list, is equal to another one.
+        /// Queries can compare a value, or an element of a list, for equality.
         package static let equality = Features(rawValue: 1)
-        /// Queries ask whether a value is less than another one.
+        /// Queries can ask whether a value is less than another one.
         package static let order = Features(rawValue: 2)
-        /// Queries sort by it.
+        /// Queries can sort by fields of the type.
         package static let sort = Features(rawValue: 4)
-        /// Fields of it can be encrypted.
+        /// Fields of the type can be encrypted.
         package static let encryption = Features(rawValue: 8)
     }
 
-    /// The type as one of those that have a case; `nil` for other names of one, and for unknown types.
+    /// The type as one of the types with a case; `nil` for other names of these types, and for unknown types.
     package var known: Known? { Known(name: rawValue) }
 
-    /// Further names of types. Their values are written as they came.
+    /// Other names of these types. Their values are written as they were read.
     private static let otherNames: [(name: String, type: Known)] = [
         ("ENCRYPTED_BYTES", .bytes), ("ASSET", .asset), ("ASSET_LIST", .assetList), ("EMAIL", .string),
         ("NUMBER_INT64", .int64), ("NUMBER_DOUBLE", .double),
@@ -194,7 +197,7 @@ extension FieldType {
 // MARK: Making values
 
 extension FieldValue {
-    /// A truth value. The service has no type for them; they are stored as `INT64` 0 and 1.
+    /// A Boolean value. The service has no type for Booleans; they are stored as `INT64` 0 and 1.
     ///
     /// ```swift
     /// note["isDone"] = .bool(true)  // {"value":1,"type":"INT64"}
@@ -213,7 +216,7 @@ extension FieldValue {
     public static func list(_ values: [Date]) -> FieldValue { .timestampList(values) }
     /// A list of byte strings, `BYTES_LIST`.
     public static func list(_ values: [Data]) -> FieldValue { .bytesList(values) }
-    /// A list of pointers to records, `REFERENCE_LIST`.
+    /// A list of references to records, `REFERENCE_LIST`.
     public static func list(_ values: [Reference]) -> FieldValue { .referenceList(values) }
     /// A list of files, `ASSETID_LIST`.
     public static func list(_ values: [Asset]) -> FieldValue { .assetList(values) }
@@ -253,7 +256,7 @@ extension FieldValue {
         }
     }
 
-    /// Whether the value is, or came, encrypted (`isEncrypted`).
+    /// Whether the value is to be encrypted, or was read as encrypted (`isEncrypted`).
     public var isEncrypted: Bool {
         switch self {
         case .encrypted: return true
@@ -265,7 +268,7 @@ extension FieldValue {
     /// Whether the value is null.
     public var isNull: Bool { plain == .null }
 
-    /// The type of a value in its usual form; `nil` for nulls, encrypted values, and values of other forms.
+    /// The type of a value in its usual form; `nil` for nulls, encrypted values and values in other forms.
     package var knownType: FieldType.Known? {
         switch self {
         case .string: .string
@@ -288,7 +291,7 @@ extension FieldValue {
         }
     }
 
-    /// The type of the value on the wire; `nil` for nulls and for values that came without one.
+    /// The type tag of the value; `nil` for nulls and for values that were read without a type tag.
     public var type: FieldType? {
         switch self {
         case .encrypted(let value): value.type
@@ -332,7 +335,7 @@ extension FieldValue {
         if case .bytes(let value) = plain { value } else { nil }
     }
 
-    /// The pointer of a `REFERENCE`.
+    /// The reference of a `REFERENCE`.
     public var referenceValue: Reference? {
         if case .reference(let value) = plain { value } else { nil }
     }
@@ -372,7 +375,7 @@ extension FieldValue {
         if case .bytesList(let values) = plain { values } else { emptyList() }
     }
 
-    /// The pointers of a `REFERENCE_LIST`.
+    /// The references of a `REFERENCE_LIST`.
     public var referenceListValue: [Reference]? {
         if case .referenceList(let values) = plain { values } else { emptyList() }
     }
@@ -387,7 +390,7 @@ extension FieldValue {
         if case .locationList(let values) = plain { values } else { emptyList() }
     }
 
-    /// An empty list of no known type (`UNKNOWN_LIST`, or untagged `[]`) is an empty list of any type.
+    /// An empty list without a known type (`UNKNOWN_LIST`, or `[]` without a type tag) is an empty list of any type.
     private func emptyList<Element>() -> [Element]? {
         if case .unknown(_, let value) = plain, (try? value.read([JSONValue].self))?.isEmpty == true { [] } else { nil }
     }
@@ -429,7 +432,7 @@ extension FieldValue {
         case .referenceList(let values): values.map(FieldValue.reference)
         case .assetList(let values): values.map(FieldValue.asset)
         case .locationList(let values): values.map(FieldValue.location)
-        // An empty list of no known type.
+        // An empty list without a known type.
         case .unknown: emptyList()
         case .string, .int64, .double, .timestamp, .bytes, .reference, .asset, .location, .null, .encrypted, .verbatim:
             nil
@@ -475,7 +478,7 @@ extension FieldValue {
         }
     }
 
-    /// What follows the value in compact JSON.
+    /// The text after the value in compact JSON.
     var compactEnd: StaticString? {
         switch self {
         case .string: #","type":"STRING"}"#
@@ -499,9 +502,9 @@ extension FieldValue {
         }
     }
 
-    /// Reads the value at `position`, which has been stepped over; `nil` when it is not of the type.
+    /// Reads the value at `position`, which the reader has already skipped; `nil` when the value is not of the type.
     ///
-    /// `isExact` becomes false when writing the value would not give what was read.
+    /// `isExact` becomes `false` when the value would be written in another form than it was read.
     static func value(
         of token: JSONReader.Token,
         at position: JSONReader.Position,
@@ -543,7 +546,7 @@ extension FieldValue {
             case .locationList: return .locationList(try reader.read())
             }
         } catch {
-            // It is of another type, or null.
+            // The value is of another type, or null.
         }
         // Any type may have a null.
         guard case .other(.null) = token else { return nil }

@@ -1,9 +1,9 @@
 public import StreamingJSON
 
-/// The members of a noun's JSON object that have no property of their own, kept whole and in order.
+/// The members of a JSON object that have no property in its Swift type, kept unchanged and in order.
 ///
-/// The service's objects grow keys that no page documents (`expirationTime`, `stableUrl`, keys of Apple's own
-/// containers). A noun keeps what it does not know when it is read, and writes it again unchanged:
+/// The service sends keys that no page documents (`expirationTime`, `stableUrl`, keys of Apple's own containers). The
+/// types of this module keep unknown members when they are read, and write them again unchanged:
 ///
 /// ```swift
 /// let record: Record = try JSONReader.read(from: #"{"recordName":"A","expirationTime":1689562458}"#)
@@ -11,15 +11,16 @@ public import StreamingJSON
 /// ```
 ///
 /// Known keys whose value was `null` are remembered as well, and written as `null` as long as their property is `nil`.
-/// That memory is no part of the value: it does not count in `==`.
+/// This information is not part of the value: `==` ignores it.
 public typealias OtherKeys = JSONMembers
 
-// Generated nouns read and write themselves. The functions here are for those that are written by hand.
+// Generated types have their own code for reading and writing. The functions here are for the types of this module that
+// are written by hand ("nouns").
 
-/// The keys of a noun: a case for each, so that the compiler finds a key that the reader forgets.
+/// The keys of a noun, one case for each. So the compiler reports a key that the reading code forgets.
 protocol NounKey: RawRepresentable<String>, CaseIterable {}
 
-/// The keys of a noun as a table to read by.
+/// The keys of a noun as a table for the reader.
 struct NounKeys<Key: NounKey>: Sendable where Key: Sendable {
     let table: JSONKeys
     private let keys: [Key]
@@ -44,7 +45,7 @@ extension JSONMembers {
         return nil
     }
 
-    /// Reads the value of a known key; `null` is noted and gives `nil`.
+    /// Reads the value of a known key; returns `nil` for `null`, and remembers it.
     @inline(__always)
     mutating func read<Value: JSONReadable>(
         _ key: some NounKey,
@@ -54,14 +55,14 @@ extension JSONMembers {
         return try reader.read(Value.self)
     }
 
-    /// Reads the value of a known key, a string that is likely to come again in the same input.
+    /// Reads the value of a known key, a string that the same input probably repeats.
     @inline(__always)
     mutating func readRepeated(_ key: some NounKey, from reader: inout JSONReader) throws(JSONError) -> String? {
         if try readNull(key, from: &reader) { return nil }
         return try reader.readRepeatedString()
     }
 
-    /// Reads the value of a known key, which is likely to come again byte for byte in the same input.
+    /// Reads the value of a known key, which the same input probably repeats byte for byte.
     @inline(__always)
     mutating func readBox<Value: JSONReadable & Hashable & Sendable>(
         _ key: some NounKey,
@@ -71,7 +72,7 @@ extension JSONMembers {
         return try reader.readRepeated { (reader) throws(JSONError) in Box(try Value(json: &reader)) }
     }
 
-    /// Reads the value of a known key; one of another kind is kept like a member of unknown meaning.
+    /// Reads the value of a known key; a value of another JSON type is kept like an unknown member.
     mutating func readLeniently<Value: JSONReadable>(
         _ key: some NounKey,
         from reader: inout JSONReader
@@ -86,12 +87,12 @@ extension JSONMembers {
         }
     }
 
-    /// Keeps the value of a known key, which is of no use to its property.
+    /// Keeps the value of a known key that does not fit its property.
     mutating func keep(_ key: some NounKey, from reader: inout JSONReader) throws(JSONError) {
         self[key.rawValue] = try reader.readRawValue()
     }
 
-    /// Reads a `null` and notes it.
+    /// Reads a `null` and remembers it.
     @inline(__always)
     mutating func readNull(_ key: some NounKey, from reader: inout JSONReader) throws(JSONError) -> Bool {
         guard try reader.readNullIfPresent() else { return false }
@@ -99,7 +100,7 @@ extension JSONMembers {
         return true
     }
 
-    /// Writes one known member: its value, or `null` where it was `null`, or nothing.
+    /// Writes one known member: its value; or `null`, if it was read as `null`; or nothing.
     @inline(__always)
     func write<Value: JSONWritable>(_ name: StaticString, _ value: Value?, to writer: inout JSONWriter) {
         if let value {
@@ -112,7 +113,8 @@ extension JSONMembers {
     }
 }
 
-/// A form of the wire, to write a value in the form in which it came. It does not count in `==`: any two are equal.
+/// Information about the JSON that was read, so that a value is written in the same form. `==` ignores it: any two are
+/// equal.
 struct ExcludedFromEquality<Value: Sendable>: Hashable, Sendable {
     var value: Value
 
@@ -125,7 +127,7 @@ struct ExcludedFromEquality<Value: Sendable>: Hashable, Sendable {
     func hash(into hasher: inout Hasher) {}
 }
 
-/// A value on the heap, so that types which rarely have it stay small.
+/// A value on the heap, for large and rare parts of a type, so that the type stays small.
 final class Box<Value: Hashable & Sendable>: Hashable, Sendable {
     let value: Value
 

@@ -17,15 +17,15 @@ public struct Location: Hashable, Sendable {
     public var latitude: Double
     /// Degrees east of Greenwich.
     public var longitude: Double
-    /// Metres by which latitude and longitude may be wrong.
+    /// The accuracy of latitude and longitude, in metres.
     public var horizontalAccuracy: Double?
-    /// Metres by which the altitude may be wrong.
+    /// The accuracy of the altitude, in metres.
     public var verticalAccuracy: Double?
-    /// Metres above the sea.
+    /// The altitude above sea level, in metres.
     public var altitude: Double?
-    /// Metres a second.
+    /// The speed, in metres per second.
     public var speed: Double?
-    /// Degrees, clockwise from north.
+    /// The direction of travel, in degrees clockwise from north.
     public var course: Double?
     /// When the location was measured; whole milliseconds on the wire.
     public var timestamp: Date? {
@@ -36,7 +36,7 @@ public struct Location: Hashable, Sendable {
     /// The members that have no property here.
     public var otherKeys = OtherKeys()
 
-    /// Makes a location. Absent parts are left out of the JSON.
+    /// Makes a location. Parts that are `nil` are left out of the JSON.
     public init(
         latitude: Double,
         longitude: Double,
@@ -64,7 +64,7 @@ extension Location: JSONBackedCodable {
     }
     private static let keys = NounKeys<Key>()
 
-    /// Reads a location; `latitude` and `longitude` are needed.
+    /// Reads a location; `latitude` and `longitude` are required.
     public init(json reader: inout JSONReader) throws(JSONError) {
         self.init(latitude: .nan, longitude: .nan)
         try reader.beginObject()

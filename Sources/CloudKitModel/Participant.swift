@@ -1,5 +1,5 @@
 extension Participant {
-    /// Invites a person to a share.
+    /// Makes a participant who is invited to a share.
     ///
     /// ```swift
     /// Participant.invited(.emailAddress("guest@example.com"), permission: .readWrite)
@@ -8,9 +8,9 @@ extension Participant {
     /// ```
     ///
     /// - Parameters:
-    ///   - lookup: Whom: by e-mail address, telephone number or user record name.
-    ///   - permission: What they may do.
-    /// - Returns: The participant, as Apple's page on sharing shows one.
+    ///   - lookup: The person's e-mail address, telephone number or user record name.
+    ///   - permission: What the person may do.
+    /// - Returns: The participant, in the form that Apple's page on sharing shows.
     public static func invited(_ lookup: LookupInfo, permission: SharePermission = .readOnly) -> Participant {
         Participant(
             userIdentity: UserIdentity(userRecordName: lookup.userRecordName, lookupInfo: lookup),
@@ -22,17 +22,17 @@ extension Participant {
 }
 
 extension LookupInfo {
-    /// Looks for the person with an e-mail address: `{"emailAddress":…}`.
+    /// Looks up the person with an e-mail address: `{"emailAddress":…}`.
     public static func emailAddress(_ emailAddress: String) -> LookupInfo {
         LookupInfo(emailAddress: emailAddress)
     }
 
-    /// Looks for the person with a telephone number: `{"phoneNumber":…}`.
+    /// Looks up the person with a telephone number: `{"phoneNumber":…}`.
     public static func phoneNumber(_ phoneNumber: String) -> LookupInfo {
         LookupInfo(phoneNumber: phoneNumber)
     }
 
-    /// Looks for the person by the name of their record: `{"userRecordName":…}`.
+    /// Looks up the person with a user record name: `{"userRecordName":…}`.
     public static func userRecordName(_ userRecordName: String) -> LookupInfo {
         LookupInfo(userRecordName: userRecordName)
     }

@@ -1,13 +1,13 @@
 public import StreamingJSON
 
 extension PushPayload {
-    /// The words of a push.
+    /// The alert of a push: its texts.
     public struct Alert: Hashable, Sendable {
         /// The text.
         public var body: String?
         /// The key of the text in the app's strings (`loc-key`).
         public var localizationKey: String?
-        /// What is put into the localised text: values of the record's fields (`loc-args`).
+        /// The values of the record's fields that are inserted into the localised text (`loc-args`).
         public var localizationArguments: [String]?
         /// The key of the button's text in the app's strings (`action-loc-key`).
         public var actionLocalizationKey: String?
@@ -16,7 +16,7 @@ extension PushPayload {
         /// The members that have no property here.
         public var otherKeys = OtherKeys()
 
-        /// Makes the words of a push of whatever parts there are.
+        /// Makes the alert of a push. Parts that are `nil` are left out of the JSON.
         public init(
             body: String? = nil,
             localizationKey: String? = nil,
@@ -43,7 +43,7 @@ extension PushPayload.Alert: JSONBackedCodable {
     }
     private static let keys = NounKeys<Key>()
 
-    /// Reads the words of a push. The push service takes a bare text for an alert's body; so does this.
+    /// Reads the alert of a push: an object, or a string, which is the body as in the push service.
     public init(json reader: inout JSONReader) throws(JSONError) {
         self.init()
         if try reader.peekKind() == .string {
@@ -63,7 +63,7 @@ extension PushPayload.Alert: JSONBackedCodable {
         }
     }
 
-    /// Writes the parts that are there.
+    /// Writes the parts that are not `nil`.
     public func write(json writer: inout JSONWriter) {
         writer.beginObject()
         otherKeys.write("body", body, to: &writer)
@@ -77,7 +77,7 @@ extension PushPayload.Alert: JSONBackedCodable {
 }
 
 extension PushPayload.Content {
-    /// Whether parts were left out to keep the push small (`p` is there, whatever it is).
+    /// Whether parts were left out to keep the push small: whether the push has the key `p`, with any value.
     public var isPruned: Bool {
         get { pruned != nil }
         set { pruned = newValue ? 1 : nil }

@@ -18,7 +18,7 @@ public import StreamingJSON
 /// ```
 ///
 /// Records of change feeds may be deleted: they have a name, a change tag and ``isDeleted``, and no type.
-/// Reading a record and writing it gives JSON equal in meaning to what was read; what has no property here is kept in
+/// A record that was read is written as JSON with the same meaning: members without a property are kept in
 /// ``otherKeys``.
 ///
 /// ## Topics
@@ -38,13 +38,13 @@ public import StreamingJSON
 public struct Record: Hashable, Sendable {
     /// When a record was created or changed, by which user and on which device.
     public struct Stamp: Hashable, Sendable {
-        /// When; whole milliseconds on the wire.
+        /// The time; whole milliseconds on the wire.
         public var timestamp: Date {
             get { time.date }
             set { time.date = newValue }
         }
         private var time: WireDate
-        /// The user record name of the person, or of the server key.
+        /// The user record name of the person, or of the server-to-server key.
         public var userRecordName: String?
         /// The device: 64 hex digits, or a short text such as `2` for the web.
         public var deviceID: String?
@@ -59,11 +59,11 @@ public struct Record: Hashable, Sendable {
         }
     }
 
-    /// The record's name, unique in its zone; `nil` lets the service make one.
+    /// The record's name, unique in its zone; with `nil` the service makes a name.
     public var recordName: String?
     /// The record's type; `nil` for deleted records of change feeds.
     public var recordType: String?
-    /// The version of the record; changes with every save. Opaque.
+    /// The version of the record, an opaque text that changes with every save.
     public var recordChangeTag: String?
     /// The fields.
     public var fields: Fields
@@ -71,7 +71,8 @@ public struct Record: Hashable, Sendable {
     public var created: Stamp?
     /// Who changed it last.
     public var modified: Stamp?
-    /// The record's zone; in responses only. Requests name the zone once, beside the records, and one in here is ignored.
+    /// The record's zone; in responses only. A request names its zone once, beside the records, and the service ignores
+    /// this one.
     public var zoneID: ZoneID? {
         get { zone?.value }
         set { zone = newValue.map(Box.init) }
@@ -79,14 +80,14 @@ public struct Record: Hashable, Sendable {
     private var zone: Box<ZoneID>?
     /// The members that have no property here.
     public var otherKeys = OtherKeys()
-    /// Fields that plug-ins of the service added; empty but for Apple's own containers.
+    /// The fields that plug-ins of the service added; only in Apple's own containers.
     public var pluginFields: Fields?
     private var deleted: Bool?
     private var sharing: Box<Sharing>?
     private var hadFields = ExcludedFromEquality(false)
 
-    /// The value of a field; `nil` when the record does not have it. Assigning `nil` removes the field from this value and
-    /// leaves it alone at the service; assign ``FieldValue/null`` to clear it there.
+    /// The value of a field; `nil` when the record does not have it. Assigning `nil` removes the field from this value,
+    /// and an update then does not change the field. Assign ``FieldValue/null`` to clear the field.
     public subscript(name: String) -> FieldValue? {
         get { fields[name] }
         set { fields[name] = newValue }
@@ -99,19 +100,20 @@ public struct Record: Hashable, Sendable {
     }
 }
 
-// The initialisers call the one that the compiler makes, as it alone does not copy the record when it is done.
+// These initialisers call the memberwise initialiser of the compiler, which is the only one that does not copy the
+// record at its end.
 extension Record {
     /// Makes a record to be saved.
     ///
     /// - Parameters:
     ///   - recordType: The type, such as `Note`.
-    ///   - recordName: The name; the service makes one when it is `nil`.
+    ///   - recordName: The name; with `nil` the service makes a name.
     ///   - fields: The fields in the order in which they are to be written.
     public init(recordType: String, recordName: String? = nil, fields: Fields = [:]) {
         self.init(recordName: recordName, recordType: recordType, fields: fields)
     }
 
-    /// Makes a record of whatever parts there are, as a change feed or the request to delete needs it.
+    /// Makes a record from its parts, for example for a change feed or for the request to delete it.
     public init(
         recordName: String?,
         recordType: String? = nil,
@@ -138,7 +140,7 @@ extension Record {
 // MARK: Sharing
 
 extension Record {
-    /// The rare parts, together on the heap.
+    /// The parts that few records have, together on the heap.
     fileprivate struct Sharing: Hashable, Sendable {
         var parent: Reference?
         var share: Reference?
@@ -157,19 +159,19 @@ extension Record {
         set { sharing = Box(newValue) }
     }
 
-    /// The record above this one in the hierarchy that is shared as a whole.
+    /// The parent of this record in a shared hierarchy.
     public var parent: Reference? {
         get { sharing?.value.parent }
         set { parts.parent = newValue }
     }
 
-    /// The share that this record is the root of; in responses only.
+    /// The share whose root record this record is; in responses only.
     public var share: Reference? {
         get { sharing?.value.share }
         set { parts.share = newValue }
     }
 
-    /// The short name that opens the share, such as `02aPe3Jgy3COgyPaWfUJPyfFw`; in responses only.
+    /// The short GUID of the share's link, such as `02aPe3Jgy3COgyPaWfUJPyfFw`; in responses only.
     public var shortGUID: String? {
         get { sharing?.value.shortGUID }
         set { parts.shortGUID = newValue }
@@ -187,13 +189,13 @@ extension Record {
         set { parts.forRecord = newValue }
     }
 
-    /// What people who are no participants of the share may do.
+    /// What people who are not participants of the share may do.
     public var publicPermission: SharePermission? {
         get { sharing?.value.publicPermission }
         set { parts.publicPermission = newValue }
     }
 
-    /// The people of a share, its owner among them.
+    /// The participants of a share, with its owner.
     public var participants: [Participant]? {
         get { sharing?.value.participants }
         set { parts.participants = newValue }
@@ -215,10 +217,10 @@ extension Record {
 // MARK: Encoded content
 
 extension Record {
-    /// The fields and the sharing members of a record as one object that is already JSON.
+    /// The fields and the sharing members of a record as one JSON object.
     ///
-    /// It is for code that forwards records from a storage and does not need their values. Such a record can only be written: ``fields`` and
-    /// the properties of sharing are empty, and are not written beside the object.
+    /// It is for code that forwards records from a storage and does not need their values. Such a record can only be
+    /// written: ``fields`` and the properties of sharing are empty, and only the JSON object is written.
     package var encodedContent: JSONRawValue? {
         get { sharing?.value.encodedContent }
         set { parts.encodedContent = newValue }
@@ -228,7 +230,7 @@ extension Record {
 // MARK: JSON
 
 extension Record: JSONBackedCodable {
-    // In the order of recorded replies, which is the order that is found quickest.
+    // In the order of recorded responses, because a reader finds keys in this order fastest.
     private enum Key: String, NounKey {
         case recordName, recordType, fields, pluginFields, recordChangeTag, created, modified, deleted, zoneID
         case parent, share, shortGUID, createShortGUID, forRecord, publicPermission, participants, owner
@@ -250,7 +252,7 @@ extension Record: JSONBackedCodable {
     ) throws(JSONError) -> Record {
         var record = Record(recordName: nil)
         try record.readDictionary(json: &reader, stops: stops, isError: &isError)
-        // Copying a record costs as much as reading three of its fields.
+        // A copy of a record would cost as much as reading three of its fields.
         return consume record
     }
 
@@ -265,14 +267,15 @@ extension Record: JSONBackedCodable {
         }
     }
 
-    /// Reads members of a record dictionary into this record, as far as the fields or the end of the dictionary.
+    /// Reads members of a record dictionary into this record, up to the fields or the end of the dictionary.
     ///
     /// - Parameters:
     ///   - reader: In front of a member.
     ///   - stops: Whether to return early when it is an error dictionary.
-    ///   - isError: Set then.
-    /// - Returns: Whether the reader is in front of the object of the fields. The caller reads that, and goes on here.
-    /// - Throws: A ``JSONError`` where the dictionary is not a record's.
+    ///   - isError: Set to `true` when it returns early.
+    /// - Returns: Whether the reader is in front of the object of the fields. The caller reads this object, and calls
+    ///   again for the other members.
+    /// - Throws: A ``JSONError`` where the dictionary is not a record.
     package mutating func readMembers(
         json reader: inout JSONReader,
         stops: Bool,
@@ -314,7 +317,7 @@ extension Record: JSONBackedCodable {
         return false
     }
 
-    /// Reads a stamp; one without a timestamp is kept among the other keys.
+    /// Reads a stamp; a stamp without a timestamp is kept among the other keys.
     private mutating func readStamp(_ key: Key, from reader: inout JSONReader) throws(JSONError) -> Stamp? {
         let start = reader.position
         do throws(JSONError) {
@@ -326,7 +329,8 @@ extension Record: JSONBackedCodable {
         }
     }
 
-    /// Writes the record dictionary. Empty fields are written only if the record was read with some.
+    /// Writes the record dictionary. An empty `fields` is written only if the record that was read had the member
+    /// `fields`.
     public func write(json writer: inout JSONWriter) {
         writer.beginObject()
         otherKeys.write("recordName", recordName, to: &writer)
@@ -372,7 +376,7 @@ extension Record.Stamp: JSONBackedCodable {
     private enum Key: String, NounKey { case timestamp, userRecordName, deviceID }
     private static let keys = NounKeys<Key>()
 
-    /// Reads a stamp; `timestamp` is needed.
+    /// Reads a stamp; `timestamp` is required.
     public init(json reader: inout JSONReader) throws(JSONError) {
         var time: WireDate?
         var userRecordName: String?
@@ -409,7 +413,7 @@ extension Record.Stamp: JSONBackedCodable {
 }
 
 extension Record {
-    /// Reads an item of a reply. The record is read at once, and again as an error where it turns out to be one.
+    /// Reads an item of a response. The item is read as a record first, and again as an error if it is one.
     public static func readResult(json reader: inout JSONReader) throws(JSONError) -> RecordResult {
         let start = reader.position
         var isError = false

@@ -1,27 +1,27 @@
 public import StreamingJSON
 
 extension Record {
-    /// The fields of a record in the order in which they came or were set.
+    /// The fields of a record, in the order in which they were read or set.
     ///
     /// ```swift
     /// let fields: Record.Fields = ["title": "Hello", "count": 3]
     /// fields["title"]  // .string("Hello")
     /// ```
     ///
-    /// Two sets of fields are equal when they hold the same names with the same values, whatever their order. Names are
-    /// looked up one by one, which for the few dozen fields of a record is the quickest way.
+    /// Two sets of fields are equal when they have the same names with the same values, in any order. A lookup compares
+    /// the names one by one, which is fastest for the few dozen fields of a record.
     public struct Fields: Sendable {
         /// One field: its name and its value.
         public typealias Element = (name: String, value: FieldValue)
 
         private var elements: [Element]
 
-        /// No fields.
+        /// Makes an empty set of fields.
         public init() {
             elements = []
         }
 
-        /// Fields in the order of a sequence; of several with one name the last counts.
+        /// Makes fields in the order of a sequence. If a name occurs several times, its last value counts.
         public init(_ fields: some Sequence<(String, FieldValue)>) {
             elements = []
             for (name, value) in fields {
@@ -29,7 +29,7 @@ extension Record {
             }
         }
 
-        /// The value of the field `name`; `nil` when there is none. Assigning `nil` removes it.
+        /// The value of the field `name`; `nil` when there is no such field. Assigning `nil` removes the field.
         public subscript(name: String) -> FieldValue? {
             get {
                 index(of: name).map { elements[$0].value }
@@ -58,7 +58,7 @@ extension Record {
         }
 
         private func index(of name: String) -> Int? {
-            // Comparing lengths first spares most comparisons of names.
+            // A comparison of the lengths first avoids most comparisons of names.
             elements.firstIndex { $0.name.utf8.count == name.utf8.count && $0.name == name }
         }
     }
@@ -74,7 +74,7 @@ extension Record.Fields: RandomAccessCollection {
 }
 
 extension Record.Fields: Hashable {
-    /// Whether both hold the same fields, in whatever order.
+    /// Whether both have the same fields, in any order.
     public static func == (left: Self, right: Self) -> Bool {
         guard left.count == right.count else { return false }
         for (position, field) in left.elements.enumerated() {
@@ -103,7 +103,7 @@ extension Record.Fields: Hashable {
 }
 
 extension Record.Fields: ExpressibleByDictionaryLiteral {
-    /// Fields in the order of the literal.
+    /// Makes fields in the order of the literal.
     public init(dictionaryLiteral fields: (String, FieldValue)...) {
         self.init(fields)
     }
@@ -114,9 +114,10 @@ extension Record.Fields: JSONBackedCodable {
     public init(json reader: inout JSONReader) throws(JSONError) {
         elements = []
         try reader.beginObject()
-        // Names with a digest that was met before may be repeated.
+        // The digests of the names so far. Only a name with one of these digests can be a repetition.
         var digests: UInt64 = 0
-        // Records have dozens of fields. What has more is searched by a table, so that no input takes long.
+        // Records usually have dozens of fields. From 128 fields on, a table finds the names, so that no input takes
+        // long.
         var positions: [String: Int] = [:]
         while let name = try reader.nextKey() {
             if elements.isEmpty {
@@ -125,7 +126,7 @@ extension Record.Fields: JSONBackedCodable {
             let digest: UInt64 = reader.lastKeyDigest.map { 1 &<< UInt64($0) } ?? .max
             let value = try FieldValue(json: &reader)
             if digests & digest != 0, let index = positions.isEmpty ? index(of: name) : positions[name] {
-                // Of fields with one name the last counts, as it does for most readers of JSON.
+                // If a name is repeated, its last value counts, as in most readers of JSON.
                 elements[index].value = value
             } else {
                 elements.append((name, value))

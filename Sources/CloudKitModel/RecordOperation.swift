@@ -1,6 +1,6 @@
 public import StreamingJSON
 
-/// One operation of `records/modify`. A request takes at most 200 of them, and at most one for a record.
+/// One operation of `records/modify`. A request has at most 200 operations, and at most one for each record.
 ///
 /// ```swift
 /// RecordOperation(.create, record: Record(recordType: "Note", fields: ["title": "Hello"]))
@@ -9,9 +9,9 @@ public import StreamingJSON
 public struct RecordOperation: Hashable, Sendable {
     /// What to do.
     public var operationType: OperationType
-    /// The record to do it to.
+    /// The record to change.
     public var record: Record
-    /// The fields that the reply is to have; `nil` means all, an empty list means no fields.
+    /// The fields of the record in the response; `nil` means all fields, an empty list means no fields.
     public var desiredKeys: [String]?
     /// The members that have no property here.
     public var otherKeys = OtherKeys()
@@ -28,7 +28,7 @@ extension RecordOperation: JSONBackedCodable {
     private enum Key: String, NounKey { case operationType, record, desiredKeys }
     private static let keys = NounKeys<Key>()
 
-    /// Reads an operation; `operationType` and `record` are needed.
+    /// Reads an operation; `operationType` and `record` are required.
     public init(json reader: inout JSONReader) throws(JSONError) {
         var operationType: OperationType?
         var record: Record?

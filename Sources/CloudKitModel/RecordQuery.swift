@@ -1,6 +1,6 @@
 public import StreamingJSON
 
-/// Which records to find.
+/// A query: the type, the conditions and the order of the records to find.
 ///
 /// ```swift
 /// RecordQuery(
@@ -18,9 +18,9 @@ public import StreamingJSON
 public struct RecordQuery: Hashable, Sendable {
     /// The type of the records.
     public var recordType: String
-    /// What must hold of the records, `filterBy`.
+    /// The conditions, `filterBy`. A record has to meet all of them.
     public var filters: [QueryFilter]
-    /// The order of the records, `sortBy`: by the first, then by the second, and so on.
+    /// The order of the records, `sortBy`: by the first sort key, then by the second, and so on.
     public var sorts: [QuerySort]
     /// The members that have no property here.
     public var otherKeys = OtherKeys()
@@ -92,7 +92,7 @@ extension RecordQuery: JSONBackedCodable {
 }
 
 extension QueryFilter {
-    /// Makes a condition on a field of the app's own.
+    /// Makes a condition on a field of the app.
     ///
     /// ```swift
     /// QueryFilter("place", .near, .location(Location(latitude: 59.9, longitude: 10.7)), distance: 5000)
@@ -103,7 +103,7 @@ extension QueryFilter {
         self.init(fieldName: fieldName, comparator: comparator, fieldValue: fieldValue, distance: distance)
     }
 
-    /// Makes a condition on a field that every record has.
+    /// Makes a condition on a system field, which every record has.
     public init(system systemFieldName: SystemFieldName, _ comparator: Comparator, _ fieldValue: FieldValue) {
         self.init(systemFieldName: systemFieldName, comparator: comparator, fieldValue: fieldValue)
     }
@@ -134,7 +134,7 @@ extension QueryFilter.Comparator {
         case listMemberBeginsWith = "LIST_MEMBER_BEGINS_WITH"
         case notListMemberBeginsWith = "NOT_LIST_MEMBER_BEGINS_WITH"
 
-        /// Whether the value is a list of the values to compare with.
+        /// Whether the comparator compares with a list of values.
         public var takesList: Bool {
             switch self {
             case .in, .notIn, .listContainsAny, .notListContainsAny, .listContainsAll, .notListContainsAll: true
@@ -145,7 +145,8 @@ extension QueryFilter.Comparator {
             }
         }
 
-        /// Whether fields of a type have the comparator (Apple's table "Filter comparators"). Encrypted fields have none.
+        /// Whether fields of a type have the comparator (Apple's table "Filter comparators"). Encrypted fields have
+        /// none.
         package func fits(_ type: FieldType.Known) -> Bool {
             switch self {
             case .equals, .notEquals, .in, .notIn: type.features.contains(.equality)
@@ -160,7 +161,7 @@ extension QueryFilter.Comparator {
         }
     }
 
-    /// Which comparator of the protocol it is; `nil` for one that this version does not know.
+    /// The comparator of the protocol; `nil` for a comparator that this version does not know.
     public var known: Known? { Known(rawValue: rawValue) }
 
     /// Makes a comparator of the protocol.
@@ -169,38 +170,38 @@ extension QueryFilter.Comparator {
     }
 }
 
-/// One key of the order of a query's records.
+/// A sort key: one criterion for the order of a query's records.
 ///
 /// ```swift
 /// QuerySort(system: .createdTimestamp, ascending: false)
 /// // {"systemFieldName":"createdTimestamp","ascending":false}
 /// ```
 public struct QuerySort: Hashable, Sendable {
-    /// The field, for fields of the app's own.
+    /// The name of a field of the app; `nil` for a system field.
     public var fieldName: String?
-    /// The field, for fields that every record has.
+    /// The name of a system field; `nil` for a field of the app.
     public var systemFieldName: SystemFieldName?
-    /// Whether small values come first; the service takes an absent `ascending` for `true`.
+    /// Whether small values come first. For the service, a missing `ascending` means `true`.
     public var ascending: Bool
-    /// The location to sort by distance from.
+    /// A `LOCATION`: records are sorted by the distance of the field from it.
     public var relativeLocation: FieldValue?
     /// The members that have no property here.
     public var otherKeys = OtherKeys()
     private var hadNoAscending = ExcludedFromEquality(false)
 
-    /// Makes a sort key of a field of the app's own.
+    /// Makes a sort key for a field of the app.
     public init(_ fieldName: String, ascending: Bool = true) {
         self.fieldName = fieldName
         self.ascending = ascending
     }
 
-    /// Makes a sort key of a field that every record has.
+    /// Makes a sort key for a system field, which every record has.
     public init(system systemFieldName: SystemFieldName, ascending: Bool = true) {
         self.systemFieldName = systemFieldName
         self.ascending = ascending
     }
 
-    /// Makes a sort key of the distance of a field from a location.
+    /// Makes a sort key for the distance of a field from a location.
     public init(_ fieldName: String, distanceFrom location: Location, ascending: Bool = true) {
         self.fieldName = fieldName
         self.ascending = ascending

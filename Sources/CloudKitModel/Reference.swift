@@ -1,15 +1,16 @@
 public import StreamingJSON
 
-/// A pointer from one record to another.
+/// A reference from one record to another.
 ///
 /// ```swift
 /// Reference(recordName: "Mei Chen", action: .deleteSelf)
 /// // {"recordName":"Mei Chen","action":"DELETE_SELF"}
 /// ```
 public struct Reference: Hashable, Sendable {
-    /// The name of the record that is pointed to.
+    /// The name of the target record.
     public var recordName: String
-    /// What happens when the target is deleted. Required in records, left out of ``Record/parent`` when it is `.none`.
+    /// What happens to the referring record when the target is deleted. Fields require it; ``Record/parent`` leaves it
+    /// out when it is `.none`.
     public var action: Action
     /// The target's zone; `nil` means the zone of the referring record.
     public var zoneID: ZoneID? {
@@ -22,7 +23,7 @@ public struct Reference: Hashable, Sendable {
     private var hadNoAction = ExcludedFromEquality(false)
 }
 
-// As an extension, so that there is the initialiser that the compiler makes, too.
+// In an extension, so that the compiler still makes the memberwise initialiser.
 extension Reference {
     /// Makes a reference to the record `recordName`.
     public init(recordName: String, action: Action = .none, zoneID: ZoneID? = nil) {
@@ -66,7 +67,8 @@ extension Reference: JSONBackedCodable {
         write(json: &writer, omittingNoAction: false)
     }
 
-    /// Writes the reference; without `action` where that is `NONE` and not asked for.
+    /// Writes the reference; without `action` when it is `NONE` and the caller, or the JSON that was read, leaves it
+    /// out.
     func write(json writer: inout JSONWriter, omittingNoAction: Bool) {
         writer.beginObject()
         writer.key("recordName")

@@ -1,8 +1,9 @@
 package import StreamingJSON
 
-/// The most items that a reply may hold, `resultsLimit`.
+/// The largest number of items in a response, `resultsLimit`.
 ///
-/// It is written as a number. CloudKit JS sends the text `"3"` where its caller gave one, so that is read as well.
+/// It is written as a number. CloudKit JS sends a string such as `"3"` if its caller passed a string, so strings are
+/// read, too.
 package struct ResultsLimit: JSONBackedCodable, Hashable, Sendable {
     /// The number of items.
     package var count: Int
@@ -12,7 +13,7 @@ package struct ResultsLimit: JSONBackedCodable, Hashable, Sendable {
         self.count = count
     }
 
-    /// Reads a whole number, or one in a string.
+    /// Reads a whole number, or a string with a whole number.
     package init(json reader: inout JSONReader) throws(JSONError) {
         guard try reader.peekKind() == .string else {
             count = try reader.readInteger()
@@ -32,6 +33,6 @@ package struct ResultsLimit: JSONBackedCodable, Hashable, Sendable {
 }
 
 extension ResultsLimit: ExpressibleByIntegerLiteral {
-    /// Makes a limit of a literal.
+    /// Makes a limit from a literal.
     package init(integerLiteral value: Int) { self.init(count: value) }
 }

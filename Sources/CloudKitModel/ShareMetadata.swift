@@ -1,22 +1,22 @@
 public import StreamingJSON
 
-/// The short name that opens a share, with what to fetch along with it.
+/// The short GUID of a share's link, and the parts of the root record to fetch with the share.
 ///
 /// ```swift
 /// ShortGUID("02aPe3Jgy3COgyPaWfUJPyfFw", shouldFetchRootRecord: true)
 /// // {"value":"02aPe3Jgy3COgyPaWfUJPyfFw","shouldFetchRootRecord":true}
 /// ```
 public struct ShortGUID: Hashable, Sendable {
-    /// The name itself; its first three characters route the request.
+    /// The short GUID itself; its first three characters route the request.
     public var value: String
-    /// Whether the reply is to hold the root record; `nil` leaves that to the service.
+    /// Whether the response should have the root record; with `nil`, the service decides.
     public var shouldFetchRootRecord: Bool?
-    /// The fields of the root record to fetch; `nil` for all.
+    /// The fields of the root record to fetch; `nil` means all fields.
     public var rootRecordDesiredKeys: [String]?
     /// The members that have no property here.
     public var otherKeys = OtherKeys()
 
-    /// Makes a short name. Absent parts are left out of the JSON.
+    /// Makes a short GUID. Parts that are `nil` are left out of the JSON.
     public init(_ value: String, shouldFetchRootRecord: Bool? = nil, rootRecordDesiredKeys: [String]? = nil) {
         self.value = value
         self.shouldFetchRootRecord = shouldFetchRootRecord
@@ -28,7 +28,7 @@ extension ShortGUID: JSONBackedCodable {
     private enum Key: String, NounKey { case value, shouldFetchRootRecord, rootRecordDesiredKeys }
     private static let keys = NounKeys<Key>()
 
-    /// Reads a short name: a dictionary, or the bare string for which CloudKit JS takes one as well.
+    /// Reads a short GUID: a dictionary, or only the string, as CloudKit JS does.
     public init(json reader: inout JSONReader) throws(JSONError) {
         if try reader.peekKind() == .string {
             self.init(try reader.readString())

@@ -6,7 +6,7 @@ import StreamingJSON
     import Foundation
 #endif
 
-/// A point in time as the wire has it: whole milliseconds since 1970, or something odd that is kept as it came.
+/// A point in time in JSON: whole milliseconds since 1970. A value in another form is kept as it was read.
 struct WireDate: Hashable, Sendable {
     var date: Date {
         didSet { odd = nil }
@@ -23,7 +23,7 @@ struct WireDate: Hashable, Sendable {
 }
 
 extension WireDate: JSONBackedCodable {
-    /// Reads a number of milliseconds, or a string that holds one (`numbersAsStrings`).
+    /// Reads a number of milliseconds, or a string with a number (`numbersAsStrings`).
     init(json reader: inout JSONReader) throws(JSONError) {
         let start = reader.position
         if try reader.peekKind() == .number {
@@ -57,7 +57,7 @@ extension WireDate: JSONBackedCodable {
 }
 
 extension Date {
-    /// The date that lies `milliseconds` after 1970.
+    /// Makes the date `milliseconds` after the start of 1970 (UTC).
     @inline(__always)
     init(wireMilliseconds milliseconds: Int64) {
         self.init(timeIntervalSince1970: Double(milliseconds) / 1000)

@@ -13,7 +13,7 @@ public struct ZoneID: Hashable, Sendable {
     public var zoneName: String
     /// The user record name of the zone's owner; absent means the caller. `_defaultOwner` also stands for the caller.
     public var ownerRecordName: String?
-    /// What kind of zone it is; only in responses.
+    /// The kind of the zone; only in responses.
     public var zoneType: ZoneType?
     /// The members that have no property here.
     public var otherKeys = OtherKeys()
@@ -28,11 +28,11 @@ public struct ZoneID: Hashable, Sendable {
     /// The zone that every database has, `_defaultZone`.
     public static let `default` = ZoneID(zoneName: "_defaultZone")
 
-    /// The owner, under whichever key it came.
+    /// The owner's user record name, from `ownerRecordName` or `ownerName`.
     ///
-    /// Some clients send `ownerName` in requests, and the service takes it for `ownerRecordName` (observed by a public
-    /// client; Apple's pages and CloudKit JS use `ownerRecordName` both ways). `ownerName` is kept in ``otherKeys``, so
-    /// that it is written as it came; this property reads both, `ownerRecordName` first.
+    /// Some clients send `ownerName` in requests, and the service accepts it as `ownerRecordName` (observed by a public
+    /// client; Apple's pages and CloudKit JS use `ownerRecordName` in requests and responses). `ownerName` is kept in
+    /// ``otherKeys``, so that it is written as it was read. This property reads both keys, `ownerRecordName` first.
     public var owner: String? {
         if let ownerRecordName { return ownerRecordName }
         guard let raw = otherKeys["ownerName"] else { return nil }
@@ -41,7 +41,7 @@ public struct ZoneID: Hashable, Sendable {
 }
 
 extension ZoneID: CustomStringConvertible {
-    /// The zone's name, and its owner where that is another user: `Notes`, `Notes of _a1b2`.
+    /// The zone's name, and its owner if that is another user: `Notes`, `Notes of _a1b2`.
     public var description: String {
         guard let owner, owner != "_defaultOwner" else { return zoneName }
         return "\(zoneName) of \(owner)"

@@ -25,8 +25,8 @@
 /// //   "settings":{"value":"{\"theme\":\"light\"}","type":"STRING"}}}}],"atomic":false}
 /// ```
 ///
-/// How records are fetched, found, updated and merged is told at `CloudKitRecord` of MistKit, the protocol that the struct then
-/// conforms to.
+/// The struct then conforms to the protocol `CloudKitRecord` of MistKit, whose documentation shows how to fetch, find
+/// and update records.
 ///
 /// ## Which properties are fields
 ///
@@ -38,22 +38,23 @@
 /// | computed, `static`, `lazy` | no field |
 /// | marked ``CloudKitIgnored()`` | no field; it needs a default value |
 ///
-/// A field has the property's name unless ``CloudKitField(_:_:formerly:)`` gives it another. Names begin with a letter and hold letters,
-/// digits and underscores. ``CloudKitParent()`` marks the reference to the record's parent.
+/// A field has the property's name unless ``CloudKitField(_:_:formerly:)`` gives it another. Names begin with a letter
+/// and have only letters, digits and underscores. ``CloudKitParent()`` marks the reference to the record's parent.
 ///
-/// ## Which types they may have
+/// ## The types of fields
 ///
-/// `String`, `Int` and the integers of fixed width, `Double`, `Float`, `Bool`, `Date`, `Data`, `URL`, `UUID`, `Location`, `Reference`,
-/// `RecordReference<Feed>`, `Asset`; enums that conform to `FieldConvertible`, and other types of yours that do; optionals and arrays of
-/// these; and any `Codable` one with `@CloudKitField(.json)`. A property needs its type written, unless its default value is a literal.
+/// `String`, `Int` and the integers of fixed width, `Double`, `Float`, `Bool`, `Date`, `Data`, `URL`, `UUID`,
+/// `Location`, `Reference`, `RecordReference<Feed>`, `Asset`; enums and other types of yours that conform to
+/// `FieldConvertible`; optionals and arrays of these types; and any `Codable` type with `@CloudKitField(.json)`. Write
+/// the type of each property, unless its default value is a literal.
 ///
 /// ## What the macro writes
 ///
-/// An extension that conforms to `CloudKitRecord`: the field set for key paths in queries, a reader that goes through the fields of
-/// a response once, in whatever order they come, and a writer. The memberwise initialiser stays as it is, and so do the conformances
-/// of your own.
+/// The macro writes an extension that conforms to `CloudKitRecord`. It has the field set for key paths in queries, an
+/// initialiser that reads the fields of a response once, in any order, and a method that writes the fields. The
+/// memberwise initialiser and your own conformances stay unchanged.
 ///
-/// - Parameter recordType: The record type's name in the schema; the struct's name when it is left out.
+/// - Parameter recordType: The record type's name in the schema, by default the struct's name.
 @attached(
     extension,
     conformances: CloudKitRecord,
@@ -67,7 +68,7 @@
 public macro CloudKitRecord(_ recordType: StaticString = "") =
     #externalMacro(module: "MistModelsMacros", type: "CloudKitRecordMacro")
 
-/// Says how a property of a typed record is stored, where that is not the usual way.
+/// Sets the field name of a property of a typed record, and options for how the field is stored.
 ///
 /// ```swift
 /// @CloudKitField("firstName") var givenName: String
@@ -78,10 +79,10 @@ public macro CloudKitRecord(_ recordType: StaticString = "") =
 /// // "prefs":{"value":"{\"theme\":\"light\"}","type":"STRING"}
 /// ```
 ///
-/// ## What a local store reads
+/// ## Options for a local store
 ///
-/// Merge policies and former names are for a local store, which merges the edits of several devices and keeps the data of older
-/// versions of a program. The client alone ignores them.
+/// Merge policies and former names are for a local store, which merges the edits of several devices and keeps the data
+/// of older versions of a program. The client without a local store ignores them.
 ///
 /// ```swift
 /// @CloudKitField("title", .queryable, formerly: "name", "heading") var title: String
@@ -97,18 +98,19 @@ public macro CloudKitRecord(_ recordType: StaticString = "") =
 /// | ``FieldOption/union`` | lists of anything but files | the elements of both |
 /// | ``FieldOption/greatest``, ``FieldOption/smallest`` | text, numbers, `Bool` and dates | the greater or the smaller value |
 ///
-/// Encrypted fields can have any of them, as a store merges plain values. Fields with ``FieldOption/json`` cannot: their text is
-/// merged as a whole.
+/// Encrypted fields can have any policy, because a store merges plain values. Fields with ``FieldOption/json`` cannot
+/// have a policy: their text is merged as a whole.
 ///
 /// - Parameters:
 ///   - name: The field's name in the schema.
-///   - options: How it is stored, what queries may do with it, and how it is merged.
-///   - formerNames: The names that the field had in earlier versions of the program. They are no names of other fields.
+///   - options: How the field is stored, what queries may do with it, and how it is merged.
+///   - formerNames: The names that the field had in earlier versions of the program. Other fields must not have these
+///     names.
 @attached(peer)
 public macro CloudKitField(_ name: StaticString, _ options: FieldOption..., formerly formerNames: StaticString...) =
     #externalMacro(module: "MistModelsMacros", type: "CloudKitFieldMacro")
 
-/// Says how a property of a typed record is stored, under its own name.
+/// Sets options for how a property of a typed record is stored. The field has the property's name.
 ///
 /// ```swift
 /// @CloudKitField(.encrypted) var note: String?
@@ -119,14 +121,16 @@ public macro CloudKitField(_ name: StaticString, _ options: FieldOption..., form
 /// ```
 ///
 /// - Parameters:
-///   - options: How it is stored, what queries may do with it, and how it is merged; ``CloudKitField(_:_:formerly:)`` has the rules.
+///   - options: How the field is stored, what queries may do with it, and how it is merged;
+///     ``CloudKitField(_:_:formerly:)`` has the rules.
 ///   - formerNames: The names that the field had in earlier versions of the program.
 @attached(peer)
 public macro CloudKitField(_ options: FieldOption..., formerly formerNames: StaticString...) =
     #externalMacro(module: "MistModelsMacros", type: "CloudKitFieldMacro")
 
-/// Marks the reference to the record's parent. At most one property of a record is marked, and it is a `RecordReference` or a
-/// `Reference`, optional or not.
+/// Marks the reference to the record's parent.
+///
+/// At most one property of a record has this mark. Its type is `RecordReference` or `Reference`, optional or not.
 ///
 /// ```swift
 /// @CloudKitRecord struct Todo {
@@ -139,9 +143,10 @@ public macro CloudKitField(_ options: FieldOption..., formerly formerNames: Stat
 /// //   "list":{"value":{"recordName":"home","action":"NONE"},"type":"REFERENCE"},…
 /// ```
 ///
-/// A share of a record contains all records below it, by their `parent`. In a custom zone, where records can be shared, the client
-/// sets the record's `parent` whenever it sends this field. In the default zone and in public databases it does not. The service
-/// keeps the old `parent` when an update clears the reference; `replace` clears both.
+/// A share of a record contains all records below it, as their `parent` says. In a custom zone, where records can be
+/// shared, the client sets the record's `parent` whenever it sends this field. In the default zone and in public
+/// databases the client does not set `parent`. The service keeps the old `parent` when an update clears the reference;
+/// `replace` clears both.
 ///
 /// A local store puts the record into its parent's zone and removes it with its parent.
 ///
@@ -149,7 +154,8 @@ public macro CloudKitField(_ options: FieldOption..., formerly formerNames: Stat
 @attached(peer)
 public macro CloudKitParent() = #externalMacro(module: "MistModelsMacros", type: "CloudKitParentMacro")
 
-/// Keeps a stored property out of the record. It needs a default value, which it has whenever a record is read.
+/// Excludes a stored property from the record. The property needs a default value, which it gets whenever a record is
+/// read.
 ///
 /// ```swift
 /// @CloudKitIgnored var isSelected = false
@@ -166,27 +172,31 @@ public struct FieldOption: Hashable, Sendable {
 
     private let kind: Kind
 
-    /// The service encrypts the value. Not in public databases; queries cannot compare it. Files are encrypted anyway, and
-    /// references cannot be.
+    /// The service encrypts the value. Not for public databases; queries cannot compare the field. Files are always
+    /// encrypted, and references cannot be encrypted.
     public static let encrypted = FieldOption(kind: .encrypted)
 
-    /// The value, which is `Codable`, is stored as JSON text. Queries cannot look into it.
+    /// The value, which is `Codable`, is stored as JSON text. Queries cannot compare its members.
     public static let json = FieldOption(kind: .json)
 
-    /// Filters may compare the field. It is noted in the type's schema; the service goes by its own.
+    /// Filters may compare the field. The option is part of the type's `schema`; the service uses the indexes of its
+    /// own schema.
     public static let queryable = FieldOption(kind: .queryable)
 
-    /// Sorts may use the field. It is noted in the type's schema; the service goes by its own.
+    /// Sorts may use the field. The option is part of the type's `schema`; the service uses the indexes of its own
+    /// schema.
     public static let sortable = FieldOption(kind: .sortable)
 
-    /// Filters may look for words in the field. It is noted in the type's schema; the service goes by its own.
+    /// Filters may search for words in the field. The option is part of the type's `schema`; the service uses the
+    /// indexes of its own schema.
     public static let searchable = FieldOption(kind: .searchable)
 
-    /// A local store adds up what all devices added to the number and subtracted from it. For integers; take a signed one, as two
-    /// devices may both subtract.
+    /// A local store adds up all additions and subtractions of all devices. For integers. Use a signed type, because
+    /// the sum can become negative when two devices subtract.
     public static let counter = FieldOption(kind: .counter)
 
-    /// A local store keeps the elements of all devices' lists, each once, in the order of their encoding. The list only grows.
+    /// A local store keeps the elements of all devices' lists, each once, in the order of their encoding. The list only
+    /// grows.
     public static let union = FieldOption(kind: .union)
 
     /// A local store keeps the greatest value that any device wrote. For text, numbers, `Bool` and dates.

@@ -2,9 +2,9 @@ public import SwiftSyntax
 import SwiftSyntaxBuilder
 public import SwiftSyntaxMacros
 
-/// `@CloudKitRecord`: writes the conformance to `CloudKitRecord` of a struct.
+/// `@CloudKitRecord`: writes a struct's conformance to `CloudKitRecord`.
 public struct CloudKitRecordMacro: ExtensionMacro {
-    /// Writes the extension, or says what is wrong with the struct.
+    /// Writes the extension, or reports what is wrong with the struct.
     public static func expansion(
         of node: AttributeSyntax,
         attachedTo declaration: some DeclGroupSyntax,
@@ -42,7 +42,8 @@ public struct CloudKitRecordMacro: ExtensionMacro {
         return [try ExtensionDeclSyntax("\(raw: source)")]
     }
 
-    /// The level that a member of the extension must have to be a witness: that of a struct that others can see.
+    /// The access level that a member of the extension needs to be a witness: the level of a `public` or `package`
+    /// struct.
     private static func access(_ modifier: DeclModifierSyntax) -> String? {
         switch modifier.name.tokenKind {
         case .keyword(.public), .keyword(.package): "\(modifier.name.text) "
@@ -77,8 +78,8 @@ public struct CloudKitRecordMacro: ExtensionMacro {
         properties: [RecordProperty]
     ) -> String {
         let access = access ?? ""
-        // The initialiser assigns nothing to `self` before the last of what can fail: the compiler copies a struct that may be left
-        // half done, each string and array of it, and that cost a tenth of the time of reading.
+        // The initialiser assigns nothing to `self` until nothing can fail any more. Otherwise the compiler copies each
+        // string and array of the half-initialised struct, and that cost a tenth of the reading time.
         func lines(_ indentation: Int, _ text: (Int, RecordProperty) -> String) -> String {
             properties.enumerated()
                 .map { String(repeating: " ", count: indentation) + text($0, $1) }
@@ -125,7 +126,7 @@ extension ExprSyntax {
 }
 
 extension String {
-    /// Whether the service takes the text for a name.
+    /// Whether the service accepts the text as a name.
     func isName(allowingDots: Bool) -> Bool {
         guard let first = unicodeScalars.first, first.isLetter else { return false }
         return unicodeScalars.allSatisfy { scalar in

@@ -1,9 +1,9 @@
 public import SwiftSyntax
 public import SwiftSyntaxMacros
 
-/// `@CloudKitField`: read by `@CloudKitRecord`, and writes nothing of its own.
+/// `@CloudKitField`: `@CloudKitRecord` reads it; the macro itself writes no code.
 public struct CloudKitFieldMacro: PeerMacro {
-    /// Checks that there is a `@CloudKitRecord` around it that reads it.
+    /// Checks that the attribute is on a property, and that the type around the property has `@CloudKitRecord`.
     public static func expansion(
         of node: AttributeSyntax,
         providingPeersOf declaration: some DeclSyntaxProtocol,
@@ -14,9 +14,9 @@ public struct CloudKitFieldMacro: PeerMacro {
     }
 }
 
-/// `@CloudKitIgnored`: read by `@CloudKitRecord`, and writes nothing of its own.
+/// `@CloudKitIgnored`: `@CloudKitRecord` reads it; the macro itself writes no code.
 public struct CloudKitIgnoredMacro: PeerMacro {
-    /// Checks that there is a `@CloudKitRecord` around it that reads it.
+    /// Checks that the attribute is on a property, and that the type around the property has `@CloudKitRecord`.
     public static func expansion(
         of node: AttributeSyntax,
         providingPeersOf declaration: some DeclSyntaxProtocol,
@@ -27,9 +27,9 @@ public struct CloudKitIgnoredMacro: PeerMacro {
     }
 }
 
-/// `@CloudKitParent`: read by `@CloudKitRecord`, and writes nothing of its own.
+/// `@CloudKitParent`: `@CloudKitRecord` reads it; the macro itself writes no code.
 public struct CloudKitParentMacro: PeerMacro {
-    /// Checks that there is a `@CloudKitRecord` around it that reads it.
+    /// Checks that the attribute is on a property, and that the type around the property has `@CloudKitRecord`.
     public static func expansion(
         of node: AttributeSyntax,
         providingPeersOf declaration: some DeclSyntaxProtocol,

@@ -4,7 +4,7 @@ import SwiftSyntax
 enum MergePolicy: String, CaseIterable {
     case counter, union, greatest, smallest
 
-    /// Whether a field can have the policy, as far as its type's spelling tells.
+    /// Whether a field can have the policy, as far as the spelling of its type shows it.
     func fits(_ type: TypeSyntax) -> Bool {
         switch (self, type.spelledType) {
         case (_, .unknown): true
@@ -15,7 +15,7 @@ enum MergePolicy: String, CaseIterable {
     }
 }
 
-/// What the spelling of a type says about it.
+/// The kind of a type, as far as its spelling shows it.
 enum SpelledType {
     /// An integer of the standard library.
     case integer
@@ -23,7 +23,7 @@ enum SpelledType {
     case ordered
     case reference
     case list
-    /// Another type that is known, such as `Data`.
+    /// Another known type, such as `Data`.
     case other
     /// A type that the program declares, such as an enum or a type alias.
     case unknown

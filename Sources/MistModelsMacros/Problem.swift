@@ -3,7 +3,7 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// Something that is wrong with a record's declaration: where, a sentence about it, and the way out where there is one.
+/// A problem of a record's declaration: its syntax node, a sentence about it, and fixes if there are any.
 struct Problem {
     var node: Syntax
     var id: String
@@ -59,7 +59,7 @@ extension Problem {
         )
     }
 
-    /// Takes an attribute off its declaration, which stays where it was.
+    /// Removes an attribute from its declaration, which keeps its indentation and comments.
     private static func removal(of attribute: AttributeSyntax) -> [FixIt] {
         guard let list = attribute.parent?.as(AttributeListSyntax.self),
             let variable = list.parent?.as(VariableDeclSyntax.self)
@@ -69,7 +69,7 @@ extension Problem {
         return [fix("Remove @\(attribute.attributeName.trimmedDescription)", variable, rest)]
     }
 
-    /// Takes an argument off its attribute, and the attribute with its last one.
+    /// Removes an argument from its attribute. If it is the only argument, removes the attribute.
     private static func removal(of argument: LabeledExprSyntax, in attribute: AttributeSyntax) -> [FixIt] {
         guard case .argumentList(let arguments)? = attribute.arguments, arguments.count > 1 else {
             return removal(of: attribute)
@@ -78,7 +78,7 @@ extension Problem {
         var label: (name: TokenSyntax?, colon: TokenSyntax?)?
         for var other in arguments {
             if other.id == argument.id {
-                // The values after it belong to the same label.
+                // The values after this argument belong to the same label, so the next one gets the label.
                 if argument.label != nil { label = (argument.label, argument.colon) }
                 continue
             }

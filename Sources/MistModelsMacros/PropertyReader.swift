@@ -2,11 +2,11 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// Finds the fields among a struct's properties, and reports properties that should be fields and cannot be.
+/// Finds the fields among a struct's properties, and reports properties that should be fields but cannot be.
 struct PropertyReader<Context: MacroExpansionContext> {
     let context: Context
     private(set) var properties: [RecordProperty] = []
-    /// Whether nothing was wrong.
+    /// Whether no problem was found.
     private(set) var isValid = true
 
     init(context: Context) {
@@ -27,7 +27,7 @@ struct PropertyReader<Context: MacroExpansionContext> {
         let field = variable.attributes.named("CloudKitField")
         let parent = variable.attributes.named("CloudKitParent")
         let ignored = variable.attributes.named("CloudKitIgnored")
-        // Either of them says that the property is a field.
+        // Both attributes make the property a field.
         let marker = field ?? parent
         if let marker, let ignored {
             return refuse(.fieldAndIgnored(ignored, marker))
@@ -55,7 +55,7 @@ struct PropertyReader<Context: MacroExpansionContext> {
                 if let marker { refuse(.constant(variable, marker)) }
                 continue
             }
-            // Its type is the rest of the list's: `var latitude, longitude: Double`.
+            // In a list such as `var latitude, longitude: Double`, the type follows a later property.
             let type = binding.typeAnnotation?.type ?? binding.typeOfFollowing
             read(binding, type: type, of: variable, field: field, parent: parent)
         }
@@ -119,7 +119,8 @@ struct PropertyReader<Context: MacroExpansionContext> {
         return properties.first(where: \.isParent).map { .twoParents(attribute, $0.name) }
     }
 
-    /// Reports former names that are names of fields, or former names of others. All properties were read before.
+    /// Reports former names that are names of fields, or former names of other fields. Call it after all properties
+    /// were read.
     mutating func checkFormerNames() {
         var uses: [String: String] = [:]
         for property in properties { uses[property.field] = "the name of the property \(property.name)'s field" }
@@ -134,7 +135,7 @@ struct PropertyReader<Context: MacroExpansionContext> {
         }
     }
 
-    /// What `@CloudKitField` says of a property.
+    /// The arguments of a property's `@CloudKitField`.
     private struct FieldArguments {
         var name: String
         var options: Set<String> = []
@@ -142,7 +143,7 @@ struct PropertyReader<Context: MacroExpansionContext> {
         var formerNames: [FormerName] = []
     }
 
-    /// The attribute's arguments; `nil` when they are wrong.
+    /// The attribute's arguments; `nil` when they are wrong, after a diagnostic.
     private mutating func fieldArguments(
         _ attribute: AttributeSyntax?,
         property: TokenSyntax
@@ -151,7 +152,7 @@ struct PropertyReader<Context: MacroExpansionContext> {
         var isFormer = false
         if let attribute, case .argumentList(let arguments)? = attribute.arguments {
             for argument in arguments {
-                // The values after the label belong to it.
+                // The values after the label `formerly` belong to it.
                 if argument.label != nil { isFormer = true }
                 if let member = argument.expression.as(MemberAccessExprSyntax.self) {
                     let option = member.declName.baseName.text
@@ -193,7 +194,7 @@ struct PropertyReader<Context: MacroExpansionContext> {
         return result
     }
 
-    /// Whether a stored record has a property of the name itself.
+    /// Whether `StoredRecord` itself has a property of this name.
     private func isShadowed(_ name: String) -> Bool {
         [
             "model", "recordName", "recordChangeTag", "zoneID", "created", "modified", "parent", "share", "shortGUID",
@@ -209,7 +210,7 @@ extension TokenSyntax {
 
 extension DeclModifierSyntax {
     fileprivate var accessLevel: String? {
-        // `private(set)` says nothing about reading.
+        // `private(set)` does not restrict reading.
         guard detail == nil else { return nil }
         switch name.tokenKind {
         case .keyword(.public), .keyword(.package), .keyword(.internal), .keyword(.fileprivate), .keyword(.private):
@@ -229,7 +230,7 @@ extension AttributeSyntax {
 }
 
 extension VariableDeclSyntax {
-    /// What makes all properties of the declaration no fields.
+    /// Why no property of the declaration can be a field: their kind; `nil` if they can be fields.
     fileprivate var kindThatIsNoField: String? {
         for modifier in modifiers {
             switch modifier.name.tokenKind {
@@ -243,7 +244,7 @@ extension VariableDeclSyntax {
 }
 
 extension PatternBindingSyntax {
-    /// Whether the property has a getter of its own.
+    /// Whether the property is computed.
     fileprivate var isComputed: Bool {
         switch accessorBlock?.accessors {
         case nil: false
@@ -255,12 +256,12 @@ extension PatternBindingSyntax {
         }
     }
 
-    /// Whether the property has a value before an initialiser gives it one.
+    /// Whether the property has a value before an initialiser assigns one.
     fileprivate var hasDefaultValue: Bool {
         initializer != nil || typeAnnotation?.type.optionalType != nil
     }
 
-    /// The type that stands at the end of a list of properties.
+    /// The type of the next property in the list that has a type annotation.
     fileprivate var typeOfFollowing: TypeSyntax? {
         guard initializer == nil, let list = parent?.as(PatternBindingListSyntax.self) else { return nil }
         return list.drop { $0.id != id }.lazy.compactMap { $0.typeAnnotation?.type }.first
@@ -282,7 +283,7 @@ extension ExprSyntax {
 }
 
 extension TypeSyntax {
-    /// The type that an optional is one of.
+    /// The wrapped type of an optional; `nil` for other types.
     var optionalType: TypeSyntax? {
         if let optional = self.as(OptionalTypeSyntax.self) { return optional.wrappedType }
         if let optional = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) { return optional.wrappedType }
@@ -295,7 +296,7 @@ extension TypeSyntax {
         return genericArgument(of: "Array")
     }
 
-    /// The argument of a generic type of the standard library.
+    /// The first argument of a generic type of the standard library; `nil` for other types.
     func genericArgument(of name: String) -> TypeSyntax? {
         let arguments: GenericArgumentListSyntax?
         if let type = self.as(IdentifierTypeSyntax.self), type.name.text == name {
@@ -321,7 +322,7 @@ extension TypeSyntax {
         ["Asset", "Reference", "RecordReference"].contains((elementType ?? self).plainName ?? "")
     }
 
-    /// What is wrong with a field's type, as far as its spelling tells. The rest the compiler finds.
+    /// What is wrong with a field's type, as far as its spelling shows it. The compiler finds the other problems.
     func problem(isJSON: Bool, of variable: VariableDeclSyntax, attribute: AttributeSyntax?) -> Problem? {
         if optionalType != nil { return .twiceOptional(self) }
         if isJSON { return nil }

@@ -2,7 +2,7 @@ import SwiftSyntax
 
 /// A stored property that is a field of the record.
 struct RecordProperty {
-    /// The property's name as it is written, with backticks where it needs them.
+    /// The property's name as it is written in the source, with backticks if it needs them.
     var name: String
     /// Its `@CloudKitField`.
     var attribute: AttributeSyntax?
@@ -13,7 +13,7 @@ struct RecordProperty {
     var isOptional: Bool
     var isList: Bool
     var defaultValue: String?
-    /// `private` or another level, where one is written.
+    /// The access level, such as `private`; `nil` if none is written.
     var access: String?
     var options: Set<String>
     var merge: MergePolicy?
@@ -36,7 +36,8 @@ struct RecordProperty {
             arguments += ", formerly: [\(formerNames.map { "\"\($0.text)\"" }.joined(separator: ", "))]"
         }
         if isParent { arguments += ", isParent: true" }
-        // A private type may be a private property's, and the field set is a type of its own.
+        // A private property may have a private type, so its member must not be visible outside of the file. `private`
+        // would hide the member, because the field set is another type.
         let access = access.map { $0 == "private" ? "fileprivate " : "\($0) " } ?? ""
         let kind = isEncrypted ? "EncryptedRecordField" : "RecordField"
         return "\(access)let \(name) = MistKit.\(kind)(\(arguments))"
@@ -45,13 +46,13 @@ struct RecordProperty {
     /// The variable that the value is read into.
     func variable(_ index: Int) -> String { "value\(index)" }
 
-    /// The constant that holds what the property gets after all fields were read.
+    /// The constant with the property's value, which is made after all fields were read.
     func constant(_ index: Int) -> String { "property\(index)" }
 
-    /// What the property gets.
+    /// The expression for the property's value.
     func result(_ index: Int) -> String {
         let variable = isJSON ? "\(variable(index))?.value" : variable(index)
-        // Even with a default value: a field that was cleared must come back as nothing.
+        // Also with a default value: a cleared field must be read as `nil`.
         if isOptional { return variable }
         if let defaultValue {
             let value = defaultValue.contains(" ") ? "(\(defaultValue))" : defaultValue
@@ -61,7 +62,7 @@ struct RecordProperty {
         return "try reader.required(\(variable), \(index))"
     }
 
-    /// The call that writes it.
+    /// The call that writes the property.
     func writing(_ index: Int) -> String {
         guard isJSON else { return "writer.write(\(index), self.\(name))" }
         if isOptional { return "writer.write(\(index), self.\(name).map { MistKit.JSONText($0) })" }
@@ -72,15 +73,15 @@ struct RecordProperty {
 /// A name that a field had in an earlier version of the program.
 struct FormerName {
     var text: String
-    /// Where it is written.
+    /// The argument of the attribute.
     var argument: LabeledExprSyntax
 }
 
 extension AttributeListSyntax {
-    /// The first attribute of a name.
+    /// The first attribute with a name.
     func named(_ name: String) -> AttributeSyntax? { all(named: name).first }
 
-    /// The attributes of a name, with or without a module before it.
+    /// The attributes with a name, written with or without the module's name.
     func all(named name: String) -> [AttributeSyntax] {
         compactMap { element in
             guard case .attribute(let attribute) = element else { return nil }

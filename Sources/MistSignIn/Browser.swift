@@ -18,8 +18,9 @@ extension WebAuthenticator {
     /// Opens an address in the system's browser: with `open` on the Mac, with `xdg-open` elsewhere.
     ///
     /// - Parameter url: The address, `http` or `https`.
-    /// - Throws: A `CloudKitError`: `CloudKitError.Code.signInFailed` where the system has no such
-    ///   program. Apps on iOS and its kin show the address themselves.
+    /// - Throws: A `CloudKitError`: `CloudKitError.Code.signInFailed` where the system has no such program;
+    ///   `CloudKitError.Code.invalidArgument` for another scheme. Apps on iOS and similar systems show the address
+    ///   themselves.
     public static func openInBrowser(_ url: URL) throws {
         guard url.scheme == "http" || url.scheme == "https" else {
             throw CloudKitError(code: .invalidArgument, message: "Only http and https open in a browser.")
@@ -30,7 +31,8 @@ extension WebAuthenticator {
             let opener = "xdg-open"
         #endif
         #if os(macOS) || canImport(Glibc) || canImport(Musl)
-            // The shell leaves the browser behind and ends at once; the address is no part of what it reads.
+            // The shell starts the browser in the background and ends at once. The address is an argument and not part
+            // of the script.
             let script = #"command -v "$0" >/dev/null 2>&1 || exit 127; "$0" "$1" >/dev/null 2>&1 </dev/null &"#
             guard run("/bin/sh", ["sh", "-c", script, opener, url.absoluteString]) == 0 else {
                 throw noBrowser("\(opener) is not there", url)
@@ -49,7 +51,8 @@ extension WebAuthenticator {
     }
 
     #if os(macOS) || canImport(Glibc) || canImport(Musl)
-        /// Runs a program to its end; -1 when it cannot be started.
+        /// Runs a program to its end, and returns its exit code; -1 when the program cannot be started or a signal ends
+        /// it.
         private static func run(_ program: String, _ arguments: [String]) -> Int32 {
             var pointers = arguments.map { strdup($0) } + [nil]
             defer { for pointer in pointers { free(pointer) } }

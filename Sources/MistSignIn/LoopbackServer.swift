@@ -4,18 +4,19 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// Listens on the loopback interface while a browser brings a token.
+/// Listens on the loopback interface while a program waits for a token from a browser.
 enum LoopbackServer {
-    /// Runs a server for the length of a closure. Afterwards neither it nor a connection to it is there any more.
+    /// Runs a server while a closure runs. When the closure ends, the server and its connections are closed.
     ///
     /// - Parameters:
-    ///   - host: `127.0.0.1`, or `localhost` for both versions of the protocol.
-    ///   - port: The port; 0 takes a free one.
-    ///   - conversation: Makes the answers, from the port that is listened on.
-    ///   - onOutcome: Told what came of a request, once its answer is on its way.
-    ///   - body: What to do meanwhile.
+    ///   - host: `127.0.0.1`, or `localhost` for IPv4 and IPv6.
+    ///   - port: The port; 0 means any free port.
+    ///   - conversation: Makes the conversation that responds to requests, from the actual port.
+    ///   - onOutcome: Gets the outcome of a request, after its response was sent.
+    ///   - body: The closure to run meanwhile.
     /// - Returns: What the closure returns.
-    /// - Throws: What the closure throws, and an error of code `signInFailed` where the port cannot be had.
+    /// - Throws: The errors of the closure, and an error of code `signInFailed` where the server cannot listen on the
+    ///   port.
     static func run<Result>(
         host: String,
         port: Int,
@@ -40,7 +41,7 @@ enum LoopbackServer {
             let first = try await bootstrap.bind(host: "127.0.0.1", port: port).get()
             servers.append(first)
             let actualPort = first.localAddress?.port ?? port
-            // A browser may try the newer protocol first. Where the machine has none there is nothing to miss.
+            // A browser may try IPv6 first. If the machine has no IPv6, IPv4 is enough.
             if host == "localhost", let second = try? await bootstrap.bind(host: "::1", port: actualPort).get() {
                 servers.append(second)
             }
@@ -67,12 +68,12 @@ enum LoopbackServer {
         return try result.get()
     }
 
-    /// The conversation, which is known once the port is.
+    /// The conversation, which is made when the port is known.
     private final class Holder: Sendable {
         let conversation = Mutex<SignInConversation?>(nil)
     }
 
-    /// The connections that are open.
+    /// The open connections.
     private final class Connections: Sendable {
         private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
 
@@ -88,12 +89,12 @@ enum LoopbackServer {
         }
     }
 
-    /// Reads a request whole and answers it; each connection has one.
+    /// Reads whole requests and responds to them; each connection has its own handler.
     private final class Handler: ChannelInboundHandler {
         typealias InboundIn = HTTPServerRequestPart
         typealias OutboundOut = HTTPServerResponsePart
 
-        /// A token has some hundred bytes.
+        /// The largest body in bytes. A token has a few hundred bytes.
         private static let maximumBodySize = 64 * 1024
 
         private let holder: Holder

@@ -7,7 +7,7 @@ import OpenAPISwiftRuntime
     import Foundation
 #endif
 
-/// What a browser and a program that waits for a token have to say to each other. It knows no sockets.
+/// The requests and responses between a browser and a program that waits for a token. This type does not use sockets.
 struct SignInConversation: Sendable {
     enum Outcome: Sendable {
         case token(Secret)
@@ -32,7 +32,7 @@ struct SignInConversation: Sendable {
 
     let signInURL: String
     let place: SignInCallbackPlace
-    /// What the browser has to bring back.
+    /// The random text that the browser has to bring back.
     let state: String
 
     static func newState() -> String {
@@ -45,12 +45,12 @@ struct SignInConversation: Sendable {
 
     private var origin: String { "http://\(place.host):\(place.port)" }
 
-    /// What to open in the browser.
+    /// The address to open in the browser.
     var startURL: URL { URL(string: "\(origin)/\(state)") ?? .defaultOpenAPIServerURL }
 
     private var cookieName: String { "mistkit-sign-in-\(place.port)" }
 
-    /// Answers a request, and says what came of it.
+    /// Responds to a request, and returns the outcome if the request ends the sign-in.
     func respond(to request: Request) -> (Response, Outcome?) {
         // Another site can point a host name at this machine. Requests with such a name are refused.
         guard request.host?.lowercased() == "\(place.host):\(place.port)" else {
@@ -64,7 +64,7 @@ struct SignInConversation: Sendable {
                 place.opensPopup
                 ? Self.opener(signInURL, state: state)
                 : Response(status: 302, fields: [("Location", signInURL)])
-            // `Lax`: the browser brings it along when another site sends it here.
+            // `Lax`: the browser also sends the cookie when another site redirects to this address.
             response.fields.append(("Set-Cookie", "\(cookieName)=\(state); Path=/; HttpOnly; SameSite=Lax"))
             return (response, nil)
         case ("POST", "/\(state)"):
@@ -88,7 +88,7 @@ struct SignInConversation: Sendable {
         for item in items.split(separator: "&") {
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !parts[1].isEmpty else { continue }
-            // A token has plus signs and no spaces, so a plus sign is one.
+            // A token has plus signs and no spaces, so a plus sign is not decoded to a space.
             let value = PercentEncoding.decode(parts[1])
             switch parts[0] {
             case "ckWebAuthToken": token = value
@@ -97,7 +97,7 @@ struct SignInConversation: Sendable {
             default: break
             }
         }
-        // Both hold the same; CloudKit JS reads the session, Apple's page shows the token.
+        // Both have the same value: CloudKit JS reads `ckSession`, Apple's page shows `ckWebAuthToken`.
         if let token = token ?? session {
             return (
                 Self.page(200, "You are signed in", "You can close this window and go back."), .token(Secret(token))
@@ -116,7 +116,7 @@ struct SignInConversation: Sendable {
 
     // MARK: - Pages
 
-    /// The page with the button. Browsers open a second window only after a click.
+    /// The page with the button, because browsers open a second window only after a click.
     private static func opener(_ signInURL: String, state: String) -> Response {
         page(
             200,
@@ -143,7 +143,7 @@ struct SignInConversation: Sendable {
         )
     }
 
-    /// A page that says one thing. Title and text are markup, and all ours.
+    /// A page with a title and a text. Both are markup, so they must not contain text from a request.
     private static func page(_ status: Int, _ title: String, _ text: String) -> Response {
         let html = """
             <!DOCTYPE html>
@@ -160,7 +160,7 @@ struct SignInConversation: Sendable {
             fields: [
                 ("Content-Type", "text/html; charset=utf-8"),
                 ("Cache-Control", "no-store"),
-                // What led here has the token in its address.
+                // The address of this page can contain the token.
                 ("Referrer-Policy", "no-referrer"),
                 ("X-Content-Type-Options", "nosniff"),
                 ("X-Frame-Options", "DENY"),
@@ -169,7 +169,7 @@ struct SignInConversation: Sendable {
         )
     }
 
-    /// Text for between the quotation marks of a script.
+    /// Escapes a text for a string literal of a script.
     private static func scripted(_ text: String) -> String {
         var scripted = ""
         for scalar in text.unicodeScalars {

@@ -7,7 +7,7 @@ public import MistKit
     public import Foundation
 #endif
 
-/// Gets a person to sign in, in a browser, for a program that has no web page of its own.
+/// Lets a person sign in with a browser, for a program without its own web page.
 ///
 /// ```swift
 /// import MistKit
@@ -22,7 +22,8 @@ public import MistKit
 /// // GET /database/1/iCloud.com.example/development/public/users/caller?ckAPIToken=...&ckWebAuthToken=...
 /// ```
 ///
-/// To have it happen by itself when a request first needs a person, give ``webAuthToken(from:)`` to the manager:
+/// To sign a person in automatically when a request first needs a person, call ``webAuthToken(from:)`` in the manager's
+/// closure:
 ///
 /// ```swift
 /// let manager = AdaptiveTokenManager(apiToken: apiToken, storage: .file("session.json")) { url in
@@ -32,24 +33,25 @@ public import MistKit
 ///
 /// ## How the token comes back
 ///
-/// The CloudKit console asks for it when an API token is made, and ``Callback`` must say the same. Either way the
-/// program listens on the loopback interface while it waits, and on nothing else.
+/// When you make an API token, you choose one of two ways in the CloudKit console; ``Callback`` must be the same. In
+/// both ways the program listens only on the loopback interface, and only while it waits.
 ///
 /// - *Post Message*: the browser shows a page of the program with one button, which opens the service's page in a
-///   second window. That window posts the token to the first, which hands it on. Any free port will do, as long as the
-///   API token allows every domain.
-/// - *URL Redirect*: the service's page sends the browser to the address that was given in the console, such as
-///   `http://127.0.0.1:8642/signed-in`. The program listens at this very port.
+///   second window. The second window posts the token to the first, which sends it to the program. The port can be any
+///   free port, if the API token allows every domain.
+/// - *URL Redirect*: the service's page sends the browser to the address that you entered in the console, such as
+///   `http://127.0.0.1:8642/signed-in`. The program listens on the port of this address.
 ///
-/// ## What keeps others out
+/// ## Protection against other tokens
 ///
-/// The address that is opened holds a random number of 128 bits, which the browser brings back in a cookie or with what
-/// the page hands on. What comes without it is refused, and the wait goes on: neither another page in the browser nor
-/// another program on the machine can slip in a token of its own. Requests for another host name are refused too.
+/// The address that the browser opens contains a random number of 128 bits. The browser sends this number back in a
+/// cookie, or in the address to which the page sends the token. A request without the number is refused, and the wait
+/// continues. So no other page in the browser and no other program on the machine can pass in another token. Requests
+/// for another host name are refused, too.
 ///
 /// ## Topics
 ///
-/// ### Making one
+/// ### Making an authenticator
 /// - ``init(callback:timeout:clock:open:)``
 /// - ``Callback``
 ///
@@ -58,16 +60,15 @@ public import MistKit
 /// - ``webAuthToken(from:)``
 /// - ``openInBrowser(_:)``
 public struct WebAuthenticator: Sendable {
-    /// How the API token has the web authentication token come back.
+    /// The way in which the web authentication token comes back, as it is set for the API token.
     public enum Callback: Hashable, Sendable {
-        /// By a message to the page that opened the service's: "Post Message" in the console.
+        /// By a message to the page that opened the service's page: "Post Message" in the console.
         ///
-        /// - Parameter port: The port to listen on; 0 takes a free one.
+        /// - Parameter port: The port to listen on; 0 means any free port.
         case postMessage(port: Int = 0)
         /// By the address to which the service's page sends the browser: "URL Redirect" in the console.
         ///
-        /// - Parameter url: The address, as it stands in the console: `http`, a port, and the host `127.0.0.1` or
-        ///   `localhost`.
+        /// - Parameter url: The address as in the console: `http`, a port, and the host `127.0.0.1` or `localhost`.
         case redirect(to: URL)
     }
 
@@ -76,14 +77,15 @@ public struct WebAuthenticator: Sendable {
     private let clock: any Clock<Duration>
     private let open: @Sendable (URL) async throws -> Void
 
-    /// Makes one; nothing is opened yet.
+    /// Makes an authenticator; nothing is opened yet.
     ///
     /// - Parameters:
     ///   - callback: How the token comes back.
-    ///   - timeout: How long to wait for the person. The service's page is good for about 15 minutes.
-    ///   - clock: What the wait is measured with.
-    ///   - open: Shows a person an address of this machine; by default the system's browser does. On a machine without
-    ///     one, print the address.
+    ///   - timeout: The time to wait for the person, by default 5 minutes. The service's page is valid for about 15
+    ///     minutes.
+    ///   - clock: The clock that measures the timeout.
+    ///   - open: Shows a person an address of this machine, by default in the system's browser. On a machine without a
+    ///     browser, print the address.
     public init(
         callback: Callback = .postMessage(),
         timeout: Duration = .seconds(300),
@@ -96,15 +98,15 @@ public struct WebAuthenticator: Sendable {
         self.open = open
     }
 
-    /// Signs a person in, unless one is.
+    /// Signs a person in, unless a person is signed in already.
     ///
-    /// It asks the service who the caller is. Where the answer is that a person is needed, it gets one to sign in,
-    /// gives the token to the manager, which stores it, and asks once more.
+    /// The method fetches the caller from the service. If the service requires a person, the method lets a person sign
+    /// in, gives the token to the manager, which stores it, and fetches the caller again.
     ///
     /// - Parameters:
     ///   - manager: The credentials of the service.
     ///   - service: The service.
-    /// - Returns: Who the person is to the service.
+    /// - Returns: The identity of the person.
     /// - Throws: A `CloudKitError`: `CloudKitError.Code.signInFailed` if the user did not sign in;
     ///   `CloudKitError.Code.authenticationFailed` for an API token that is not registered; any error of
     ///   a request.
@@ -122,16 +124,16 @@ public struct WebAuthenticator: Sendable {
         }
     }
 
-    /// Gets a person to sign in at an address of the service.
+    /// Lets a person sign in at an address of the service.
     ///
-    /// When this returns or throws, nothing listens any more.
+    /// When this method returns or throws, the program does not listen any more.
     ///
     /// - Parameter signInURL: The `CloudKitError.redirectURL` of the error
     ///   `CloudKitError.Code.authenticationRequired`.
     /// - Returns: The web authentication token, for `AdaptiveTokenManager.signIn(webAuthToken:)`.
-    /// - Throws: A `CloudKitError`: `CloudKitError.Code.signInFailed` when the page was refused, the
-    ///   time is over, no browser opened or the port is taken; `CloudKitError.Code.invalidArgument` for
-    ///   a callback that cannot reach this machine; `CloudKitError.Code.cancelled`.
+    /// - Throws: A `CloudKitError`: `CloudKitError.Code.signInFailed` when the sign-in page reports a refusal, the time
+    ///   is over, no browser opened or the port is in use; `CloudKitError.Code.invalidArgument` for a callback that
+    ///   cannot reach this machine; `CloudKitError.Code.cancelled`.
     public func webAuthToken(from signInURL: URL) async throws -> String {
         do {
             return try await receiveToken(from: signInURL)
@@ -174,7 +176,7 @@ public struct WebAuthenticator: Sendable {
         switch outcome {
         case .token(let token): return token.revealed
         case .refused(let reason):
-            // The two that CloudKit JS knows.
+            // CloudKit JS distinguishes these two cases.
             let explanation =
                 switch reason {
                 case "accessError": "The person declined, or may not use this container."
@@ -185,12 +187,12 @@ public struct WebAuthenticator: Sendable {
     }
 }
 
-/// Where the browser brings the token.
+/// The address to which the browser brings the token.
 struct SignInCallbackPlace {
     var host: String
     var port: Int
     var path: String
-    /// Whether the first page opens the service's in a second window, or leads there itself.
+    /// Whether the first page opens the service's page in a second window. If not, it redirects to the service's page.
     var opensPopup: Bool
 
     init(_ callback: WebAuthenticator.Callback) throws(CloudKitError) {

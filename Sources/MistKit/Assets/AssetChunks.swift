@@ -16,44 +16,44 @@ import OpenAPISwiftRuntime
 /// // GET https://cvws.icloud-content.com/B/…    without credentials
 /// ```
 ///
-/// No more than a few chunks are in memory, however long the file is: nothing is fetched that was not asked for.
+/// The file is fetched only as fast as you read it, so no more than a few chunks are in memory.
 ///
-/// A connection that is lost is no error at once: the bytes go on from where they were, on another connection, as often as the
-/// service's ``RetryPolicy`` says for each time that new bytes came. An address that is out of date is replaced by a new one, where the
-/// asset's record is known (``AssetField``). The number of bytes is checked at the end; the checksum cannot be, as how the service makes
-/// it is not known.
+/// When the connection is lost, the download continues on another connection from the last byte. It tries again as
+/// often as the service's ``RetryPolicy`` says, and counts from the beginning whenever new bytes arrive. An expired
+/// address is replaced by a new one if the asset's record is known (``AssetField``). The number of bytes is checked at
+/// the end. The checksum is not checked, because its algorithm is not known.
 ///
-/// Going through it again fetches the file again. A cancelled task gets ``CloudKitError/Code-swift.struct/cancelled``.
+/// A second iteration fetches the file again. A cancelled task gets ``CloudKitError/Code-swift.struct/cancelled``.
 public struct AssetChunks: AsyncSequence, Sendable {
     /// Some bytes, in order.
     public typealias Element = ArraySlice<UInt8>
-    /// What going through the bytes can throw.
+    /// The errors of an iteration, which are all ``CloudKitError``s.
     public typealias Failure = any Error
 
     let host: AssetHost
-    /// What is known of the asset at the beginning; `nil` when it has to be looked up.
+    /// The asset as it is known at the beginning; `nil` when it has to be looked up.
     let asset: Asset?
-    /// Looks up the asset, where its record is known.
+    /// Looks up the asset; `nil` if its record is not known.
     let lookUp: (@Sendable () async throws -> Asset)?
     var progress: ProgressHandler<TransferProgress>?
 
-    /// Starts to go through the bytes; the first request is made when the first are asked for.
+    /// Starts an iteration; the first request is sent with the first call of `next`.
     ///
     /// - Returns: The iterator.
     public func makeAsyncIterator() -> Iterator {
         Iterator(chunks: self)
     }
 
-    /// Goes through the bytes.
+    /// Iterates over the bytes.
     public struct Iterator: AsyncIteratorProtocol {
         private let chunks: AssetChunks
         private var asset: Asset?
         private var body: HTTPBody.Iterator?
-        /// How many bytes were given out.
+        /// The number of bytes that were returned.
         private var offset: Int64 = 0
-        /// How many bytes of the present response were given out before.
+        /// The number of bytes at the start of the present response that were returned before.
         private var surplus: Int64 = 0
-        /// How many there are, once that is known.
+        /// The number of all bytes, once it is known.
         private var size: Int64?
         private var entityTag: String?
         private var failures: RetryBudget?
@@ -68,8 +68,8 @@ public struct AssetChunks: AsyncSequence, Sendable {
 
         /// The next bytes.
         ///
-        /// - Parameter actor: Where the caller runs.
-        /// - Returns: Some bytes; `nil` after the last ones.
+        /// - Parameter actor: The actor of the caller.
+        /// - Returns: Some bytes; `nil` at the end.
         /// - Throws: A ``CloudKitError``.
         public mutating func next(
             isolation actor: isolated (any Actor)?
@@ -86,7 +86,7 @@ public struct AssetChunks: AsyncSequence, Sendable {
             return nil
         }
 
-        /// Takes the next chunk of the response, or finds that it ended as it should.
+        /// Reads the next chunk of the response; `nil` for a chunk with nothing new, and at the end of the file.
         private mutating func read(
             isolation actor: isolated (any Actor)?
         ) async throws(CloudKitError) -> ArraySlice<UInt8>? {
@@ -116,7 +116,7 @@ public struct AssetChunks: AsyncSequence, Sendable {
             return chunk
         }
 
-        /// Asks for the bytes from where we are.
+        /// Requests the bytes from the present offset on.
         private mutating func open() async throws(CloudKitError) {
             let asset = try await currentAsset()
             guard let text = asset.downloadURL, let address = AssetHost.Address(text) else {
@@ -163,7 +163,7 @@ public struct AssetChunks: AsyncSequence, Sendable {
             return found
         }
 
-        /// Whether a response holds the bytes that were asked for.
+        /// Checks that a response has the requested bytes, and takes the length of the file from it.
         private mutating func check(_ response: HTTPResponse) throws(CloudKitError) {
             let length = response.headerFields[.contentLength].flatMap { Int64($0) }
             switch response.status {
@@ -177,7 +177,7 @@ public struct AssetChunks: AsyncSequence, Sendable {
                 surplus = 0
                 try take(range.size)
             default:
-                // All of it, though we may have asked for the rest.
+                // The response has the whole file, even if only the rest was requested.
                 surplus = offset
                 try take(length)
             }
@@ -233,7 +233,7 @@ extension CloudKitError {
     }
 }
 
-/// What the header field `Content-Range` says: `bytes 100-199/1000`.
+/// The value of the header field `Content-Range`, such as `bytes 100-199/1000`.
 private struct ContentRange {
     var first: Int64
     var size: Int64?

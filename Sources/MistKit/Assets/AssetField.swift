@@ -1,7 +1,7 @@
-/// A field of a record that holds a file: where an asset is, for as long as the record has it.
+/// A field of a record that has a file: the location of an asset, as long as the record has it.
 ///
-/// An `Asset` that was read has an address that is good for about an hour, and knows nothing of its record. This does, so that a new
-/// address can be had.
+/// An `Asset` that was read has an address that is valid for about an hour, and does not name its record. An
+/// `AssetField` names the record, so that the client can fetch a new address.
 ///
 /// ```swift
 /// try await database.download(AssetField(\.photo, of: user), to: url)
@@ -14,18 +14,18 @@ public struct AssetField: Hashable, Sendable {
     public var fieldName: String
     /// The record's zone; the default zone when `nil`.
     public var zoneID: ZoneID?
-    /// Which of the files, where the field is a list.
+    /// The index of the file, if the field is a list.
     public var index: Int
     /// The asset, where the record was fetched already.
     var asset: Asset?
 
-    /// A field of a record by name. What it holds is looked up when it is needed.
+    /// A field of a record by name. Its asset is looked up when it is needed.
     ///
     /// - Parameters:
     ///   - fieldName: The field's name.
     ///   - recordName: The record's name.
     ///   - zoneID: The record's zone; the default zone when `nil`.
-    ///   - index: Which of the files, where the field is a list.
+    ///   - index: The index of the file, if the field is a list.
     public init(_ fieldName: String, of recordName: String, inZone zoneID: ZoneID? = nil, at index: Int = 0) {
         self.recordName = recordName
         self.fieldName = fieldName
@@ -38,7 +38,7 @@ public struct AssetField: Hashable, Sendable {
     /// - Parameters:
     ///   - fieldName: The field's name.
     ///   - record: The record.
-    ///   - index: Which of the files, where the field is a list.
+    ///   - index: The index of the file, if the field is a list.
     public init(_ fieldName: String, of record: Record, at index: Int = 0) {
         self.init(fieldName, of: record.recordName ?? "", inZone: record.zoneID, at: index)
         asset = record[fieldName]?.asset(at: index)
@@ -49,7 +49,7 @@ public struct AssetField: Hashable, Sendable {
     /// - Parameters:
     ///   - field: The field.
     ///   - record: The record.
-    ///   - index: Which of the files, where the field is a list.
+    ///   - index: The index of the file, if the field is a list.
     public init<Model: CloudKitRecord>(
         _ field: KeyPath<Model.Fields, RecordField<some AssetStorable>>,
         of record: StoredRecord<Model>,
@@ -61,7 +61,7 @@ public struct AssetField: Hashable, Sendable {
     }
 }
 
-/// A type of a field that holds files: `Asset`, or a list of them.
+/// A type of fields for files: `Asset`, or an array of assets.
 public protocol AssetStorable: FieldStorable {}
 
 extension Asset: AssetStorable {}
@@ -81,7 +81,7 @@ extension FieldValue {
 }
 
 extension CloudKitDatabase {
-    /// Looks up what a field holds now, and where.
+    /// Looks up the present asset of a field.
     func fetchAsset(_ field: AssetField) async throws -> Asset {
         let record = try await fetch(field.recordName, inZone: field.zoneID, desiredKeys: [field.fieldName])
         guard let asset = record[field.fieldName]?.asset(at: field.index) else {

@@ -8,22 +8,23 @@ import OpenAPISwiftRuntime
     import Foundation
 #endif
 
-/// The way to the host of files.
+/// Sends requests to the asset host, which stores the files.
 ///
-/// It is not the way of other requests. The host is another one, on connections of its own: it shares addresses and certificates with the
-/// service, and answers 421 on a connection that was made to that. Its addresses are secrets and work without credentials. So
-/// no middleware sees the requests, only the host of an address is logged, and bodies are not collected.
+/// These requests are separate from other requests. The asset host needs its own connections: it shares IP addresses
+/// and certificates with the service, and answers 421 on a connection that was made for the service. The URLs of files
+/// are secrets and work without credentials. So no middleware sees the requests, a log shows only the host of a URL,
+/// and bodies are not collected.
 struct AssetHost: Sendable {
     let transport: any ClientTransport
-    /// What decides when a transfer that failed goes on.
+    /// Decides when a failed transfer continues.
     let retrier: Retrier
 
-    /// An address of the host, in the two parts that a transport takes. It is not changed, as it is signed.
+    /// An address of the host, in the two parts that a transport takes. It is not changed, because it is signed.
     struct Address: Sendable {
         let server: URL
         let target: String
 
-        /// Takes an address apart. The placeholder for a file name goes percent-encoded, which was seen to work.
+        /// Splits an address. The placeholder for a file name is sent percent-encoded, which was observed to work.
         init?(_ text: String) {
             guard let scheme = text.firstRange(of: "://") else { return nil }
             let end = text[scheme.upperBound...].firstIndex { $0 == "/" || $0 == "?" } ?? text.endIndex
@@ -38,8 +39,8 @@ struct AssetHost: Sendable {
 
     /// Sends one request.
     ///
-    /// - Returns: The response, if it is a success, and its body as it arrives.
-    /// - Throws: A ``CloudKitError``; that of an expired address has the code `assetAddressExpired`.
+    /// - Returns: The successful response, and its body as it arrives.
+    /// - Throws: A ``CloudKitError``; for an expired address its code is `assetAddressExpired`.
     func send(
         _ method: HTTPRequest.Method,
         to address: Address,
@@ -82,12 +83,12 @@ struct AssetHost: Sendable {
         )
     }
 
-    /// Starts to count the failures of a transfer, which starts again whenever it makes progress.
+    /// Starts to count the failures of a transfer. The count starts again whenever the transfer makes progress.
     func beginFailures() -> RetryBudget { retrier.begin(measuring: .sinceFirstFailure) }
 
     /// Counts a failure, and waits before another attempt.
     ///
-    /// - Throws: The error, when there should be no other attempt.
+    /// - Throws: The error, when there is no other attempt.
     func waitForAnotherAttempt(after error: CloudKitError, _ failures: RetryBudget) async throws(CloudKitError) {
         failures.addFailure()
         try await retrier.waitForAnotherAttempt(after: error, within: failures, .transfer)
@@ -95,7 +96,7 @@ struct AssetHost: Sendable {
 }
 
 extension CloudKitError {
-    /// A refusal of the host of files: a bare HTTP status. None of them says anything of signing in.
+    /// A refusal of the asset host: only an HTTP status. No status is about signing in.
     fileprivate static func assetHost(_ response: HTTPResponse, operation: String) -> CloudKitError {
         let status = response.status.code
         var error =

@@ -6,7 +6,7 @@ public import OpenAPISwiftRuntime
     public import Foundation
 #endif
 
-/// The bytes of a file to upload, wherever they are.
+/// The bytes of a file to upload: in a file, in memory, or from a stream.
 ///
 /// ```swift
 /// try await database.upload(.file(url), for: "photo", of: "User")
@@ -14,11 +14,11 @@ public import OpenAPISwiftRuntime
 /// try await database.upload(.chunks(stream, length: 1_000_000), for: "photo", of: "User")
 /// ```
 ///
-/// A file is read piece by piece while it is sent: however long it is, no more than a piece of it is in memory.
+/// A file is read in pieces while it is sent, and only one piece is in memory at a time.
 public struct AssetSource: Sendable {
-    /// How many bytes there are, where that is known before they are read.
+    /// The number of bytes, if it is known before they are read.
     let length: @Sendable () throws(CloudKitError) -> Int64?
-    /// Whether the bytes can be read again when an attempt failed.
+    /// Whether the bytes can be read again after a failed attempt.
     let isReplayable: Bool
     /// The bytes from their beginning.
     let body: @Sendable () throws(CloudKitError) -> HTTPBody
@@ -35,7 +35,7 @@ public struct AssetSource: Sendable {
 
     /// A file of this machine. It must not change while it is sent.
     ///
-    /// - Parameter url: Where the file is, as a file URL.
+    /// - Parameter url: The file URL of the file.
     /// - Returns: The source; nothing is read yet.
     public static func file(_ url: URL) -> AssetSource {
         AssetSource(
@@ -52,11 +52,12 @@ public struct AssetSource: Sendable {
         )
     }
 
-    /// Bytes that come over time. They can be had once, so an upload that fails after it began is not repeated.
+    /// Bytes that arrive over time. They can be read only once, so an upload that fails after it began is not retried.
     ///
     /// - Parameters:
     ///   - chunks: The bytes, in pieces.
-    ///   - length: How many there are in all, where that is known; the asset host gets to know it then, and progress has an end.
+    ///   - length: The number of all bytes; `nil` if it is not known. With a number, the asset host learns the length
+    ///     in advance, and the progress has a total.
     /// - Returns: The source; nothing is read yet.
     public static func chunks<Chunks: AsyncSequence & Sendable>(
         _ chunks: Chunks,
@@ -65,7 +66,7 @@ public struct AssetSource: Sendable {
         body(HTTPBody(chunks, length: length.map { .known($0) } ?? .unknown, iterationBehavior: .single))
     }
 
-    /// The body of an HTTP message, such as one that is being received.
+    /// The body of an HTTP message, such as a request that your server is receiving.
     public static func body(_ body: HTTPBody) -> AssetSource {
         var length: Int64?
         if case .known(let count) = body.length { length = count }
@@ -77,11 +78,12 @@ public struct AssetSource: Sendable {
     }
 }
 
-/// How far an upload or a download has come.
+/// The progress of an upload or a download.
 public struct TransferProgress: Hashable, Sendable {
-    /// The bytes that went over the wire so far. When an upload has to begin again, so does this; a download goes on from where it was.
+    /// The number of bytes transferred so far. It begins at 0 again when an upload has to begin again; a download
+    /// continues from its last byte.
     public var completedBytes: Int64
-    /// How many there are in all, where that is known.
+    /// The number of all bytes; `nil` if it is not known.
     public var totalBytes: Int64?
 
     /// Makes a progress.
@@ -90,20 +92,22 @@ public struct TransferProgress: Hashable, Sendable {
         self.totalBytes = totalBytes
     }
 
-    /// The part that is done, from 0 to 1; `nil` while the length is not known.
+    /// The transferred part, from 0 to 1; `nil` while the length is not known.
     public var fraction: Double? {
         guard let totalBytes else { return nil }
         return totalBytes > 0 ? min(1, Double(completedBytes) / Double(totalBytes)) : 1
     }
 }
 
-/// A function to which a call reports its progress: a ``TransferProgress`` on the task that transfers, once for each piece of at most 256 KiB; a
-/// ``BatchProgress`` after each request.
+/// A function to which a call reports its progress.
+///
+/// A transfer calls it with a ``TransferProgress``, on its own task, once for each piece of at most 256 KiB. A batch
+/// calls it with a ``BatchProgress`` after each request.
 public typealias ProgressHandler<Progress> = @Sendable (Progress) -> Void
 
-// MARK: - Bytes on their way out
+// MARK: - The bytes of an upload
 
-/// The chunks of a body in pieces of a size that tells something of progress, counted.
+/// Splits the chunks of a body into pieces that are small enough for a useful progress report, and counts their bytes.
 struct CountedChunks: AsyncSequence, Sendable {
     let body: HTTPBody
     let count: @Sendable (Int) -> Void

@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// A file to download, and where to.
+/// A file to download, and the local file to write it to.
 public struct AssetDownload: Sendable {
     let chunks: @Sendable (CloudKitDatabase) -> AssetChunks
     let file: URL
@@ -12,18 +12,18 @@ public struct AssetDownload: Sendable {
     /// Makes a download of an asset that was read from a record.
     ///
     /// - Parameters:
-    ///   - asset: The asset, with an address that is not out of date.
-    ///   - file: Where to put it.
+    ///   - asset: The asset, with an address that has not expired.
+    ///   - file: The file to write. An existing file is replaced.
     public init(_ asset: Asset, to file: URL) {
         chunks = { $0.chunks(of: asset) }
         self.file = file
     }
 
-    /// Makes a download of what a record holds.
+    /// Makes a download of an asset by its record and field.
     ///
     /// - Parameters:
     ///   - field: The record and its field.
-    ///   - file: Where to put it.
+    ///   - file: The file to write. An existing file is replaced.
     public init(_ field: AssetField, to file: URL) {
         chunks = { $0.chunks(of: field) }
         self.file = file
@@ -31,19 +31,19 @@ public struct AssetDownload: Sendable {
 }
 
 extension CloudKitDatabase {
-    /// The bytes of an asset, fetched while you go through them.
+    /// The bytes of an asset, fetched while you iterate over them.
     ///
-    /// - Parameter asset: The asset as it was read from a record. Its address is good for about an hour; see
-    ///   ``chunks(of:)-(AssetField)`` for longer.
+    /// - Parameter asset: The asset as it was read from a record. Its address is valid for about an hour; after that
+    ///   use ``chunks(of:)-(AssetField)``.
     /// - Returns: The bytes; nothing is sent yet.
     public func chunks(of asset: Asset) -> AssetChunks {
         AssetChunks(host: service.connection.assets, asset: asset, lookUp: nil)
     }
 
-    /// The bytes of what a record holds, fetched while you go through them.
+    /// The bytes of the asset in a record's field, fetched while you iterate over them.
     ///
-    /// - Parameter field: The record and its field. The record is looked up when its asset is not known yet, and again when the
-    ///   address is out of date.
+    /// - Parameter field: The record and its field. The record is looked up if its asset is not known yet, and again
+    ///   when the address has expired.
     /// - Returns: The bytes; nothing is sent yet.
     public func chunks(of field: AssetField) -> AssetChunks {
         AssetChunks(
@@ -61,15 +61,16 @@ extension CloudKitDatabase {
     /// // GET https://cvws.icloud-content.com/B/…    without credentials
     /// ```
     ///
-    /// The bytes go to a hidden file in the same folder, which takes the place of the file when all of them are there. When the
-    /// download fails or is cancelled, that file is removed, and a file that was there before stays as it was.
+    /// The bytes are written to a hidden file in the same folder, which replaces the file when the download is
+    /// complete. When the download fails or is cancelled, the hidden file is removed, and an existing file stays
+    /// unchanged.
     ///
     /// - Parameters:
-    ///   - asset: The asset as it was read from a record. Its address is good for about an hour.
-    ///   - file: Where to put it. A file that is there is replaced.
-    ///   - progress: Called after each piece that arrived.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/assetAddressExpired`` when the address is out
-    ///   of date, ``CloudKitError/Code-swift.struct/localData`` when the file cannot be written.
+    ///   - asset: The asset as it was read from a record. Its address is valid for about an hour.
+    ///   - file: The file to write. An existing file is replaced.
+    ///   - progress: Called after each piece that arrives.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/assetAddressExpired`` when the address has
+    ///   expired, ``CloudKitError/Code-swift.struct/localData`` when the file cannot be written.
     public func download(
         _ asset: Asset,
         to file: URL,
@@ -78,20 +79,20 @@ extension CloudKitDatabase {
         try await write(chunks(of: asset), to: file, progress: progress)
     }
 
-    /// Downloads what a record holds to a file.
+    /// Downloads the asset in a record's field to a file.
     ///
     /// ```swift
     /// try await database.download(AssetField(\.photo, of: user), to: url)
     /// ```
     ///
-    /// As ``download(_:to:progress:)-(Asset,_,_)``, and an address that is out of date is replaced by a new one.
+    /// Works like ``download(_:to:progress:)-(Asset,_,_)``, but replaces an expired address by a new one.
     ///
     /// - Parameters:
     ///   - field: The record and its field.
-    ///   - file: Where to put it. A file that is there is replaced.
-    ///   - progress: Called after each piece that arrived.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` when the record is not there or
-    ///   holds no file, ``CloudKitError/Code-swift.struct/conflict`` when it holds another one by now,
+    ///   - file: The file to write. An existing file is replaced.
+    ///   - progress: Called after each piece that arrives.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` when the record does not exist or
+    ///   has no file in the field, ``CloudKitError/Code-swift.struct/conflict`` when it has another file by now,
     ///   ``CloudKitError/Code-swift.struct/localData`` when the file cannot be written.
     public func download(
         _ field: AssetField,
@@ -105,11 +106,12 @@ extension CloudKitDatabase {
     ///
     /// - Parameters:
     ///   - asset: The asset as it was read from a record.
-    ///   - limit: The most bytes to take: 64 MiB. What is longer is refused before it is fetched.
-    ///   - progress: Called after each piece that arrived.
+    ///   - limit: The largest number of bytes to accept, by default 64 MiB. A longer asset is refused before it is
+    ///     fetched if its size is known.
+    ///   - progress: Called after each piece that arrives.
     /// - Returns: The bytes.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/assetAddressExpired`` when the address is out
-    ///   of date, ``CloudKitError/Code-swift.struct/invalidArgument`` when the asset is longer than `limit`.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/assetAddressExpired`` when the address has
+    ///   expired, ``CloudKitError/Code-swift.struct/invalidArgument`` when the asset is longer than `limit`.
     public func download(
         _ asset: Asset,
         upTo limit: Int = 64 << 20,
@@ -118,15 +120,16 @@ extension CloudKitDatabase {
         try await collect(chunks(of: asset), upTo: limit, progress: progress)
     }
 
-    /// Downloads what a record holds into memory.
+    /// Downloads the asset in a record's field into memory.
     ///
     /// - Parameters:
     ///   - field: The record and its field.
-    ///   - limit: The most bytes to take: 64 MiB.
-    ///   - progress: Called after each piece that arrived.
+    ///   - limit: The largest number of bytes to accept, by default 64 MiB.
+    ///   - progress: Called after each piece that arrives.
     /// - Returns: The bytes.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` when the record is not there or
-    ///   holds no file, ``CloudKitError/Code-swift.struct/invalidArgument`` when the asset is longer than `limit`.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` when the record does not exist or
+    ///   has no file in the field, ``CloudKitError/Code-swift.struct/invalidArgument`` when the asset is longer than
+    ///   `limit`.
     public func download(
         _ field: AssetField,
         upTo limit: Int = 64 << 20,
@@ -135,17 +138,18 @@ extension CloudKitDatabase {
         try await collect(chunks(of: field), upTo: limit, progress: progress)
     }
 
-    /// Downloads files side by side.
+    /// Downloads several files at the same time.
     ///
     /// ```swift
     /// let results = await database.download(users.map { AssetDownload(AssetField(\.photo, of: $0), to: url(of: $0)) })
     /// ```
     ///
     /// - Parameters:
-    ///   - downloads: The assets and where to put them.
-    ///   - maximumConcurrency: How many at a time.
-    ///   - progress: Called with the progress of all files together.
-    /// - Returns: One result for each, in order. One that fails leaves no file, and the others alone.
+    ///   - downloads: The assets and the files to write.
+    ///   - maximumConcurrency: The largest number of files to download at the same time.
+    ///   - progress: Called with the sum of the progress of all files.
+    /// - Returns: One result for each download, in the order of `downloads`. A failed download writes no file and does
+    ///   not affect the others.
     public func download(
         _ downloads: [AssetDownload],
         maximumConcurrency: Int = 4,
@@ -191,7 +195,7 @@ extension CloudKitDatabase {
         var bytes: [UInt8] = []
         if let size = chunks.asset?.size {
             guard size <= limit else { throw tooLong(size) }
-            // On the service's word alone no more than this is set aside.
+            // The service's claim alone does not make the client reserve more memory than this.
             bytes.reserveCapacity(Int(min(size, 1 << 20)))
         }
         for try await chunk in chunks {

@@ -4,7 +4,7 @@ import OpenAPISwiftRuntime
 import StreamingJSON
 import Synchronization
 
-/// A file to upload, and the field that it is for.
+/// A file to upload, and the field for it.
 public struct AssetUpload: Sendable {
     /// The bytes.
     public var source: AssetSource
@@ -12,7 +12,7 @@ public struct AssetUpload: Sendable {
     public var fieldName: String
     /// The record's type.
     public var recordType: String
-    /// The record's name; the service makes one when `nil`. Files of one record need the same name.
+    /// The record's name; with `nil` the service makes a name. All files of one record need the same name.
     public var recordName: String?
 
     /// Makes an upload.
@@ -21,7 +21,7 @@ public struct AssetUpload: Sendable {
     ///   - source: The bytes.
     ///   - fieldName: The field's name.
     ///   - recordType: The record's type.
-    ///   - recordName: The record's name; the service makes one when `nil`.
+    ///   - recordName: The record's name; with `nil` the service makes a name.
     public init(_ source: AssetSource, for fieldName: String, of recordType: String, named recordName: String? = nil) {
         self.source = source
         self.fieldName = fieldName
@@ -30,12 +30,12 @@ public struct AssetUpload: Sendable {
     }
 }
 
-/// A file that was uploaded, and the record that it is to be saved in.
+/// An uploaded file, and the record to save it in.
 ///
-/// The file is not reachable until its ``asset`` is saved in the field of a record of this name; one that never is, the service
-/// removes.
+/// The file cannot be fetched until its ``asset`` is saved in the field of a record of this name. The service removes a
+/// file that is never saved.
 public struct UploadedAsset: Hashable, Sendable {
-    /// The value to save. It is good once.
+    /// The value to save. It can be saved once.
     public var asset: Asset
     /// The name that the record must have.
     public var recordName: String
@@ -46,9 +46,9 @@ public struct UploadedAsset: Hashable, Sendable {
     /// The zone that the record must be in; the default zone when `nil`.
     public var zoneID: ZoneID?
 
-    /// A record to create with the file in its field.
+    /// Makes a record, to be created, with the file in its field.
     ///
-    /// - Parameter fields: What else it has.
+    /// - Parameter fields: The other fields of the record.
     /// - Returns: The record.
     public func record(fields: Record.Fields = [:]) -> Record {
         var record = Record(recordType: recordType, recordName: recordName, fields: fields)
@@ -59,7 +59,7 @@ public struct UploadedAsset: Hashable, Sendable {
 }
 
 extension CloudKitDatabase {
-    /// Uploads a file for a field of a record that is to be saved.
+    /// Uploads a file for a field of a record that you save afterwards.
     ///
     /// ```swift
     /// let upload = try await database.upload(.file(url), for: "photo", of: "User")
@@ -68,20 +68,20 @@ extension CloudKitDatabase {
     /// try await database.create(upload.record(fields: ["name": "Mei"]))
     /// ```
     ///
-    /// The file is sent piece by piece: however long it is, it takes little memory. When the connection is lost, or the asset host
-    /// is busy, it is sent again from its beginning, as often as the service's ``RetryPolicy`` says, each time to a new address; nothing
-    /// can be stored twice by that.
+    /// The file is sent in pieces, so a long file takes little memory, too. When the connection is lost, or the asset
+    /// host is busy, the file is sent again from its beginning, as often as the service's ``RetryPolicy`` says. Each
+    /// attempt has a new address, so the file cannot be stored twice.
     ///
     /// - Parameters:
     ///   - source: The bytes.
     ///   - fieldName: The field's name.
     ///   - recordType: The record's type.
-    ///   - recordName: The record's name; the service makes one when `nil`.
+    ///   - recordName: The record's name; with `nil` the service makes a name.
     ///   - zone: The record's zone; the default zone when `nil`.
-    ///   - progress: Called after each piece that was sent.
-    /// - Returns: The asset, with the record's name that it must be saved under.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/badRequest`` for a field that holds something
-    ///   else than files, ``CloudKitError/Code-swift.struct/limitExceeded`` for a file that is too long,
+    ///   - progress: Called after each sent piece.
+    /// - Returns: The asset, with the name of the record that it must be saved in.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/badRequest`` for a field that is not of the
+    ///   type `ASSETID` or a list of it, ``CloudKitError/Code-swift.struct/limitExceeded`` for a file that is too long,
     ///   ``CloudKitError/Code-swift.struct/localData`` when the bytes cannot be read.
     public func upload(
         _ source: AssetSource,
@@ -95,7 +95,7 @@ extension CloudKitDatabase {
         return try await send(upload, to: nil, inZone: zone, progress: progress)
     }
 
-    /// Uploads a file for a field of a typed record, stored or yet to be saved.
+    /// Uploads a file for a field of a typed record, saved or new.
     ///
     /// ```swift
     /// var user = try await database.fetch(User.self, "mei")
@@ -106,11 +106,11 @@ extension CloudKitDatabase {
     /// - Parameters:
     ///   - source: The bytes.
     ///   - field: The field.
-    ///   - record: The record. It is not saved by this.
-    ///   - zone: The record's zone; that of the record, or else the default zone, when `nil`.
-    ///   - progress: Called after each piece that was sent.
+    ///   - record: The record. This method does not save it.
+    ///   - zone: The record's zone; with `nil`, the zone that the record names, or else the default zone.
+    ///   - progress: Called after each sent piece.
     /// - Returns: The value to assign to the field of this record.
-    /// - Throws: A ``CloudKitError``, as ``upload(_:for:of:named:inZone:progress:)``.
+    /// - Throws: The same errors as ``upload(_:for:of:named:inZone:progress:)``.
     public func upload<Model: CloudKitRecord>(
         _ source: AssetSource,
         for field: KeyPath<Model.Fields, RecordField<some AssetStorable>>,
@@ -128,14 +128,14 @@ extension CloudKitDatabase {
         ).asset
     }
 
-    /// Uploads files side by side.
+    /// Uploads several files at the same time.
     ///
     /// - Parameters:
-    ///   - uploads: The files, as many as you like. Files of one record need the same name for it.
+    ///   - uploads: The files, any number. All files of one record need the same record name.
     ///   - zone: The records' zone; the default zone when `nil`.
-    ///   - maximumConcurrency: How many at a time.
-    ///   - progress: Called with the progress of all files together.
-    /// - Returns: One result for each, in order.
+    ///   - maximumConcurrency: The largest number of files to upload at the same time.
+    ///   - progress: Called with the sum of the progress of all files.
+    /// - Returns: One result for each item, in the order of the request.
     public func upload(
         _ uploads: [AssetUpload],
         inZone zone: ZoneID? = nil,
@@ -147,7 +147,7 @@ extension CloudKitDatabase {
             for (index, upload) in uploads.enumerated() { sum.expect(try? upload.source.length(), at: index) }
         }
         var results: [Result<UploadedAsset, CloudKitError>] = []
-        // Addresses are good for 15 minutes, so they are not asked for long before they are used.
+        // An address is valid for 15 minutes, so it is not requested long before its use.
         let batchSize = min(Self.batchSize, 4 * max(1, maximumConcurrency))
         for part in uploads.parts(ofAtMost: batchSize) {
             let batch = Array(uploads[part])
@@ -170,7 +170,7 @@ extension CloudKitDatabase {
         return results
     }
 
-    /// Makes a file that a record holds usable in another record, or another field, without sending its bytes again.
+    /// Makes the file of a record usable in another record, or in another field, without sending its bytes again.
     ///
     /// ```swift
     /// let cover = try await database.rereference(AssetField("photo", of: "mei"))
@@ -178,14 +178,15 @@ extension CloudKitDatabase {
     /// try await database.create(Record(recordType: "Album", fields: ["cover": .asset(cover)]))
     /// ```
     ///
-    /// An asset that was read from a record cannot be saved elsewhere as it is: it lacks the receipt that this gets.
+    /// An asset that was read from a record cannot be saved elsewhere as it is: it lacks the receipt that this request
+    /// returns.
     ///
     /// - Parameters:
-    ///   - field: The record that holds the file, and its field.
-    ///   - targetZone: The zone of the record that is to hold it; that of the former when `nil`.
-    /// - Returns: The value to save. It is good once.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` when there is no such record or
-    ///   file.
+    ///   - field: The record that has the file, and its field.
+    ///   - targetZone: The zone of the other record; with `nil`, the same zone.
+    /// - Returns: The value to save. It can be saved once.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` when the record does not exist or
+    ///   has no file in the field.
     public func rereference(
         _ field: AssetField,
         forZone targetZone: ZoneID? = nil
@@ -193,13 +194,13 @@ extension CloudKitDatabase {
         try await rereference([field], inZone: field.zoneID, forZone: targetZone)[0].get()
     }
 
-    /// Makes files that records of one zone hold usable in other records, without sending their bytes again.
+    /// Makes the files of records of one zone usable in other records, without sending their bytes again.
     ///
     /// - Parameters:
-    ///   - fields: The records and their fields, as many as you like.
+    ///   - fields: The records and their fields, any number.
     ///   - zone: The zone of these records; the default zone when `nil`.
-    ///   - targetZone: The zone of the records that are to hold them; the same when `nil`.
-    /// - Returns: One result for each, in order.
+    ///   - targetZone: The zone of the other records; with `nil`, the same zone.
+    /// - Returns: One result for each item, in the order of the request.
     /// - Throws: A ``CloudKitError``: the error of the first request, when it fails as a whole.
     public func rereference(
         _ fields: [AssetField],
@@ -229,7 +230,7 @@ extension CloudKitDatabase {
                     ).ok
                     return (try response.body.json.assets ?? [], response.headers.xAppleRequestUUID)
                 }
-                // Replies do not say which asset is of which record: the order alone does.
+                // Responses do not name the record of an asset: only their order shows it.
                 guard reply.body.count == fields.count else {
                     throw .wrongCount(reply.body.count, of: fields.count).from(reply.origin)
                 }
@@ -254,14 +255,15 @@ extension CloudKitDatabase {
 
 // MARK: - One upload
 
-/// Where a file may be sent.
+/// The address for a file, and the name of its record.
 private struct UploadTarget: Sendable {
     var recordName: String
     var address: AssetHost.Address
 }
 
 extension CloudKitDatabase {
-    /// Asks for addresses in one request; or for one after the other, where one that cannot be makes the whole request fail.
+    /// Requests all addresses in one request. If an invalid item makes the whole request fail, requests them one after
+    /// the other.
     private func requestEachTarget(
         for uploads: [AssetUpload],
         inZone zone: ZoneID?
@@ -325,7 +327,7 @@ extension CloudKitDatabase {
         }
     }
 
-    /// Sends a file, again and to another address when that failed and may succeed.
+    /// Sends a file, and after a temporary failure sends it again to another address.
     private func send(
         _ upload: AssetUpload,
         to firstTarget: UploadTarget?,
@@ -341,10 +343,10 @@ extension CloudKitDatabase {
             if let target {
                 present = target
             } else {
-                // An attempt of its own, with the retries of any request.
+                // A separate call, with its own retries.
                 present = try await requestTargets(for: [upload], inZone: zone)[0].get()
             }
-            // The record has this name from now on, at whatever address the file goes in.
+            // The record keeps this name, even if the file is sent to another address later.
             upload.recordName = present.recordName
             target = nil
             do throws(CloudKitError) {
@@ -360,7 +362,7 @@ extension CloudKitDatabase {
                 let failure = error.about(present.recordName)
                 guard upload.source.isReplayable else { throw failure }
                 if failure.code == .assetAddressExpired, !hadExpired {
-                    // It was asked for long ago, or an attempt whose reply was lost has used it up.
+                    // The address was requested long ago, or an attempt whose response was lost has used it up.
                     hadExpired = true
                     continue
                 }
@@ -420,7 +422,7 @@ extension CloudKitDatabase {
     }
 }
 
-/// How many bytes of a body went out.
+/// The number of bytes of a body that were sent.
 private final class SentBytes: Sendable {
     private let value = Mutex<Int64>(0)
 

@@ -14,7 +14,7 @@
     import Foundation
 #endif
 
-/// Files of this machine, read and written in pieces. The part of Foundation that every platform has can do that only whole.
+/// Reads and writes local files in pieces. FoundationEssentials can only read and write whole files.
 enum LocalFile {
     static let chunkSize = 256 * 1024
 
@@ -25,7 +25,7 @@ enum LocalFile {
         return try file.size()
     }
 
-    /// A file's bytes, read as they are asked for.
+    /// A file's bytes, read while the caller iterates over them.
     struct Chunks: AsyncSequence, Sendable {
         let url: URL
         let size: Int64
@@ -54,14 +54,15 @@ enum LocalFile {
     }
 }
 
-/// A file that is there whole or not at all: what is written goes to a file beside it, which takes its place at the end.
+/// A file that is written completely or not at all: the bytes are written to a temporary file in the same folder, which
+/// replaces the file at the end.
 final class ReplacementFile {
     private let target: String
     private let temporary: String
     private let file: OpenFile
     private var isSettled = false
 
-    /// Makes the file beside the one to be.
+    /// Makes the temporary file.
     init(for url: URL) throws(CloudKitError) {
         target = try url.localPath
         let digits = String(UInt64.random(in: .min ... .max), radix: 16)
@@ -85,7 +86,7 @@ final class ReplacementFile {
         try file.write(bytes)
     }
 
-    /// Puts the file in its place, over one that is there.
+    /// Renames the temporary file to the file's name, and so replaces an existing file.
     func commit() throws(CloudKitError) {
         try file.synchronize()
         file.close()
@@ -93,7 +94,7 @@ final class ReplacementFile {
         isSettled = true
     }
 
-    /// Removes what was written, unless it is in its place.
+    /// Removes the temporary file, unless it was committed.
     func discard() {
         guard !isSettled else { return }
         isSettled = true
@@ -134,7 +135,7 @@ final class OpenFile {
         return Int64(status.st_size)
     }
 
-    /// Reads the next bytes; none at the end.
+    /// Reads the next bytes; the array is empty at the end.
     func read(upTo count: Int) throws(CloudKitError) -> [UInt8] {
         var failure: CInt?
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -171,7 +172,7 @@ final class OpenFile {
         if let failure { throw .localData("could not be written", path, failure) }
     }
 
-    /// Waits until the bytes are with the disk.
+    /// Waits until the bytes are on the disk.
     func synchronize() throws(CloudKitError) {
         guard fsync(descriptor) == 0 else { throw .localData("could not be written", path, errno) }
     }

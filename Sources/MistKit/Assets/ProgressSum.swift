@@ -10,7 +10,7 @@ final class ProgressSum: Sendable {
         self.progress = progress
     }
 
-    /// What one of the transfers tells.
+    /// The handler for the progress of one of the transfers.
     func handler(for index: Int) -> ProgressHandler<TransferProgress>? {
         guard let progress else { return nil }
         return { part in
@@ -27,7 +27,7 @@ final class ProgressSum: Sendable {
         }
     }
 
-    /// Says how long a transfer will be.
+    /// Sets the expected length of a transfer.
     func expect(_ totalBytes: Int64?, at index: Int) {
         parts.withLock { $0[index].totalBytes = totalBytes }
     }

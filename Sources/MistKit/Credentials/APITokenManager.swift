@@ -1,17 +1,17 @@
-/// Sends an API token of the CloudKit console: reads what the public database lets anyone read.
+/// Sends an API token of the CloudKit console, which can read the public database as far as anyone may read it.
 ///
 /// ```swift
 /// let manager = APITokenManager(apiToken: token)
 /// // GET /database/1/iCloud.com.example/development/public/zones/list?ckAPIToken=...
 /// ```
 ///
-/// The private and shared databases, and most writes, need a person; the service then answers
-/// ``CloudKitError/Code-swift.struct/authenticationRequired`` with the address to sign in at. Use
-/// ``AdaptiveTokenManager`` to go on as that person.
+/// The private and shared databases, and most writes, need a person. Without one the service answers
+/// ``CloudKitError/Code-swift.struct/authenticationRequired``, with the address of the sign-in page. Use
+/// ``AdaptiveTokenManager`` to continue as a person who signed in.
 public struct APITokenManager: TokenManager {
     private let apiToken: Secret
 
-    /// Makes a manager of one token.
+    /// Makes a manager for one token.
     ///
     /// - Parameter apiToken: The token from the console, 64 hexadecimal digits.
     public init(apiToken: String) {
@@ -21,7 +21,7 @@ public struct APITokenManager: TokenManager {
     /// Adds the token to the query.
     ///
     /// - Parameter request: The attempt.
-    /// - Throws: ``CloudKitError/Code-swift.struct/invalidCredentials`` where a token cannot be one.
+    /// - Throws: ``CloudKitError/Code-swift.struct/invalidCredentials`` where the string cannot be a token.
     public func authenticate(_ request: inout OutgoingRequest) async throws(CloudKitError) {
         try request.addAPIToken(apiToken)
     }
@@ -40,9 +40,9 @@ extension OutgoingRequest {
 }
 
 extension Secret {
-    /// Refuses what cannot be a token, before it is sent anywhere.
+    /// Refuses a string that cannot be a token, before it is sent.
     func checkToken(_ kind: String, source: String) throws(CloudKitError) {
-        // Every request asks, and nearly all tokens are of letters and digits.
+        // A fast check, since each request makes it: nearly all tokens consist of letters and digits.
         if !revealed.isEmpty, revealed.utf8.allSatisfy({ (0x2F...0x7E).contains($0) }) { return }
         let problem: String? =
             if revealed.isEmpty {

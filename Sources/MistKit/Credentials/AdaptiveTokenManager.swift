@@ -7,7 +7,7 @@ public import Logging
     public import Foundation
 #endif
 
-/// Starts with an API token, goes on as a person once one signs in, and falls back when the person's session is over.
+/// Starts with an API token, continues as a person who signs in, and falls back when the session of the person is over.
 ///
 /// ```swift
 /// let manager = AdaptiveTokenManager(apiToken: apiToken, storage: .file("session.json")) { url in
@@ -22,20 +22,22 @@ public import Logging
 ///
 /// ## Upgrade
 ///
-/// The closure is called when the service requires a person to sign in, once for all requests that wait for it. The requests are then
-/// sent again. Without a closure such requests fail with ``CloudKitError/Code-swift.struct/authenticationRequired``, whose
-/// ``CloudKitError/redirectURL`` is where to sign in, and ``signIn(webAuthToken:)`` takes the token.
+/// When the service requires a person to sign in, the manager calls the closure once for all requests that wait for a
+/// person. It then sends the requests again. Without a closure these requests fail with
+/// ``CloudKitError/Code-swift.struct/authenticationRequired``, whose ``CloudKitError/redirectURL`` is the address of
+/// the sign-in page. Pass the token of the page to ``signIn(webAuthToken:)``.
 ///
-/// Requests that the closure itself sends through the same manager must not wait for it: send them through a service whose
-/// ``CloudKitService/allowsSignIn`` is `false`.
+/// If the closure itself sends requests through the same manager, they must not wait for the closure: send them through
+/// a service whose ``CloudKitService/allowsSignIn`` is `false`.
 ///
-/// As a person it does what ``WebAuthTokenManager`` does, rotation, storage and requests at the same time included.
+/// While a person is signed in, it works like ``WebAuthTokenManager``: next tokens, storage and requests at the same
+/// time.
 ///
 /// ## Fallback
 ///
-/// When the service refuses the newest token, the session is over: the token is forgotten, in the storage too, and
-/// requests go out with the API token alone again. The request that was refused is not repeated without a person, since what a
-/// person was to write would then have no owner; it fails, or starts the next sign-in.
+/// When the service refuses the newest token, the session is over. The manager forgets the token, in the storage too,
+/// and sends requests with only the API token again. It does not repeat the refused request without a person, because a
+/// record that it writes would not belong to that person. The request fails, or starts the next sign-in.
 ///
 /// ## Topics
 ///
@@ -49,7 +51,7 @@ public import Logging
 /// - ``signOut()``
 /// - ``revealWebAuthToken()``
 public final class AdaptiveTokenManager: TokenManager {
-    /// Gets a person to sign in at an address of the service, and returns the web authentication token.
+    /// Lets a person sign in at an address of the service, and returns the web authentication token.
     public typealias SignIn = @Sendable (_ url: URL) async throws -> String
 
     private let apiToken: Secret
@@ -57,14 +59,14 @@ public final class AdaptiveTokenManager: TokenManager {
     private let askPerson: SignIn?
     private let asking = AsyncMutex()
 
-    /// Makes a manager that forgets the person when it goes away.
+    /// Makes a manager that has the person's token only in memory.
     ///
     /// - Parameters:
     ///   - apiToken: The token from the console, 64 hexadecimal digits.
     ///   - webAuthToken: The token of a person who signed in before, if there is one.
-    ///   - usesTokensOnce: Whether requests as a person go one after the other from the start, each with the token that
-    ///     the one before brought; see ``WebAuthTokenManager``.
-    ///   - signIn: Gets a person to sign in, when the service asks for one.
+    ///   - usesTokensOnce: Whether the requests of a person are sent one after the other from the start, each with the
+    ///     token of the response before; see ``WebAuthTokenManager``.
+    ///   - signIn: Lets a person sign in when the service requires it.
     public init(
         apiToken: String,
         webAuthToken: String? = nil,
@@ -80,14 +82,15 @@ public final class AdaptiveTokenManager: TokenManager {
         askPerson = signIn
     }
 
-    /// Makes a manager that goes on as the person whose token is stored, if one is.
+    /// Makes a manager that continues as the person whose token is stored, if there is a stored token.
     ///
     /// - Parameters:
     ///   - apiToken: The token from the console, 64 hexadecimal digits.
-    ///   - storage: Where the person's token is, and where each next one goes. It is read with the first request.
-    ///   - usesTokensOnce: Whether requests as a person go one after the other from the start.
-    ///   - logger: Where it is written that a next token could not be stored.
-    ///   - signIn: Gets a person to sign in, when the service asks for one.
+    ///   - storage: The storage of the person's token. The first request reads the token, and each next token is stored
+    ///     there, too.
+    ///   - usesTokensOnce: Whether the requests of a person are sent one after the other from the start.
+    ///   - logger: Gets a warning when a next token could not be stored.
+    ///   - signIn: Lets a person sign in when the service requires it.
     public init(
         apiToken: String,
         storage: some TokenStorage,
@@ -100,10 +103,10 @@ public final class AdaptiveTokenManager: TokenManager {
         askPerson = signIn
     }
 
-    /// Adds the API token to the query, and the person's where there is one.
+    /// Adds the API token to the query, and the person's token if a person is signed in.
     ///
     /// - Parameter request: The attempt.
-    /// - Throws: ``CloudKitError/Code-swift.struct/invalidCredentials`` where a token cannot be one,
+    /// - Throws: ``CloudKitError/Code-swift.struct/invalidCredentials`` where a string cannot be a token,
     ///   ``CloudKitError/Code-swift.struct/tokenStorage`` where the storage cannot be read.
     public func authenticate(_ request: inout OutgoingRequest) async throws(CloudKitError) {
         let (token, number) = try await rotation.begin(operation: request.operationID)
@@ -117,7 +120,7 @@ public final class AdaptiveTokenManager: TokenManager {
         }
     }
 
-    /// Adopts the next token and stores it, where the request was sent for a person who is still signed in.
+    /// Adopts the next token and stores it, if the request was sent for a person who is still signed in.
     ///
     /// - Parameters:
     ///   - response: Status and header fields.
@@ -126,11 +129,11 @@ public final class AdaptiveTokenManager: TokenManager {
         await rotation.adopt(from: response, number: request.session)
     }
 
-    /// One request after the other while there is a person, as each response brings the next token.
+    /// `true` while a person is signed in, because each response then brings the next token.
     public var sendsOneAtATime: Bool { rotation.mayHavePerson }
 
-    /// Asks for another attempt where the token was refused only because another request had used it, and where a
-    /// person signed in meanwhile; falls back where the session is over.
+    /// Allows another attempt if the token was refused only because another request had used it, or if a person signed
+    /// in meanwhile; falls back to the API token if the session is over.
     ///
     /// - Parameters:
     ///   - error: Why the attempt failed.
@@ -149,7 +152,8 @@ public final class AdaptiveTokenManager: TokenManager {
         case .formerPerson: return false
         case .noPerson: break
         case .sessionOver:
-            // A 401 can be about the API token as well, unless it was taken before with this person's.
+            // A 401 can also be about the API token, unless the service accepted it before, together with a token of
+            // this person.
             guard error.code == .authenticationRequired || rotation.wasAccepted else { return false }
             try await rotation.forget(ifNotSince: request.session)
         }
@@ -162,7 +166,7 @@ public final class AdaptiveTokenManager: TokenManager {
         do {
             try await asking.lock()
             defer { asking.unlock() }
-            // One sign-in is enough for all that waited.
+            // One sign-in is enough for all requests that waited.
             if try await rotation.current == nil {
                 let token = try await askPerson(url)
                 guard !Secret(token).revealed.isEmpty else {
@@ -181,7 +185,7 @@ public final class AdaptiveTokenManager: TokenManager {
         }
     }
 
-    /// Whether requests go out for a person, as far as this side knows.
+    /// Whether requests are sent for a person, as far as the client knows.
     ///
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/tokenStorage`` where the storage cannot be
     ///   read.
@@ -189,28 +193,28 @@ public final class AdaptiveTokenManager: TokenManager {
         get async throws { try await rotation.current != nil }
     }
 
-    /// Goes on as a person.
+    /// Continues as a person.
     ///
     /// - Parameter webAuthToken: The token from the sign-in page, not percent-encoded.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/tokenStorage`` where it could not be stored; it
-    ///   is used all the same.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/tokenStorage`` where the token could not be
+    ///   stored. The manager uses it nevertheless.
     public func signIn(webAuthToken: String) async throws {
         try await rotation.replace(with: Secret(webAuthToken))
     }
 
-    /// Forgets the person, in the storage too; the API token stays. No request is sent, as the service has no endpoint for
-    /// signing out.
+    /// Forgets the person, in the storage too; the API token stays. No request is sent, as the service has no endpoint
+    /// for signing out.
     ///
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/tokenStorage`` where the storage still has the
-    ///   token; it is used no more all the same.
+    ///   token. The manager does not use it any more.
     public func signOut() async throws {
         try await rotation.replace(with: nil)
     }
 
-    /// The person's token to send next; `nil` where no person is signed in. A ``TokenStorage`` keeps it without your
-    /// doing.
+    /// The person's token for the next request; `nil` where no person is signed in. If the manager has a
+    /// ``TokenStorage``, it stores this token itself.
     ///
-    /// It is a credential: a program that has it acts as the person.
+    /// The token is a credential: a program that has it can act as the person.
     ///
     /// - Returns: The token, not percent-encoded.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/tokenStorage`` where the storage cannot be

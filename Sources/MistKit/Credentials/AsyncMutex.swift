@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A lock that one task holds at a time, across suspensions. Tasks get it in the order in which they asked.
+/// A lock that one task holds at a time, also while the task is suspended. Tasks get the lock in the order of their
+/// calls.
 final class AsyncMutex: Sendable {
     private struct State {
         var isLocked = false
@@ -12,7 +13,7 @@ final class AsyncMutex: Sendable {
 
     private let state = Mutex(State())
 
-    /// Waits for the lock. A task that is cancelled meanwhile stops waiting.
+    /// Waits for the lock. A task that is cancelled while it waits throws a `CancellationError`.
     func lock() async throws(CancellationError) {
         let number = state.withLock {
             $0.nextNumber += 1
@@ -34,7 +35,7 @@ final class AsyncMutex: Sendable {
         guard isHeld else { throw CancellationError() }
     }
 
-    /// Waits for the lock, cancelled or not: for work that has to be done all the same.
+    /// Waits for the lock, even in a cancelled task, for work that must not be skipped.
     func lockDespiteCancellation() async {
         _ = await wait(0)
     }

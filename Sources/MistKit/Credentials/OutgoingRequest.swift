@@ -8,7 +8,7 @@ public import OpenAPISwiftRuntime
     public import Foundation
 #endif
 
-/// One attempt of a request, as a ``TokenManager`` sees it: complete but for credentials.
+/// One attempt of a request, as a ``TokenManager`` sees it: complete except for the credentials.
 ///
 /// ## Topics
 ///
@@ -32,8 +32,8 @@ public struct OutgoingRequest: Sendable {
     /// The operation's name in the protocol's OpenAPI document, such as `queryRecords`.
     public let operationID: String
 
-    /// A number that comes back with the response. A manager whose credentials can be replaced while requests are
-    /// under way sets it, to know whose response it looks at.
+    /// A number that the manager gets back with the response. A manager whose credentials can change while requests are
+    /// under way sets it, to know which credentials a response belongs to.
     public var session: UInt64 = 0
 
     /// Whether a person may be asked to sign in for this request; see ``CloudKitService/allowsSignIn``.
@@ -44,7 +44,7 @@ public struct OutgoingRequest: Sendable {
     private(set) var redactor = Redactor()
     let baseURL: URL
 
-    /// Makes an attempt from what the transport is to send; tests of a token manager use this.
+    /// Makes an attempt from the request for the transport, for tests of a token manager.
     ///
     /// - Parameters:
     ///   - request: The request, its path relative to `baseURL`.
@@ -72,18 +72,18 @@ public struct OutgoingRequest: Sendable {
     /// Path and query exactly as they go on the request line, percent-encoded.
     public var target: String { baseURL.requestTarget(appending: request.path) }
 
-    /// Path and query from `/database` or `/device` on: what the signature of a server-to-server key covers.
+    /// Path and query from `/database` or `/device` on, which the signature of a server-to-server key covers.
     ///
-    /// Apple's reference has the subpath begin there. A path in the server's address belongs to a proxy before the
-    /// service, which takes it off again, so the service never sees it.
+    /// In Apple's reference, the subpath begins there. A path in the server's address belongs to a proxy in front of
+    /// the service. The proxy removes it, so the service never sees it.
     public var subpath: String { request.path ?? "/" }
 
-    /// The header fields, credentials that were added included.
+    /// The header fields, also those that ``addCredential(headerField:value:)`` added.
     public var headerFields: HTTPFields { request.headerFields }
 
-    /// The SHA-256 of the body's bytes; of no bytes where there is no body.
+    /// The SHA-256 of the body's bytes, or of no bytes if there is no body.
     ///
-    /// A body that can be read once only is read into memory, and sent from there.
+    /// A body that can be read only once is read into memory, and sent from there.
     ///
     /// - Returns: 32 bytes.
     /// - Throws: ``CloudKitError/Code-swift.struct/signing`` when the body cannot be read.
@@ -108,9 +108,9 @@ public struct OutgoingRequest: Sendable {
         return Array(hash.finalize())
     }
 
-    /// Appends a credential to the query, percent-encoded once: of `+`, `/` and `=` nothing stays plain.
+    /// Appends a credential to the query, percent-encoded once; `+`, `/` and `=` are encoded, too.
     ///
-    /// The value is taken out of every error text of this request, and no log shows it.
+    /// The value is removed from every error text of this request, and no log shows it.
     ///
     /// ```swift
     /// request.addCredential(queryItem: "ckWebAuthToken", value: "a+b/c=")
@@ -130,7 +130,7 @@ public struct OutgoingRequest: Sendable {
 
     /// Sets a header field to a credential.
     ///
-    /// The value is taken out of every error text of this request, no log shows it, and HTTP/2 does not put it in its
+    /// The value is removed from every error text of this request, no log shows it, and HTTP/2 does not put it in its
     /// compression table.
     ///
     /// - Parameters:
@@ -143,7 +143,7 @@ public struct OutgoingRequest: Sendable {
         redactor.hide(value)
     }
 
-    /// Sets a header field that is no credential, such as a date.
+    /// Sets a header field that is not a credential, such as a date.
     ///
     /// - Parameters:
     ///   - name: The field's name.

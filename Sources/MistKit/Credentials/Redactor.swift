@@ -1,11 +1,11 @@
-/// Takes credentials out of texts.
+/// Removes credentials from texts.
 ///
-/// It knows the credentials of one attempt, so what it removes it removes by value, wherever the text came from: a
-/// server that echoes the request's address, a transport whose errors print the URL.
+/// It knows the credentials of one attempt and searches for their values. So the source of a text does not matter: a
+/// server may repeat the request's address, and the errors of a transport may print the URL.
 struct Redactor: Sendable {
     private var secrets: [String] = []
 
-    /// The text in place of a credential.
+    /// The text that replaces a credential.
     static let mark = "<redacted>"
 
     mutating func hide(_ secret: String) {
@@ -20,11 +20,11 @@ struct Redactor: Sendable {
         return text
     }
 
-    /// The texts to remove. Only a failure or a log line asks for them, so they are made then and not for each request.
+    /// The texts to remove. They are made only for a failure or a log line, and not for each request.
     private var spellings: [String] {
-        // A text may write the same percent-encoding with small letters.
+        // A text may have the same percent-encoding with lowercase letters.
         let lowercased = secrets.filter { $0.contains("%") }.map(\.lowercasedPercentEncoding)
-        // Longer ones first, so that one that holds another leaves nothing of itself behind.
+        // Longer texts first: when one credential contains another, no part of it remains.
         return (secrets + lowercased).sorted { $0.utf8.count > $1.utf8.count }
     }
 
@@ -36,7 +36,7 @@ struct Redactor: Sendable {
         error.requestUUID = error.requestUUID.map(redact)
         error.redirectURL = error.redirectURL.map(redact)
         if let cause = error.cause {
-            // What an error can print depends on its type; what it printed here is known.
+            // The type decides what an error prints, so both descriptions are searched.
             let printed = String(reflecting: cause) + String(describing: cause)
             if redact(printed) != printed {
                 error.cause = RedactedError(type: "\(type(of: cause))", description: redact(String(describing: cause)))
@@ -46,7 +46,7 @@ struct Redactor: Sendable {
     }
 }
 
-/// What is left of an error whose text held a credential.
+/// Replaces an error whose text contained a credential.
 struct RedactedError: Error, CustomStringConvertible {
     let type: String
     let description: String
@@ -70,11 +70,11 @@ extension String {
     }
 }
 
-/// A text that no description, dump or interpolation shows.
+/// A text that descriptions, dumps and interpolations do not show.
 package struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package let revealed: String
 
-    /// Keeps a text, without the white space around it that comes along from files and variables.
+    /// Keeps a text without the white space around it, which texts from files and environment variables often have.
     package init(_ text: String) {
         var text = Substring(text)
         while text.first?.isWhitespace == true { text.removeFirst() }

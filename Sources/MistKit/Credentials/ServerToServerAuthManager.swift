@@ -7,7 +7,7 @@ import Synchronization
     public import Foundation
 #endif
 
-/// Signs every request with a server-to-server key: the public database, as the developer who registered the key.
+/// Signs every request with a server-to-server key, for the public database, as the developer who registered the key.
 ///
 /// ```swift
 /// let manager = ServerToServerAuthManager(keyID: keyID, privateKey: try ServerToServerKey(pem))
@@ -21,17 +21,17 @@ import Synchronization
 public struct ServerToServerAuthManager: TokenManager {
     private let keyID: Secret
     private let privateKey: ServerToServerKey
-    /// What is wrong with the key ID.
+    /// The error of a string that cannot be a key ID; every request throws it.
     private let keyIDProblem: CloudKitError?
     private let now: @Sendable () -> Date
     private let dates = RequestDates()
 
-    /// Makes a manager of one key.
+    /// Makes a manager for one key.
     ///
     /// - Parameters:
-    ///   - keyID: What the console shows for the key, 64 hexadecimal digits.
-    ///   - privateKey: The private half of it.
-    ///   - now: The clock. The service compares its date with its own, and refuses one that is some minutes off.
+    ///   - keyID: The identifier that the console shows for the key, 64 hexadecimal digits.
+    ///   - privateKey: The private half of the key.
+    ///   - now: The clock. The service refuses a request whose date differs from its own by some minutes.
     public init(keyID: String, privateKey: ServerToServerKey, now: @escaping @Sendable () -> Date = { Date() }) {
         self.keyID = Secret(keyID)
         self.privateKey = privateKey
@@ -41,11 +41,12 @@ public struct ServerToServerAuthManager: TokenManager {
 
     /// Adds the key's identifier, the date and the signature as header fields.
     ///
-    /// What is signed is `date:base64(SHA-256(body)):path?query`, with path and query as on the request line, from
-    /// `/database` on. For a request without a body Apple's own client hashes no bytes, and so does this.
+    /// The signed text is `date:base64(SHA-256(body)):path?query`, with path and query as on the request line, from
+    /// `/database` on. For a request without a body, Apple's own client uses the hash of no bytes, and so does this
+    /// manager.
     ///
     /// - Parameter request: The attempt.
-    /// - Throws: ``CloudKitError/Code-swift.struct/invalidCredentials`` where the key ID cannot be one,
+    /// - Throws: ``CloudKitError/Code-swift.struct/invalidCredentials`` where the string cannot be a key ID,
     ///   ``CloudKitError/Code-swift.struct/signing`` where the body cannot be read.
     public func authenticate(_ request: inout OutgoingRequest) async throws(CloudKitError) {
         if let keyIDProblem { throw keyIDProblem }
@@ -74,7 +75,8 @@ public struct ServerToServerAuthManager: TokenManager {
     }
 }
 
-/// The dates of requests in ISO 8601. Requests of the same second share one text, as formatting costs as much as a hash.
+/// The dates of requests in ISO 8601. Requests of the same second share one text, because formatting a date costs as
+/// much as a hash.
 private final class RequestDates: Sendable {
     private let last = Mutex<(second: Double, text: String)?>(nil)
     private static let style = Date.ISO8601FormatStyle()

@@ -38,29 +38,30 @@ public struct ServerToServerKey: Sendable {
         self.key = key
     }
 
-    /// Reads a key in any of the forms that people keep one in.
+    /// Reads a key in any of the usual text forms.
     ///
-    /// These are PEM as `openssl ecparam` writes it (SEC 1, `EC PRIVATE KEY`) or as `openssl pkcs8` does (PKCS #8,
-    /// `PRIVATE KEY`), with real line ends or with `\n` written out as in environment variables; and without PEM's
-    /// frame, in base64 or hexadecimal, the same two structures or the 32 bytes of the key alone.
+    /// The text may be PEM as `openssl ecparam` writes it (SEC 1, `EC PRIVATE KEY`) or as `openssl pkcs8` writes it
+    /// (PKCS #8, `PRIVATE KEY`). Line ends may be real, or written as `\n` as in environment variables. Without the
+    /// frame of PEM, the text may be base64 or hexadecimal digits of the same two structures, or of only the 32 bytes
+    /// of the key.
     ///
     /// - Parameter text: The text of the key, not the path of a file that holds it.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidCredentials``, saying what the text is
-    ///   instead.
+    /// - Throws: A ``CloudKitError`` of code ``CloudKitError/Code-swift.struct/invalidCredentials`` that says what the
+    ///   text is instead.
     public init(_ text: String) throws {
         self = try ServerToServerKeyParser.parse(text)
     }
 
-    /// Makes a key of its 32 bytes.
+    /// Makes a key from its 32 bytes.
     ///
     /// - Parameter rawRepresentation: The key's number, most significant byte first.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidCredentials`` for another count, or a
-    ///   number that is no key.
+    /// - Throws: A ``CloudKitError`` of code ``CloudKitError/Code-swift.struct/invalidCredentials`` for another number
+    ///   of bytes, or for a number that is not a key of P-256.
     public init(rawRepresentation: [UInt8]) throws {
         try self.init(scalar: rawRepresentation)
     }
 
-    /// Makes a key of its number, or says what the bytes are instead.
+    /// Makes a key from the bytes of its number. The error says what is wrong with the bytes.
     init(scalar: [UInt8]) throws(CloudKitError) {
         guard scalar.count == 32 else {
             throw .badServerToServerKey("is \(scalar.count) bytes long; a key on P-256 has 32.")
@@ -72,7 +73,7 @@ public struct ServerToServerKey: Sendable {
         }
     }
 
-    /// Makes a key of the DER bytes of either structure.
+    /// Makes a key from the DER bytes of SEC 1 or PKCS #8.
     init(derRepresentation: [UInt8]) throws {
         key = try P256.Signing.PrivateKey(derRepresentation: derRepresentation)
     }
@@ -82,12 +83,12 @@ public struct ServerToServerKey: Sendable {
 
     /// The private half as PEM (PKCS #8, `PRIVATE KEY`), to keep.
     ///
-    /// It is a credential: a program that has it writes to the public database in the developer's name.
+    /// The text is a credential: a program that has it can write to the public database as the developer.
     ///
     /// - Returns: PEM that ``init(_:)`` and openssl read.
     public func revealPrivateKeyPEM() -> String { key.pemRepresentation }
 
-    /// ECDSA over SHA-256 of the message's UTF-8, as DER in base64.
+    /// The ECDSA signature over the SHA-256 of the message's UTF-8, as DER in base64.
     func signature(for message: String) throws(CloudKitError) -> String {
         do {
             return try key.signature(for: Data(message.utf8)).derRepresentation.base64EncodedString()
@@ -96,14 +97,14 @@ public struct ServerToServerKey: Sendable {
         }
     }
 
-    /// Whether a text is this key in hexadecimal.
+    /// Whether a text is this private key in hexadecimal.
     func isWritten(as text: String) -> Bool {
         text.count == 64 && ServerToServerKeyParser.hexadecimal(text) == Array(key.rawRepresentation)
     }
 }
 
 extension ServerToServerKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Says that there is a key, and nothing of it.
+    /// A text that shows no part of the key.
     public var description: String { "ServerToServerKey(\(Redactor.mark))" }
 
     /// The same as ``description``.

@@ -6,12 +6,12 @@ import Crypto
     import Foundation
 #endif
 
-/// Finds the key in a text, or says what the text is instead. No part of the text ever gets into an error; places in it
-/// do.
+/// Finds the key in a text, or says what the text is instead. An error never quotes the text; it may name a line and a
+/// column of it.
 enum ServerToServerKeyParser {
     static func parse(_ text: String) throws(CloudKitError) -> ServerToServerKey {
         let text = unquoted(
-            // From files of variables and from JSON inside of them; a key has no backslashes.
+            // Texts from `.env` files, and from JSON in such files, have escaped line ends. A key has no backslashes.
             text.replacing("\\\\n", with: "\n").replacing("\\n", with: "\n").replacing("\\r", with: "")
                 .replacing("\\", with: "").replacing("\r\n", with: "\n").replacing("\r", with: "\n")
         )
@@ -19,7 +19,7 @@ enum ServerToServerKeyParser {
             throw .badServerToServerKey("is empty; is the variable or file that it comes from set?")
         }
         if text.contains("-----BEGIN ") { return try parsePEM(text) }
-        // Base64 alone is a key too, so one that lost its first line is still whole.
+        // Base64 without a frame is a key, too. So a key that lost its first line is still complete.
         if let end = text.firstRange(of: "-----END ") {
             return try parseUnframed(String(text[..<end.lowerBound]))
         }
@@ -36,7 +36,7 @@ enum ServerToServerKeyParser {
             if text.first == "/" || text.first == "~" || text.hasSuffix(".pem") || text.hasSuffix(".p8") {
                 throw .badServerToServerKey("is a path, it seems; pass what is in the file.")
             }
-            // What begins as a structure in base64 does was meant as one.
+            // A text that begins like a DER structure in base64 was meant as one: the error is about the base64.
             if compact.hasPrefix("M"), compact.utf8.count > 40 { throw error.ofKey }
             throw .badServerToServerKey(
                 "is neither PEM nor base64 nor hexadecimal; it should begin with -----BEGIN PRIVATE KEY-----."
@@ -84,7 +84,7 @@ enum ServerToServerKeyParser {
         _ label: String,
         of text: String
     ) throws(CloudKitError) -> ServerToServerKey {
-        // Of a last line that is there in part nothing is base64.
+        // If a part of the last line is there, it begins with `-`, which is not part of the base64.
         let body = body.prefix { $0 != "-" }
         if let bytes = try? Base64Problem.decode(body, of: text), let key = try? parseDER(bytes) { return key }
         let held =
@@ -94,7 +94,7 @@ enum ServerToServerKeyParser {
     }
 
     private static func parseBinary(_ bytes: [UInt8]) throws(CloudKitError) -> ServerToServerKey {
-        // Both structures begin with the tag of a sequence, and neither is as short as a key alone.
+        // Both DER structures begin with the tag of a sequence, and both are longer than the 32 bytes of a key alone.
         if bytes.count > 32, bytes.first == 0x30 { return try parseDER(bytes) }
         if bytes.count == 65, bytes.first == 4 { throw .badServerToServerKey(publicHalf) }
         return try ServerToServerKey(scalar: bytes)
@@ -126,10 +126,10 @@ enum ServerToServerKeyParser {
     private static let publicHalf =
         "is the public half; that one goes into the CloudKit console, and the private one belongs here."
 
-    /// The scheme PBES2, which every encrypted PKCS #8 of today names.
+    /// The identifier of PBES2, which every modern encrypted PKCS #8 structure contains.
     private static let passwordBased: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x05, 0x0D]
 
-    /// Whether a structure begins as certificates do: a sequence in a sequence, and the version in it.
+    /// Whether a structure begins like a certificate: a sequence in a sequence, and the version in it.
     private static func isCertificate(_ bytes: [UInt8]) -> Bool {
         guard let outer = DERLength(of: bytes) else { return false }
         let body = Array(bytes.dropFirst(outer.header))
@@ -154,7 +154,7 @@ enum ServerToServerKeyParser {
         }
     }
 
-    /// Object identifiers that name what else a key can be.
+    /// The object identifiers of other kinds of keys.
     private static let foreignAlgorithms: [(identifier: [UInt8], kind: String)] = [
         ([0x2B, 0x81, 0x04, 0x00, 0x22], "a key on the curve P-384"),
         ([0x2B, 0x81, 0x04, 0x00, 0x23], "a key on the curve P-521"),
@@ -177,7 +177,7 @@ enum ServerToServerKeyParser {
         return bytes
     }
 
-    /// Without the white space and quotation marks that come along from files of variables.
+    /// The text without the white space and quotation marks around it, which texts from `.env` files often have.
     private static func unquoted(_ text: String) -> String {
         let isWrapping: (Character) -> Bool = { $0.isWhitespace || $0 == "\"" || $0 == "'" }
         var text = Substring(text)
@@ -187,11 +187,11 @@ enum ServerToServerKeyParser {
     }
 }
 
-/// The length that a DER structure gives itself.
+/// The length of a DER structure, as its own header states it.
 private struct DERLength {
-    /// The bytes before its contents.
+    /// The number of bytes before the contents.
     var header: Int
-    /// All its bytes.
+    /// The number of all bytes, with the header.
     var total: Int
 
     init?(of bytes: [UInt8]) {
@@ -208,12 +208,12 @@ private struct DERLength {
     }
 }
 
-/// Why a text is not base64, and where.
+/// The reason why a text is not base64, and the position of the problem.
 private enum Base64Problem: Error {
     case foreignCharacter(line: Int, column: Int)
     case cutOff(characters: Int)
 
-    /// The bytes of a part of a text. White space is no part of it, and padding may be missing.
+    /// Decodes a part of a text. White space is ignored, and padding may be missing.
     static func decode(_ part: Substring, of text: String) throws(Base64Problem) -> [UInt8] {
         var digits: [UInt8] = []
         var isOver = false
@@ -227,7 +227,7 @@ private enum Base64Problem: Error {
             } else if !isOver, let value = character.asciiValue,
                 character.isLetter || character.isNumber || "+/-_".contains(character)
             {
-                // The alphabet for addresses comes along from vaults.
+                // Some vaults use the URL-safe alphabet of base64.
                 digits.append(
                     value == UInt8(ascii: "-")
                         ? UInt8(ascii: "+") : value == UInt8(ascii: "_") ? UInt8(ascii: "/") : value

@@ -1,10 +1,10 @@
 public import HTTPTypes
 
-/// Puts credentials on requests, and looks at responses for new ones.
+/// Adds credentials to requests, and takes new credentials from responses.
 ///
-/// Four come with MistKit: ``APITokenManager``, ``WebAuthTokenManager``, ``AdaptiveTokenManager`` and
-/// ``ServerToServerAuthManager``. They use this protocol alone, so a manager of your own can do
-/// everything that they do. This one asks a vault for its tokens:
+/// MistKit has four token managers: ``APITokenManager``, ``WebAuthTokenManager``, ``AdaptiveTokenManager`` and
+/// ``ServerToServerAuthManager``. They use only this protocol, so your own manager can do everything that they do. This
+/// manager asks a vault for its tokens:
 ///
 /// ```swift
 /// struct VaultTokenManager: TokenManager {
@@ -20,45 +20,45 @@ public import HTTPTypes
 /// // POST /database/1/iCloud.com.example/development/public/records/query?ckAPIToken=...
 /// ```
 ///
-/// Requests run at the same time, so all methods are called at the same time. What happens to one attempt is always the
-/// same: ``authenticate(_:)``; ``didReceive(_:to:)`` if a response came; ``recover(from:request:)`` if the attempt
-/// failed.
+/// Requests run at the same time, so the methods are called at the same time for different attempts. For one attempt
+/// the order is always the same: ``authenticate(_:)``; ``didReceive(_:to:)`` if a response arrived;
+/// ``recover(from:request:)`` if the attempt failed.
 public protocol TokenManager: Sendable {
-    /// Puts credentials on one attempt of a request.
+    /// Adds credentials to one attempt of a request.
     ///
-    /// Called for every attempt, repeated ones included, with the request as it will go on the wire: what this method
-    /// adds is the last change to it.
+    /// It is called for every attempt, retries included. The request is complete: after this method nothing else
+    /// changes it.
     ///
     /// - Parameter request: The attempt.
-    /// - Throws: A ``CloudKitError``, which ends the request; ``CloudKitError/Code-swift.struct/invalidCredentials``
-    ///   and ``CloudKitError/Code-swift.struct/signing`` are made for this.
+    /// - Throws: A ``CloudKitError``, which ends the request. Its usual codes are
+    ///   ``CloudKitError/Code-swift.struct/invalidCredentials`` and ``CloudKitError/Code-swift.struct/signing``.
     func authenticate(_ request: inout OutgoingRequest) async throws(CloudKitError)
 
-    /// Looks at the head of a response, whatever its status; does nothing unless you implement it.
+    /// Receives the head of a response, of any status; does nothing unless you implement it.
     ///
     /// - Parameters:
     ///   - response: Status and header fields.
-    ///   - request: The attempt that ``authenticate(_:)`` left, its ``OutgoingRequest/session`` included.
+    ///   - request: The attempt with the changes that ``authenticate(_:)`` made, also to ``OutgoingRequest/session``.
     func didReceive(_ response: HTTPResponse, to request: OutgoingRequest) async
 
     /// Whether a call about many items sends its requests one after the other, because each response brings the
     /// credential for the next one; `false` unless you implement it.
     ///
-    /// Apple's page calls web authentication tokens good for a single use. The service was seen to take old ones too,
-    /// so calls that you make at the same time are not held up by this.
+    /// Apple's page says that a web authentication token is good for a single use. The service was observed to accept
+    /// old tokens as well, so separate calls do not wait for each other.
     var sendsOneAtATime: Bool { get }
 
-    /// Decides whether an attempt that failed is made again with other credentials; never, unless you implement it.
+    /// Decides whether a failed attempt is retried with other credentials; returns `false` unless you implement it.
     ///
-    /// It is called for every failure: a refusal, a lost connection, a cancelled task. So it is also the place to give
-    /// back what ``authenticate(_:)`` took. Only say `true` where the service did nothing, as when it refuses
-    /// credentials.
+    /// It is called for every failure: a refusal, a lost connection, a cancelled task. So it can also release what
+    /// ``authenticate(_:)`` reserved for the attempt. Return `true` only where the service did nothing, as when it
+    /// refuses credentials.
     ///
     /// - Parameters:
     ///   - error: Why the attempt failed.
-    ///   - request: The attempt that ``authenticate(_:)`` left.
-    /// - Returns: Whether the attempt is made again, beginning with ``authenticate(_:)``; three times at most.
-    /// - Throws: A ``CloudKitError`` that takes the place of `error`.
+    ///   - request: The attempt with the changes that ``authenticate(_:)`` made.
+    /// - Returns: Whether the request is tried again, beginning with ``authenticate(_:)``; three times at most.
+    /// - Throws: A ``CloudKitError`` that the caller gets instead of `error`.
     func recover(from error: CloudKitError, request: OutgoingRequest) async throws(CloudKitError) -> Bool
 }
 

@@ -2,17 +2,17 @@ import HTTPTypes
 import Logging
 import Synchronization
 
-/// The web authentication token of a person, which every response may replace, and its way into a storage.
+/// The web authentication token of a person, which every response may replace and a storage keeps.
 ///
 /// ## Requests at the same time
 ///
 /// The live service also accepts earlier tokens of the same person, so requests run at the same time, each with the
 /// token that is the newest when it starts. Apple's page says that a token is good for one use. A service that enforces
 /// this refuses all requests with the same token except for the first; ``refusal(of:operation:)`` distinguishes this
-/// from a session that is over. The client then sends the request again with the newest token, and from then on requests
-/// take turns: each begins when the earlier ones have ended and brought their tokens.
+/// from a session that is over. The client then sends the request again with the newest token, and from then on
+/// requests take turns: each begins when the earlier requests have ended and brought their tokens.
 ///
-/// ## Who a response belongs to
+/// ## The person of a response
 ///
 /// Tokens and requests share one sequence of numbers. So the number of a request shows whether its token was still the
 /// newest. A response to a request from before the person changed is ignored.
@@ -23,7 +23,7 @@ final class TokenRotation: Sendable {
         case superseded
         /// There was no person when the request was sent, and there is one now.
         case signedInSince
-        /// Another person is signed in now, or none.
+        /// Another person is signed in now, or no person.
         case formerPerson
         /// The newest token was refused: the session is over.
         case sessionOver
@@ -34,30 +34,31 @@ final class TokenRotation: Sendable {
     private struct State {
         var token: Secret?
         var isLoaded: Bool
-        /// Grows with every token and every request.
+        /// The last number of the sequence; it grows with every token and every request.
         var number: UInt64 = 1
-        /// The number of the present token, and of the first of this person.
+        /// The number of the present token, and the number of the first token of this person.
         var tokenNumber: UInt64 = 1
         var personNumber: UInt64 = 1
-        /// The numbers from before this person when there was none, and those of the session that ended by a refusal.
+        /// The numbers of the time without a person, directly before this person signed in; and the numbers of the
+        /// session that ended by a refusal.
         var numbersWithoutPerson: Range<UInt64> = 0..<0
         var numbersOfLostSession: Range<UInt64> = 0..<0
-        /// Whether the service took a token of this person.
+        /// Whether the service accepted a token of this person.
         var wasAccepted = false
 
         /// Whether requests take turns from the start, and whether they do now.
         let usesTokensOnce: Bool
         var takesTurns: Bool
-        /// The requests that have not ended, and the one of them whose turn it is.
+        /// The requests that have not ended, and the request among them that has the turn.
         var underway: Set<UInt64> = []
         var holder: UInt64?
-        /// The request that has the turn and waits for those from before turns were taken.
+        /// Resumes the request that has the turn and waits for the requests that began before requests took turns.
         var drained: CheckedContinuation<Void, Never>?
 
         var storedNumber: UInt64 = 0
         var hasStorageFailed = false
 
-        /// Why a request was refused; nil while one that is under way may still bring a newer token.
+        /// Why a request was refused; `nil` while another request under way may still bring a newer token.
         mutating func refusal(of number: UInt64, isLast: Bool) -> RefusalReason? {
             if numbersOfLostSession.contains(number) { return .sessionOver }
             if number < personNumber {
@@ -65,7 +66,7 @@ final class TokenRotation: Sendable {
             }
             guard token != nil else { return .noPerson }
             if number < tokenNumber || !isLast {
-                // Until more is known, no other request uses the token.
+                // Until the reason is known, no other request uses the token.
                 takesTurns = true
                 return isLast || number < tokenNumber ? .superseded : nil
             }
@@ -79,7 +80,7 @@ final class TokenRotation: Sendable {
             return (token, number)
         }
 
-        /// Goes on as another person, or as none.
+        /// Continues as another person, or without a person.
         mutating func become(_ token: Secret?) {
             let hadNoPerson = self.token == nil
             let first = personNumber
@@ -101,14 +102,14 @@ final class TokenRotation: Sendable {
     private let storing = AsyncMutex()
     private let loading = AsyncMutex()
 
-    /// Begins with a token that is given.
+    /// Begins with a given token.
     init(_ token: Secret?, usesTokensOnce: Bool, logger: Logger) {
         storage = nil
         self.logger = logger
         state = Mutex(State(token: token, isLoaded: true, usesTokensOnce: usesTokensOnce, takesTurns: usesTokensOnce))
     }
 
-    /// Begins with the token that is stored, which is read when it is first needed.
+    /// Begins with the stored token, which is read when it is first needed.
     init(_ storage: any TokenStorage, usesTokensOnce: Bool, logger: Logger) {
         self.storage = storage
         self.logger = logger
@@ -123,13 +124,13 @@ final class TokenRotation: Sendable {
         }
     }
 
-    /// Whether there is a person, or may be one in the storage that was not read yet.
+    /// Whether there is a person, or the storage was not read yet and may have one.
     var mayHavePerson: Bool { state.withLock { !$0.isLoaded || $0.token != nil } }
 
-    // MARK: - A request's way
+    // MARK: - The steps of a request
 
-    /// The token for a request, and the number to tell its response by. Where requests take turns, waits for this
-    /// one's; ``end(_:)`` has to follow.
+    /// The token for a request, and the number that identifies its response. If requests take turns, this method waits
+    /// for the turn. Call ``end(_:)`` when the request has ended.
     func begin(operation: String) async throws(CloudKitError) -> (token: Secret?, number: UInt64) {
         try await load()
         let present = state.withLock { state -> (Secret?, UInt64)? in
@@ -154,7 +155,8 @@ final class TokenRotation: Sendable {
         }
     }
 
-    /// Waits until no request is under way any more. Those that began before turns were taken have none.
+    /// Waits until no request is under way any more: requests that began before requests took turns do not hold the
+    /// lock.
     private func waitForOthers() async throws(CancellationError) {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -171,7 +173,8 @@ final class TokenRotation: Sendable {
         if Task.isCancelled { throw CancellationError() }
     }
 
-    /// Ends a request, and lets the next one go where requests take turns. More than once does no harm.
+    /// Ends a request. If requests take turns, the next request may begin. A second call for the same number does
+    /// nothing.
     func end(_ number: UInt64) {
         let (held, drained) = state.withLock { state -> (Bool, CheckedContinuation<Void, Never>?) in
             guard state.underway.remove(number) != nil else { return (false, nil) }
@@ -185,10 +188,10 @@ final class TokenRotation: Sendable {
 
     /// Adopts the token of a response, unless the person changed since the request was sent, and stores it.
     ///
-    /// When this returns, the storage has the token of this response or a newer one. A storage that fails is logged;
-    /// the response is good all the same.
+    /// When this returns, the storage has the token of this response or a newer one. A failure of the storage is
+    /// logged, and does not affect the response.
     ///
-    /// CloudKit JS reads both header fields, and adopts a token only where it held one.
+    /// CloudKit JS reads both header fields, and adopts a new token only if it has one already.
     func adopt(from response: HTTPResponse, number: UInt64) async {
         let text = response.headerFields[.webAuthToken] ?? response.headerFields[.cloudKitSession] ?? ""
         let isNew = state.withLock { state -> Bool in
@@ -218,10 +221,10 @@ final class TokenRotation: Sendable {
         }
     }
 
-    /// Tells why the service did not take a request's token, once that request has ended.
+    /// Finds out why the service did not accept a request's token, after that request has ended.
     ///
-    /// A refusal can overtake the response to the request that used the token up. So while others are under way with the same token, these
-    /// are waited for.
+    /// A refusal can arrive before the response to the request that used up the token. So this method first waits for
+    /// the other requests that are under way with the same token.
     func refusal(of number: UInt64, operation: String) async throws(CloudKitError) -> RefusalReason {
         if let refusal = state.withLock({ $0.refusal(of: number, isLast: $0.underway.isEmpty) }) { return refusal }
         do {
@@ -234,18 +237,18 @@ final class TokenRotation: Sendable {
         return state.withLock { $0.refusal(of: number, isLast: true) } ?? .sessionOver
     }
 
-    /// Whether the service took a token of the present person.
+    /// Whether the service accepted a token of the present person.
     var wasAccepted: Bool { state.withLock { $0.wasAccepted } }
 
     // MARK: - Persons
 
-    /// Goes on as another person or as none, and stores that.
+    /// Continues as another person or without a person, and stores the change.
     func replace(with token: Secret?) async throws(CloudKitError) {
         state.withLock { $0.become(token) }
         try await store()
     }
 
-    /// Goes on without a person, unless the person changed since a request was sent.
+    /// Continues without a person, unless the person changed since a request was sent.
     func forget(ifNotSince number: UInt64) async throws(CloudKitError) {
         let isForgotten = state.withLock { state -> Bool in
             guard number >= state.personNumber else { return false }
@@ -277,7 +280,7 @@ final class TokenRotation: Sendable {
         }
     }
 
-    /// Brings the newest token into the storage. Of requests that wait here together the first stores for all.
+    /// Stores the newest token. When several requests wait here, the first of them stores it for all.
     private func store() async throws(CloudKitError) {
         guard let storage else { return }
         await storing.lockDespiteCancellation()
@@ -285,7 +288,7 @@ final class TokenRotation: Sendable {
         let (token, number) = state.withLock { ($0.token, $0.tokenNumber) }
         guard number > state.withLock({ $0.storedNumber }) else { return }
         do {
-            // A task of its own: a request that is cancelled has rotated the token all the same.
+            // A separate task: even a cancelled request has replaced the token.
             try await Task { try await storage.store(webAuthToken: token?.revealed) }.value
         } catch {
             var redactor = Redactor()

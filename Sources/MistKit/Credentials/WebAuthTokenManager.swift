@@ -1,22 +1,23 @@
 public import HTTPTypes
 public import Logging
 
-/// Acts as one person, with an API token and the web authentication token that signing in gave.
+/// Acts as one person, with an API token and the web authentication token of a sign-in.
 ///
 /// ```swift
 /// let manager = WebAuthTokenManager(apiToken: apiToken, webAuthToken: token)
 /// // GET /database/1/iCloud.com.example/development/private/zones/list?ckAPIToken=...&ckWebAuthToken=...
 /// ```
 ///
-/// The service sends the next web authentication token with every response, failures included; the manager adopts it,
-/// and keeps it in a ``TokenStorage`` if it has one. Use ``AdaptiveTokenManager`` where it is possible that no person has signed in yet.
+/// The service sends the next web authentication token with every response, failures included; the manager uses that
+/// token from then on, and keeps it in a ``TokenStorage`` if it has one. Use ``AdaptiveTokenManager`` if it is possible
+/// that no person has signed in yet.
 ///
 /// ## Requests at the same time
 ///
-/// Requests may run at the same time, as the live service takes earlier tokens of the same person as well. A service
-/// that takes each token once refuses every one except the first; the manager notices, sends the others again, and from
-/// then on lets requests go one after the other. A response to a request that was sent before
-/// ``replace(webAuthToken:)`` does not bring the old person back.
+/// Requests may run at the same time, because the live service also accepts earlier tokens of the same person. A
+/// service that accepts each token only once refuses all of these requests except the first. The manager then sends the
+/// others again, and from then on sends one request after the other. After ``replace(webAuthToken:)``, responses to
+/// earlier requests do not bring the old person's token back.
 ///
 /// ## Topics
 ///
@@ -31,13 +32,13 @@ public final class WebAuthTokenManager: TokenManager {
     private let apiToken: Secret
     private let rotation: TokenRotation
 
-    /// Makes a manager for one person, whose token is forgotten with it.
+    /// Makes a manager for one person, whose token is only in memory.
     ///
     /// - Parameters:
     ///   - apiToken: The token from the console, 64 hexadecimal digits.
     ///   - webAuthToken: The token from the sign-in page, not percent-encoded.
-    ///   - usesTokensOnce: Whether requests go one after the other from the start, each with the token that the one
-    ///     before brought.
+    ///   - usesTokensOnce: Whether requests are sent one after the other from the start, each with the token of the
+    ///     response before.
     public init(apiToken: String, webAuthToken: String, usesTokensOnce: Bool = false) {
         self.apiToken = Secret(apiToken)
         rotation = TokenRotation(
@@ -47,13 +48,13 @@ public final class WebAuthTokenManager: TokenManager {
         )
     }
 
-    /// Makes a manager for the person whose token is stored. It is read with the first request.
+    /// Makes a manager for the person whose token is stored. The first request reads the token.
     ///
     /// - Parameters:
     ///   - apiToken: The token from the console, 64 hexadecimal digits.
-    ///   - storage: Where the token is, and where each next one goes.
-    ///   - usesTokensOnce: Whether requests go one after the other from the start.
-    ///   - logger: Where it is written that a next token could not be stored.
+    ///   - storage: The storage of the token. Each next token is stored there, too.
+    ///   - usesTokensOnce: Whether requests are sent one after the other from the start.
+    ///   - logger: Gets a warning when a next token could not be stored.
     public init(
         apiToken: String,
         storage: some TokenStorage,
@@ -67,7 +68,7 @@ public final class WebAuthTokenManager: TokenManager {
     /// Adds both tokens to the query.
     ///
     /// - Parameter request: The attempt.
-    /// - Throws: ``CloudKitError/Code-swift.struct/invalidCredentials`` where a token cannot be one,
+    /// - Throws: ``CloudKitError/Code-swift.struct/invalidCredentials`` where a string cannot be a token,
     ///   ``CloudKitError/Code-swift.struct/tokenStorage`` where the storage cannot be read.
     public func authenticate(_ request: inout OutgoingRequest) async throws(CloudKitError) {
         let (token, number) = try await rotation.begin(operation: request.operationID)
@@ -90,7 +91,7 @@ public final class WebAuthTokenManager: TokenManager {
         await rotation.adopt(from: response, number: request.session)
     }
 
-    /// Asks for another attempt where the token was refused only because another request had used it.
+    /// Allows another attempt if the token was refused only because another request had used it.
     ///
     /// - Parameters:
     ///   - error: Why the attempt failed.
@@ -107,21 +108,21 @@ public final class WebAuthTokenManager: TokenManager {
         return refusal == .superseded
     }
 
-    /// One request after the other, as each response brings the next token.
+    /// `true`: each response brings the next token.
     public var sendsOneAtATime: Bool { true }
 
-    /// Goes on with another token, after the person signed in again.
+    /// Continues with another token, after the person signed in again.
     ///
     /// - Parameter webAuthToken: The token from the sign-in page, not percent-encoded.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/tokenStorage`` where it could not be stored; it
-    ///   is used all the same.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/tokenStorage`` where the token could not be
+    ///   stored. The manager uses it nevertheless.
     public func replace(webAuthToken: String) async throws {
         try await rotation.replace(with: Secret(webAuthToken))
     }
 
-    /// The token to send next. A ``TokenStorage`` keeps it without your doing.
+    /// The token of the next request. If the manager has a ``TokenStorage``, it stores this token itself.
     ///
-    /// It is a credential: a program that has it acts as the person.
+    /// The token is a credential: a program that has it can act as the person.
     ///
     /// - Returns: The token, not percent-encoded; empty where the storage has none.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/tokenStorage`` where the storage cannot be
@@ -132,6 +133,7 @@ public final class WebAuthTokenManager: TokenManager {
 }
 
 extension CloudKitError {
-    /// Whether the service refused who asks, not what is asked. Peers see either code for a token that is over.
+    /// Whether the service refused the credentials, not the request. Other clients report both codes for an expired
+    /// token.
     var isAboutCredentials: Bool { code == .authenticationRequired || code == .authenticationFailed }
 }

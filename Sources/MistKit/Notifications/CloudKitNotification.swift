@@ -13,8 +13,9 @@ import StreamingJSON
 /// }
 /// ```
 ///
-/// A push is a hint, not a log: some get lost, several changes can come as one, and what it brings along may be pruned. Fetch what
-/// changed with a change token (``CloudKitDatabase/changes(since:pageSize:)``) whenever one comes, and once when you begin.
+/// A push is a hint, not a log: a push can get lost, one push can stand for several changes, and its field values can
+/// be pruned. Fetch the changes with a change token (``CloudKitDatabase/changes(since:pageSize:)``) after each push,
+/// and once at the beginning.
 ///
 /// ## Topics
 ///
@@ -33,13 +34,14 @@ import StreamingJSON
 public struct CloudKitNotification: Hashable, Sendable {
     /// The event, by the kind of the subscription.
     public enum Change: Hashable, Sendable {
-        /// A query subscription: what happened to one record.
+        /// A query subscription: a change of one record.
         case record(RecordChange)
         /// A zone subscription: something changed in this zone.
         case zone(ZoneID)
-        /// A database subscription: something changed in some zone; in this one, where the push says so.
+        /// A database subscription: something changed in a zone, which the push may name.
         case database(ZoneID?)
-        /// A push of a kind that this version does not know, or none of CloudKit's; see ``CloudKitNotification/payload``.
+        /// A push of a kind that this version does not know, or a push that is not CloudKit's; see
+        /// ``CloudKitNotification/payload``.
         case other
     }
 
@@ -51,22 +53,22 @@ public struct CloudKitNotification: Hashable, Sendable {
         public var recordName: String
         /// The record's zone.
         public var zoneID: ZoneID
-        /// Values of the fields that the subscription asks for (`NotificationInfo.additionalFields`), as far as the push has
-        /// room for them.
+        /// The values of the fields that the subscription names (`NotificationInfo.additionalFields`), as far as the
+        /// push has room for them.
         ///
-        /// Pushes carry values without types, so a date or a Boolean comes as a number.
+        /// Pushes have values without types, so a date or a Boolean is a number here.
         public var recordFields: Record.Fields
     }
 
     /// The kind of a change of a record.
     public enum Reason: Hashable, Sendable {
-        /// It was made.
+        /// The record was created.
         case created
-        /// It was changed.
+        /// The record was changed.
         case updated
-        /// It was deleted.
+        /// The record was deleted.
         case deleted
-        /// A number that this version does not know, or none.
+        /// A number that this version does not know; `nil` where the push has no number.
         case unknown(Int64?)
 
         init(_ number: Int64?) {
@@ -80,7 +82,7 @@ public struct CloudKitNotification: Hashable, Sendable {
         }
     }
 
-    /// The push as it came.
+    /// The push as it was received.
     public let payload: PushPayload
 
     /// The event.
@@ -88,7 +90,7 @@ public struct CloudKitNotification: Hashable, Sendable {
 
     /// Reads a push, from the web courier or from Apple's push service.
     ///
-    /// - Parameter payload: The push. What Apple's push service hands to an app is the same JSON.
+    /// - Parameter payload: The push. Apple's push service gives an app the same JSON.
     public init(_ payload: PushPayload) {
         self.payload = payload
         let content = payload.content
@@ -121,8 +123,8 @@ public struct CloudKitNotification: Hashable, Sendable {
 
     /// The database in which something happened.
     ///
-    /// Samples of native pushes number them 1 public, 2 private and 3 shared; 0, which CloudKit JS takes for public, is public here
-    /// as well. Which numbers the web courier sends is not known. ``subscriptionID`` is sure.
+    /// In samples of native pushes, 1 is public, 2 is private and 3 is shared. 0 is public, too, as in CloudKit JS. It
+    /// is not known which numbers the web courier sends; ``subscriptionID`` is reliable.
     public var databaseScope: DatabaseScope? {
         switch payloadChange?.databaseNumber {
         case 0, 1: .public
@@ -132,7 +134,7 @@ public struct CloudKitNotification: Hashable, Sendable {
         }
     }
 
-    /// Whether the push was too large, and lost the values of fields.
+    /// Whether the push was too large, so that values of fields were left out.
     public var isPruned: Bool { payload.content?.isPruned ?? false }
 
     private var payloadChange: PushPayload.Change? {
@@ -141,14 +143,14 @@ public struct CloudKitNotification: Hashable, Sendable {
 }
 
 extension PushPayload.Change {
-    /// The zone; the owner is named where it is another user.
+    /// The zone, with its owner if that is another user.
     fileprivate var zoneID: ZoneID? {
         zoneName.map { ZoneID(zoneName: $0, ownerRecordName: zoneOwner == "_defaultOwner" ? nil : zoneOwner) }
     }
 }
 
 extension Record.Fields {
-    /// Fields of values without types, which are taken for what they look like; in the order of their names.
+    /// Makes fields from values without types, in the order of their names. The form of a value decides its type.
     fileprivate init(_ values: [String: JSONValue]) {
         self.init()
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {

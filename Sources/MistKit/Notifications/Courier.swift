@@ -9,9 +9,10 @@ import StreamingJSON
     import Foundation
 #endif
 
-/// Asks the web courier for pushes: one request, which the courier holds until there is one.
+/// Asks the web courier for pushes. The courier holds each request until there is a push.
 ///
-/// The address is enough: no credentials are sent to the courier. The address is a secret, so no log line has it.
+/// Requests to the courier have no credentials: the address is enough. So the address is a secret, and no log line
+/// contains it.
 struct Courier: Sendable {
     static let operation = "pollCourier"
 
@@ -67,13 +68,14 @@ struct Courier: Sendable {
         try await retrier.waitForAnotherAttempt(after: error, within: failures, .poll)
     }
 
-    /// Waits before the next request to a courier that answered nothing, which may do so at once, again and again.
+    /// Waits before the next request after an empty response, because a courier may send empty responses without a
+    /// delay.
     func pauseAfterNothing() async throws(CloudKitError) {
-        // CloudKit JS waits as long before it asks again.
+        // CloudKit JS waits for the same time.
         try await retrier.pause(.milliseconds(10), operation: Self.operation)
     }
 
-    /// Whether the courier does not know the token, or knows it no more.
+    /// Whether the courier does not know the token, or does not know it any more.
     static func isUnknownToken(_ error: CloudKitError) -> Bool {
         switch error.httpStatus?.code {
         case 401, 403, 404, 410: true
@@ -81,7 +83,7 @@ struct Courier: Sendable {
         }
     }
 
-    /// Whether nothing came for as long as the transport waits: no failure of a request that is meant to wait.
+    /// Whether the transport's timeout ended the request. That is not a failure, since the request is meant to wait.
     static func isTimeout(_ error: CloudKitError) -> Bool {
         error.code == .network && (error.cause as? TransportError)?.code == .timedOut
     }

@@ -8,7 +8,7 @@ public import StreamingJSON
     public import Foundation
 #endif
 
-/// Which of the two environments of Apple's push service a token is for: `development` or `production`.
+/// The environment of Apple's push service that a token is for: `development` or `production`.
 public struct APNsEnvironment: OpenStringEnumeration {
     /// The spelling on the wire.
     public var rawValue: String
@@ -27,10 +27,11 @@ public struct APNsEnvironment: OpenStringEnumeration {
     public static let development: APNsEnvironment = "development"
     /// `production`
     public static let production: APNsEnvironment = "production"
-    /// The two that are known.
+    /// The two known environments.
     public static let allCases: [APNsEnvironment] = [.development, .production]
 
-    /// The one that goes with a container's environment.
+    /// Makes the environment that belongs to a container's environment: `production` for `production`, and otherwise
+    /// `development`.
     ///
     /// - Parameter environment: The container's environment.
     public init(for environment: ContainerEnvironment) {
@@ -38,26 +39,27 @@ public struct APNsEnvironment: OpenStringEnumeration {
     }
 }
 
-/// A push token, and where to wait for its pushes.
+/// A push token, and the address to wait for its pushes.
 ///
-/// A program that has the address can take the pushes, so neither is printed.
+/// A program that has the address can receive the pushes, so descriptions show neither the token nor the address.
 public struct DeviceToken: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
 {
     /// The environment of the push service that the token is for.
     public var apnsEnvironment: APNsEnvironment
-    /// The token, base64 as other clients have it.
+    /// The token, in base64 like in other clients.
     public var token: String
-    /// Where the web courier holds a request until there is a push; `nil` for a token that Apple's push service gave.
+    /// The address of the web courier, which holds a request until there is a push; `nil` for a token of Apple's push
+    /// service.
     public var courierURL: URL?
     /// The name that the client chose for itself.
     public var clientID: String
 
-    /// Makes a token that was kept.
+    /// Makes a token from its stored parts.
     ///
     /// - Parameters:
     ///   - apnsEnvironment: The environment of the push service.
     ///   - token: The token.
-    ///   - courierURL: The address of the web courier.
+    ///   - courierURL: The address of the web courier; `nil` for a token of Apple's push service.
     ///   - clientID: The name that the client chose for itself.
     public init(apnsEnvironment: APNsEnvironment, token: String, courierURL: URL?, clientID: String) {
         self.apnsEnvironment = apnsEnvironment
@@ -79,7 +81,7 @@ public struct DeviceToken: Hashable, Sendable, CustomStringConvertible, CustomDe
 }
 
 extension CloudKitService {
-    /// Makes a push token for a program that has none of Apple's push service, with an address to wait for pushes.
+    /// Makes a push token, with an address to wait for pushes, for a program without a token of Apple's push service.
     ///
     /// ```swift
     /// let token = try await service.createDeviceToken()
@@ -87,14 +89,14 @@ extension CloudKitService {
     /// // {"apnsEnvironment":"development","clientId":"0F5F1A70-7B6E-4C39-8A0E-3D0D7F6A2F11"}
     /// ```
     ///
-    /// ``notifications(apnsEnvironment:clientID:)`` makes one itself. Apple's page has the endpoint below `/database`, where the
-    /// service does not answer; CloudKit JS uses this one.
+    /// ``notifications(apnsEnvironment:clientID:)`` makes a token itself. On Apple's page the endpoint is below
+    /// `/database`, where the service does not answer; CloudKit JS uses the endpoint below `/device`.
     ///
     /// - Parameters:
-    ///   - apnsEnvironment: The environment of the push service; the one of the container's environment when `nil`.
-    ///   - clientID: A UUID by which the service knows this client; a new one when `nil`.
+    ///   - apnsEnvironment: The environment of the push service; with `nil`, the one of the container's environment.
+    ///   - clientID: A UUID that identifies this client; with `nil`, a new UUID.
     /// - Returns: The token.
-    /// - Throws: ``CloudKitError``.
+    /// - Throws: A ``CloudKitError``.
     public func createDeviceToken(
         apnsEnvironment: APNsEnvironment? = nil,
         clientID: String? = nil
@@ -120,7 +122,7 @@ extension CloudKitService {
         )
     }
 
-    /// Registers a push token: from now on the device receives the pushes of the caller's subscriptions.
+    /// Registers a push token. From then on the device receives the pushes of the caller's subscriptions.
     ///
     /// ```swift
     /// try await service.registerDeviceToken(token)
@@ -131,7 +133,7 @@ extension CloudKitService {
     /// - Parameter token: A token of ``createDeviceToken(apnsEnvironment:clientID:)``.
     /// - Throws: A ``CloudKitError``.
     public func registerDeviceToken(_ token: DeviceToken) async throws {
-        // The reply may have no body, and nothing of it is needed.
+        // The response may have no body, and the client does not need it.
         _ = try await call(Operations.RegisterDeviceToken.id) { client in
             try await client.registerDeviceToken(
                 buffering: .init(
@@ -151,12 +153,12 @@ extension CloudKitService {
     /// Registers the token that Apple's push service gave to an app.
     ///
     /// - Parameters:
-    ///   - token: The token's bytes, as `didRegisterForRemoteNotificationsWithDeviceToken` has them.
-    ///   - apnsEnvironment: The environment of the push service, by the app's entitlement; the one of the container's
-    ///     environment when `nil`.
-    ///   - clientID: A UUID by which the service knows this client; a new one when `nil`.
-    /// - Returns: The token as it was registered.
-    /// - Throws: ``CloudKitError``.
+    ///   - token: The token's bytes, as `didRegisterForRemoteNotificationsWithDeviceToken` gets them.
+    ///   - apnsEnvironment: The environment of the push service in the app's entitlement; with `nil`, the one of the
+    ///     container's environment.
+    ///   - clientID: A UUID that identifies this client; with `nil`, a new UUID.
+    /// - Returns: The registered token.
+    /// - Throws: A ``CloudKitError``.
     @discardableResult
     public func registerDeviceToken(
         _ token: Data,

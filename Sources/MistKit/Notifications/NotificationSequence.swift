@@ -1,4 +1,4 @@
-/// Pushes as they come, for as long as you go through them.
+/// An endless sequence of pushes, as they arrive.
 ///
 /// ```swift
 /// try await service.privateDatabase.save(Subscription("notes", toZone: notes))
@@ -9,45 +9,45 @@
 /// // GET  https://webcourier.push.apple.com/aps?…      again and again: each answer is one push
 /// ```
 ///
-/// The request for the next push is sent when it is asked for; what comes meanwhile waits at the courier. A lost connection, a
-/// timeout and a failing courier are followed by another request, after the waits of the service's ``RetryPolicy``; the loop ends with
-/// the error when as many attempts in a row failed as the policy allows. A courier that does not know the token any more gets a
-/// new one, once.
+/// The loop sends the request for the next push when it needs that push; pushes that arrive earlier wait at the
+/// courier. After a timeout the loop sends another request. After a lost connection or a failure of the courier it does
+/// so, too, with the waits of the service's ``RetryPolicy``. It ends with the error when as many attempts in a row
+/// failed as the policy allows. If the courier does not know the token any more, the loop makes a new token, once.
 ///
-/// The loop never ends by itself. A cancelled task gets ``CloudKitError/Code-swift.struct/cancelled`` at once, and the request that
-/// waits is ended; nothing runs while the loop's body does.
+/// The loop ends only with an error. A cancelled task gets ``CloudKitError/Code-swift.struct/cancelled`` at once, and
+/// its waiting request is cancelled. While the body of the loop runs, no request is under way.
 public struct NotificationSequence: AsyncSequence, Sendable {
     let service: CloudKitService
     let apnsEnvironment: APNsEnvironment?
     let clientID: String?
     let token: DeviceToken?
-    /// The database whose pushes are passed on; all when `nil`.
+    /// The database whose pushes are returned; with `nil`, all databases.
     var scope: DatabaseScope?
 
-    /// Starts to go through the pushes; the token is made when the first one is asked for.
+    /// Starts an iteration; the first call of `next` makes the token.
     ///
     /// - Returns: The iterator.
     public func makeAsyncIterator() -> Iterator {
         Iterator(sequence: self, courier: Courier(service), token: token)
     }
 
-    /// Goes through the pushes.
+    /// Iterates over the pushes.
     public struct Iterator: AsyncIteratorProtocol {
         let sequence: NotificationSequence
         let courier: Courier
         var token: DeviceToken?
         /// The failures since the courier last answered.
         var failures: RetryBudget?
-        /// Whether the token took the place of one that the courier did not know, and the courier has not answered since.
+        /// Whether the token replaced a token that the courier did not know, and the courier has not answered since.
         var isTokenRenewed = false
         var isFinished = false
 
         /// Waits for the next push.
         ///
-        /// - Parameter actor: Where the caller runs.
+        /// - Parameter actor: The actor of the caller.
         /// - Returns: The push; `nil` only after an error.
-        /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/cancelled``; the error of the token's
-        ///   making; the last error of the courier, when it failed too often in a row.
+        /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/cancelled``; an error of the requests that
+        ///   make and register the token; or the last error of the courier, when it failed too often in a row.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> CloudKitNotification? {
@@ -65,7 +65,7 @@ public struct NotificationSequence: AsyncSequence, Sendable {
             }
         }
 
-        /// Asks the courier once; `nil` when it is to be asked again.
+        /// Sends one request to the courier; `nil` when the caller should send another one.
         private mutating func nextPayload() async throws -> PushPayload? {
             if Task.isCancelled { throw CloudKitError.cancelled(operation: Courier.operation) }
             let token = try await usableToken()
@@ -95,7 +95,7 @@ public struct NotificationSequence: AsyncSequence, Sendable {
             return token
         }
 
-        /// Gets ready to ask again, or throws the error.
+        /// Prepares another request, or throws the error.
         private mutating func recover(from error: CloudKitError) async throws(CloudKitError) {
             if Courier.isUnknownToken(error) {
                 guard !isTokenRenewed, sequence.token == nil else { throw error }
@@ -122,8 +122,8 @@ extension CloudKitService {
     /// ```
     ///
     /// - Parameters:
-    ///   - apnsEnvironment: The environment of the push service; the one of the container's environment when `nil`.
-    ///   - clientID: A UUID by which the service knows this client; a new one for each loop when `nil`.
+    ///   - apnsEnvironment: The environment of the push service; with `nil`, the one of the container's environment.
+    ///   - clientID: A UUID that identifies this client; with `nil`, a new UUID for each loop.
     /// - Returns: The pushes; nothing is sent yet.
     public func notifications(
         apnsEnvironment: APNsEnvironment? = nil,
@@ -132,10 +132,10 @@ extension CloudKitService {
         NotificationSequence(service: self, apnsEnvironment: apnsEnvironment, clientID: clientID, token: nil)
     }
 
-    /// Waits for the pushes of a token that was made before.
+    /// Waits for the pushes of an existing token.
     ///
-    /// - Parameter token: A token with a courier's address. When the courier does not know it any more, the loop ends with the
-    ///   error.
+    /// - Parameter token: A token with a courier's address. When the courier does not know it any more, the loop ends
+    ///   with the error.
     /// - Returns: The pushes; nothing is sent yet.
     public func notifications(of token: DeviceToken) -> NotificationSequence {
         NotificationSequence(service: self, apnsEnvironment: nil, clientID: nil, token: token)
@@ -145,13 +145,13 @@ extension CloudKitService {
 extension CloudKitDatabase {
     /// Waits for pushes of the caller's subscriptions in this database.
     ///
-    /// Pushes say the database by a number whose meaning over the web courier is not settled
-    /// (``CloudKitNotification/databaseScope``); one that is not known is passed on. Where that matters, go through
-    /// ``CloudKitService/notifications(apnsEnvironment:clientID:)`` and tell pushes by their subscription.
+    /// A push names its database by a number. The meaning of the numbers over the web courier is not known
+    /// (``CloudKitNotification/databaseScope``), and a push with an unknown number is returned, too. If that matters,
+    /// use ``CloudKitService/notifications(apnsEnvironment:clientID:)`` and distinguish pushes by their subscription.
     ///
     /// - Parameters:
-    ///   - apnsEnvironment: The environment of the push service; the one of the container's environment when `nil`.
-    ///   - clientID: A UUID by which the service knows this client; a new one for each loop when `nil`.
+    ///   - apnsEnvironment: The environment of the push service; with `nil`, the one of the container's environment.
+    ///   - clientID: A UUID that identifies this client; with `nil`, a new UUID for each loop.
     /// - Returns: The pushes; nothing is sent yet.
     public func notifications(
         apnsEnvironment: APNsEnvironment? = nil,

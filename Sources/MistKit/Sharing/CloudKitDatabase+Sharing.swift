@@ -22,26 +22,27 @@ extension CloudKitDatabase {
     /// // then POST …/records/lookup {"records":[{"recordName":"album"}],…}
     /// ```
     ///
-    /// The record gets its short GUID first, if it has none, and is created if it is new; then the share is made for the
-    /// change tag that this gave; then the record is fetched, as sharing changes it once more. This is how the service was
-    /// seen to work: the tag cannot be known in the same request. Should a later step fail, the earlier ones stay, and
-    /// calling again goes on from there. Of a record that exists, changes of fields are not saved: update it before.
+    /// The call has three steps. First the record gets a short GUID, if it has none; a new record is created in this
+    /// step. Then the share is created, with the change tag that the record has after the first step. Then the record
+    /// is fetched, because sharing changes it again. The service was observed to work like this: the change tag cannot
+    /// be known in the same request. If a later step fails, the results of the earlier steps stay, and a second call
+    /// continues from there. Changed fields of an existing record are not saved: update the record before.
     ///
-    /// The service sends no invitations: give ``Share/url`` to people. They find the records in their shared database
-    /// once they ``CloudKitService/accept(_:)-(ShareLink)``.
+    /// The service sends no invitations: send ``Share/url`` to people yourself. They find the records in their shared
+    /// database after ``CloudKitService/accept(_:)-(ShareLink)``.
     ///
     /// - Parameters:
-    ///   - record: The record, in a custom zone; one that has a parent in the same share cannot be shared on its own.
-    ///   - title: The title that people see for what is shared.
-    ///   - type: What kind of thing it is: a uniform type identifier.
-    ///   - thumbnail: A small picture of it.
-    ///   - publicPermission: What people may do who have the link and no invitation.
-    ///   - participants: Who is invited; a share has 100 participants at most (native framework), the owner among them.
-    ///   - zone: The record's zone; when `nil`, the one that it says.
+    ///   - record: The record, in a custom zone. A record whose parent is in a share cannot be shared separately.
+    ///   - title: The title that people see for the shared content.
+    ///   - type: The type of the shared content, a uniform type identifier.
+    ///   - thumbnail: The bytes of a small picture of the shared content.
+    ///   - publicPermission: The permission of people who have the link and no invitation.
+    ///   - participants: The invited people. A share has at most 100 participants, with the owner (native framework).
+    ///   - zone: The record's zone; with `nil`, the zone that the record names.
     /// - Returns: The share. ``Share/rootRecord`` is the record with its new change tag.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` where the record is of
-    ///   another database or of the default zone, or is shared already; ``CloudKitError/Code-swift.struct/conflict``
-    ///   where another client changed it meanwhile.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` where the database is not the
+    ///   private one, or the record is in the default zone or shared already;
+    ///   ``CloudKitError/Code-swift.struct/conflict`` where another client changed the record meanwhile.
     public func share<R: WritableRecord>(
         _ record: R,
         title: String? = nil,
@@ -79,22 +80,23 @@ extension CloudKitDatabase {
     /// //   "recordType":"cloudkit.share","publicPermission":"NONE","participants":[…],…}}],"zoneID":{"zoneName":"Lists"},…}
     /// ```
     ///
-    /// The name of the share is that of the native framework, whose devices see it. Apple's pages on web services do not mention
-    /// such shares, and none was seen to be made through them.
+    /// The record name of the share is the one of the native framework, so native apps find the share. Apple's pages on
+    /// web services do not mention shares of zones, and no web service call that creates one was observed.
     ///
-    /// The service sends no invitations: give ``Share/url`` to people. They find the zone in their shared database once they
-    /// ``CloudKitService/accept(_:)-(ShareLink)``.
+    /// The service sends no invitations: send ``Share/url`` to people yourself. They find the zone in their shared
+    /// database after ``CloudKitService/accept(_:)-(ShareLink)``.
     ///
     /// - Parameters:
     ///   - zone: The zone.
-    ///   - title: The title that people see for what is shared.
-    ///   - type: What kind of thing it is: a uniform type identifier.
-    ///   - thumbnail: A small picture of it.
-    ///   - publicPermission: What people may do who have the link and no invitation.
-    ///   - participants: Who is invited; a share has 100 participants at most (native framework), the owner among them.
+    ///   - title: The title that people see for the shared content.
+    ///   - type: The type of the shared content, a uniform type identifier.
+    ///   - thumbnail: The bytes of a small picture of the shared content.
+    ///   - publicPermission: The permission of people who have the link and no invitation.
+    ///   - participants: The invited people. A share has at most 100 participants, with the owner (native framework).
     /// - Returns: The share, which has no root record.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` for the default zone, and in another
-    ///   database; ``CloudKitError/Code-swift.struct/exists`` where the zone is shared, or a record of it.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` for the default zone, and in
+    ///   a database that is not the private one; ``CloudKitError/Code-swift.struct/exists`` where the zone, or a record
+    ///   of it, is shared already.
     public func shareZone(
         _ zone: ZoneID,
         title: String? = nil,
@@ -125,7 +127,7 @@ extension CloudKitDatabase {
         return share
     }
 
-    /// Fetches the share that a record is the root of.
+    /// Fetches the share of a record, which has to be the root of the share.
     ///
     /// ```swift
     /// let share = try await database.fetchShare(of: album)
@@ -135,7 +137,7 @@ extension CloudKitDatabase {
     ///
     /// - Parameters:
     ///   - record: The record as it was fetched.
-    ///   - zone: Its zone; when `nil`, the one that it says.
+    ///   - zone: The record's zone; with `nil`, the zone that the record names.
     /// - Returns: The share, with its participants.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` for a record that is not the
     ///   root of a share, ``CloudKitError/Code-swift.struct/notFound`` where it is no longer shared.
@@ -166,9 +168,10 @@ extension CloudKitDatabase {
     /// // {"records":[{"recordName":"cloudkit.zoneshare"}],"zoneID":{"zoneName":"Lists"}}
     /// ```
     ///
-    /// - Parameter zone: The zone; in the shared database with its owner's name.
+    /// - Parameter zone: The zone; in the shared database also its owner's name.
     /// - Returns: The share, with its participants.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` where the zone is not shared as a whole.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` where the zone is not shared as a
+    ///   whole.
     public func fetchShare(ofZone zone: ZoneID) async throws -> Share {
         try Share(try await fetch(Share.zoneRecordName, inZone: zone), zoneID: zone)
     }
@@ -184,12 +187,14 @@ extension CloudKitDatabase {
     /// //   "recordChangeTag":"3","publicPermission":"READ_ONLY","participants":[…],"fields":{…}}}],…}
     /// ```
     ///
-    /// - Parameter share: The share as it was made or fetched, changed. All its participants are sent; who is missing takes
-    ///   part no longer, and their shared database loses what they saw.
+    /// - Parameter share: The share as it was made or fetched, with your changes. All its participants are sent. A user
+    ///   who is missing from the list is no longer a participant, and the shared records disappear from the user's
+    ///   shared database.
     /// - Returns: The share as the service has it now, with its new change tag.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/conflict`` where it was changed meanwhile, also
-    ///   by a participant who accepted: fetch it again; ``CloudKitError/Code-swift.struct/accessDenied`` for a participant,
-    ///   as the owner alone may do this.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/conflict`` where the share was changed
+    ///   meanwhile, also by a participant who accepted it: fetch it again;
+    ///   ``CloudKitError/Code-swift.struct/accessDenied`` where the caller is not the owner, who alone may change a
+    ///   share.
     @discardableResult
     public func update(_ share: Share) async throws -> Share {
         var record = Record(
@@ -206,7 +211,7 @@ extension CloudKitDatabase {
         return updated
     }
 
-    /// Ends a share that the caller owns: the records stay, and **the participants no longer see them**.
+    /// Ends a share that the caller owns. The records stay, and **the participants no longer see them**.
     ///
     /// ```swift
     /// try await service.privateDatabase.stopSharing(share)
@@ -215,8 +220,8 @@ extension CloudKitDatabase {
     /// ```
     ///
     /// - Parameter share: The share. Its change tag does not matter.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` in another database than the
-    ///   private one: another user's share is left with ``leave(_:)``.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` in a database that is not the
+    ///   private one. To leave another user's share, call ``leave(_:)``.
     public func stopSharing(_ share: Share) async throws {
         guard scope == .private else {
             throw CloudKitError.invalidArgument(
@@ -226,8 +231,10 @@ extension CloudKitDatabase {
         try await deleteShare(share)
     }
 
-    /// Takes the caller out of another user's share: its records, and the zone if there is nothing else to see in it,
-    /// vanish from the shared database.
+    /// Removes the caller from another user's share.
+    ///
+    /// The share's records disappear from the caller's shared database, and so does their zone if it has no other
+    /// records for the caller.
     ///
     /// ```swift
     /// try await service.sharedDatabase.leave(share)
@@ -237,8 +244,8 @@ extension CloudKitDatabase {
     /// ```
     ///
     /// - Parameter share: The share, as it was accepted or fetched from the shared database.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` in another database than the
-    ///   shared one, ``CloudKitError/Code-swift.struct/zoneNotFound`` where the caller does not take part.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` in a database that is not the
+    ///   shared one, ``CloudKitError/Code-swift.struct/zoneNotFound`` where the caller is not a participant.
     public func leave(_ share: Share) async throws {
         guard scope == .shared else {
             throw CloudKitError.invalidArgument(
@@ -255,7 +262,7 @@ extension CloudKitDatabase {
         try await forceDelete(name, inZone: share.zoneID)
     }
 
-    /// What can be said against sharing a record before anything is sent; the record's zone.
+    /// Refuses a record that cannot be shared, before a request is sent, and returns the record's zone.
     private func checkSharing(of record: Record, inZone zone: ZoneID?) throws(CloudKitError) -> ZoneID {
         let item = record.recordName.map { CloudKitError.Item.record(name: $0) }
         guard scope == .private else {
@@ -279,7 +286,7 @@ extension CloudKitDatabase {
         return zoneID
     }
 
-    /// The record with a short GUID, which the service makes where it is asked to.
+    /// Returns the record with a short GUID, which the service makes on request.
     private func withShortGUID(_ record: Record, inZone zoneID: ZoneID) async throws -> Record {
         var request = record
         request.createShortGUID = true

@@ -2,7 +2,7 @@ import CloudKitWebServices
 import OpenAPISwiftRuntime
 
 extension CloudKitService {
-    /// Asks what a link leads to: the share, whose it is, and what the caller may do there.
+    /// Fetches the metadata of the share behind a link: the share, its owner, and the permission of the caller.
     ///
     /// ```swift
     /// let metadata = try await service.resolve(ShareLink(url))
@@ -16,12 +16,12 @@ extension CloudKitService {
     ///
     /// - Parameters:
     ///   - link: The link.
-    ///   - fetchingRootRecord: Whether to fetch the record that is shared along with it.
-    ///   - rootRecordDesiredKeys: The fields to fetch of that record; all when `nil`.
-    /// - Returns: What the caller may know. Where the invitation went to an address that is not known to be the caller's,
-    ///   that is `potentialMatchList` alone.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` for a link of no share,
-    ///   ``CloudKitError/Code-swift.struct/accessDenied`` for a user who is not invited,
+    ///   - fetchingRootRecord: Whether to fetch the root record of the share, too.
+    ///   - rootRecordDesiredKeys: The fields of the root record to fetch; all fields when `nil`.
+    /// - Returns: The metadata. If the invitation went to an address that the service does not know as the caller's,
+    ///   the metadata has only `potentialMatchList`.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` for a link that does not belong to a
+    ///   share, ``CloudKitError/Code-swift.struct/accessDenied`` for a user who is not invited,
     ///   ``CloudKitError/Code-swift.struct/authenticationRequired`` for a share that is not public, when no user is
     ///   signed in.
     public func resolve(
@@ -36,13 +36,13 @@ extension CloudKitService {
         )[0].get()
     }
 
-    /// Asks what links lead to.
+    /// Fetches the metadata of the shares behind links.
     ///
     /// - Parameters:
-    ///   - links: The links, as many as you like.
-    ///   - fetchingRootRecord: Whether to fetch the records that are shared along with it.
-    ///   - rootRecordDesiredKeys: The fields to fetch of these records; all when `nil`.
-    /// - Returns: One result per link, in their order.
+    ///   - links: The links, any number.
+    ///   - fetchingRootRecord: Whether to fetch the root records of the shares, too.
+    ///   - rootRecordDesiredKeys: The fields of the root records to fetch; all fields when `nil`.
+    /// - Returns: One result for each link, in the order of the links.
     /// - Throws: A ``CloudKitError``: the error of the first request, when it fails as a whole.
     public func resolve(
         _ links: [ShareLink],
@@ -67,7 +67,8 @@ extension CloudKitService {
         }
     }
 
-    /// Accepts a share: from now on its zone is in the shared database, and its records can be read there, or written too.
+    /// Accepts a share. Its zone is then in the shared database, where the caller can read its records and, with the
+    /// permission, write them.
     ///
     /// ```swift
     /// let metadata = try await service.accept(link)
@@ -76,12 +77,13 @@ extension CloudKitService {
     /// let photos = service.sharedDatabase.records(matching: query, inZone: metadata.zoneID)
     /// ```
     ///
-    /// To accept again changes nothing.
+    /// Accepting a share again changes nothing.
     ///
     /// - Parameter link: The link.
-    /// - Returns: The share, its zone with its owner, and the caller's part in it.
-    /// - Throws: A ``CloudKitError``: what ``resolve(_:fetchingRootRecord:rootRecordDesiredKeys:)-(ShareLink,_,_)``
-    ///   throws; ``CloudKitError/Code-swift.struct/authenticationFailed`` with a server-to-server key.
+    /// - Returns: The share, its zone with its owner, and the caller's permission and status.
+    /// - Throws: A ``CloudKitError``: the errors of
+    ///   ``resolve(_:fetchingRootRecord:rootRecordDesiredKeys:)-(ShareLink,_,_)``;
+    ///   ``CloudKitError/Code-swift.struct/authenticationFailed`` with a server-to-server key.
     @discardableResult
     public func accept(_ link: ShareLink) async throws -> ShareMetadata {
         try await accept([link])[0].get()
@@ -89,8 +91,8 @@ extension CloudKitService {
 
     /// Accepts shares.
     ///
-    /// - Parameter links: The links, as many as you like.
-    /// - Returns: One result per link, in their order.
+    /// - Parameter links: The links, any number.
+    /// - Returns: One result for each link, in the order of the links.
     /// - Throws: A ``CloudKitError``: the error of the first request, when it fails as a whole.
     public func accept(
         _ links: [ShareLink]

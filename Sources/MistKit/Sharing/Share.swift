@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// A share: a record, and all records below it, or a whole zone, that other people may read or write.
+/// A share, which lets other people read or write a record and all records below it, or a whole zone.
 ///
 /// ```swift
 /// var share = try await database.share(album, title: "Holidays", participants: [.invited(.emailAddress("ben@example.com"))])
@@ -14,7 +14,7 @@
 /// share = try await database.update(share)
 /// ```
 ///
-/// What is changed here is a value; ``CloudKitDatabase/update(_:)-(Share)`` brings it to the service.
+/// A `Share` is a value: call ``CloudKitDatabase/update(_:)-(Share)`` to send its changes to the service.
 ///
 /// ## Topics
 ///
@@ -26,7 +26,7 @@
 /// - ``owner``
 /// - ``currentUserParticipant``
 ///
-/// ### What people see of it
+/// ### What people see
 /// - ``title``
 /// - ``type``
 /// - ``thumbnail``
@@ -42,21 +42,21 @@ public struct Share: Hashable, Sendable {
     /// The record type of shares. Apple's page spells it `cloudKit.share`, which the service does not know.
     public static let recordType = "cloudkit.share"
 
-    /// The name of the record of a share of a whole zone (native framework).
+    /// The record name of the share of a whole zone (native framework).
     static let zoneRecordName = "cloudkit.zoneshare"
 
     /// The share's record.
     public var record: Record
 
-    /// The zone of the share and of all that it shares. In the shared database it names its owner.
+    /// The zone of the share and of all records that it shares. In the shared database it names the zone's owner.
     public var zoneID: ZoneID
 
-    /// The name of the record that is shared, where it is known; `nil` for a share of a whole zone. A share's own record does not
-    /// tell it.
+    /// The name of the root record, if it is known; `nil` for a share of a whole zone. The share's own record does not
+    /// have this name.
     public var rootRecordName: String?
 
-    /// The record that is shared, as the service had it right after it was shared: with a new change tag, so that it can
-    /// be updated; `nil` in shares that were fetched.
+    /// The root record as the service had it directly after it was shared, with its new change tag, so that it can be
+    /// updated; `nil` in shares that were fetched.
     public var rootRecord: Record? {
         get { root?.record }
         set { root = newValue.map(Root.init) }
@@ -76,14 +76,14 @@ public struct Share: Hashable, Sendable {
         func hash(into hasher: inout Hasher) { hasher.combine(record) }
     }
 
-    /// Makes a share of its record.
+    /// Makes a share from its record.
     ///
     /// - Parameters:
     ///   - record: A record of the type ``recordType``.
-    ///   - zoneID: Its zone; the one that the record says when `nil`.
-    ///   - rootRecordName: The record that is shared, where it is known.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` for another record, and
-    ///   without a zone.
+    ///   - zoneID: The zone of the share; with `nil`, the zone that the record names.
+    ///   - rootRecordName: The name of the root record, if it is known.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` for a record of another type,
+    ///   and for a record without a zone.
     public init(_ record: Record, zoneID: ZoneID? = nil, rootRecordName: String? = nil) throws {
         guard record.recordType == Self.recordType else {
             throw CloudKitError.invalidArgument(
@@ -102,26 +102,26 @@ public struct Share: Hashable, Sendable {
     /// The name of the share's record.
     public var recordName: String? { record.recordName }
 
-    /// The title that people see for what is shared, `cloudkit.title`.
+    /// The title that people see for the shared content, `cloudkit.title`.
     public var title: String? {
         get { record["cloudkit.title"]?.stringValue }
         set { record["cloudkit.title"] = newValue.map(FieldValue.string) ?? .null }
     }
 
-    /// The kind of thing that is shared, `cloudkit.type`: a uniform type identifier of the app's.
+    /// The type of the shared content, `cloudkit.type`: a uniform type identifier of the app.
     public var type: String? {
         get { record["cloudkit.type"]?.stringValue }
         set { record["cloudkit.type"] = newValue.map(FieldValue.string) ?? .null }
     }
 
-    /// A small picture of what is shared, `cloudkit.thumbnailImageData`.
+    /// The bytes of a small picture of the shared content, `cloudkit.thumbnailImageData`.
     public var thumbnail: Data? {
         get { record["cloudkit.thumbnailImageData"]?.bytesValue }
         set { record["cloudkit.thumbnailImageData"] = newValue.map(FieldValue.bytes) ?? .null }
     }
 
-    /// The permission of people who have the link and no invitation. `.none` closes the public link, and people who joined by it
-    /// lose access.
+    /// The permission of people who have the link and no invitation. `.none` closes the public link, and people who
+    /// joined by it lose access.
     public var publicPermission: SharePermission {
         get { record.publicPermission ?? SharePermission.none }
         set { record.publicPermission = newValue }
@@ -134,12 +134,12 @@ public struct Share: Hashable, Sendable {
         set { record.participants = newValue }
     }
 
-    /// Whose share it is.
+    /// The owner of the share.
     public var owner: Participant? {
         record.owner ?? record.participants?.first { $0.type == .owner }
     }
 
-    /// The caller, where the caller takes part.
+    /// The caller, if the caller is a participant.
     public var currentUserParticipant: Participant? { record.currentUserParticipant }
 
     /// The link to give to people.
@@ -148,13 +148,14 @@ public struct Share: Hashable, Sendable {
     /// The link to give to people, such as `https://www.icloud.com/share/02aPe3Jgy3COgyPaWfUJPyfFw`.
     public var url: URL? { link?.url }
 
-    /// Invites a person; ``CloudKitDatabase/update(_:)-(Share)`` brings it to the service. A person who takes part already gets
-    /// the permission.
+    /// Invites a person, or changes the permission of a participant.
+    ///
+    /// The share is changed with the next ``CloudKitDatabase/update(_:)-(Share)``.
     ///
     /// - Parameters:
-    ///   - lookup: The person: an e-mail address, telephone number or user record name. People who are not discoverable and
-    ///     people who do not use the app yet can be invited as well.
-    ///   - permission: What they may do.
+    ///   - lookup: The person: an e-mail address, telephone number or user record name. People who are not discoverable
+    ///     and people who do not use the app yet can be invited as well.
+    ///   - permission: What the person may do.
     public mutating func invite(_ lookup: LookupInfo, permission: SharePermission = .readOnly) {
         if self[lookup] == nil {
             participants.append(.invited(lookup, permission: permission))
@@ -163,7 +164,7 @@ public struct Share: Hashable, Sendable {
         }
     }
 
-    /// The participant who was invited by an address, or has a user record name. Assign `nil` to take them out.
+    /// The participant with an address or a user record name. Assign `nil` to remove the participant.
     ///
     /// ```swift
     /// share[.emailAddress("ben@example.com")]?.permission = .readWrite
@@ -186,12 +187,13 @@ public struct Share: Hashable, Sendable {
 }
 
 extension Share {
-    /// Makes a share of the metadata that the service gives for its link.
+    /// Makes a share from the metadata that the service returns for its link.
     ///
-    /// - Parameter metadata: What ``CloudKitService/resolve(_:fetchingRootRecord:rootRecordDesiredKeys:)-(ShareLink,_,_)``
-    ///   or ``CloudKitService/accept(_:)-(ShareLink)`` gave.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` where the metadata
-    ///   has no share. The caller may be another user than the one who was invited.
+    /// - Parameter metadata: The result of
+    ///   ``CloudKitService/resolve(_:fetchingRootRecord:rootRecordDesiredKeys:)-(ShareLink,_,_)`` or
+    ///   ``CloudKitService/accept(_:)-(ShareLink)``.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` where the metadata has no
+    ///   share. A possible reason is that another user was invited, not the caller.
     public init(_ metadata: ShareMetadata) throws {
         guard let record = metadata.share else {
             throw CloudKitError.invalidArgument(
@@ -207,7 +209,7 @@ extension Share {
 }
 
 extension ShareMetadata {
-    /// The link that this is about.
+    /// The link of the share.
     public var link: ShareLink? { shortGUID.map { ShareLink(shortGUID: $0.value) } }
 }
 

@@ -4,7 +4,7 @@
     public import Foundation
 #endif
 
-/// The link by which people come to a share.
+/// The link that opens a share.
 ///
 /// ```swift
 /// let link = try ShareLink("https://www.icloud.com/share/02aPe3Jgy3COgyPaWfUJPyfFw#Holidays")
@@ -14,11 +14,11 @@
 ///
 /// The link names neither the container nor the environment: the program that follows it has to know them.
 public struct ShareLink: Hashable, Sendable {
-    /// The last part of the link's path, which is all that the service is asked by. Its first three characters route
-    /// the request.
+    /// The last part of the link's path. Requests name a share only by this part; its first three characters route the
+    /// request.
     public let shortGUID: String
 
-    /// Makes a link of a record's `shortGUID`.
+    /// Makes a link from a record's `shortGUID`.
     ///
     /// - Parameter shortGUID: The short GUID of a share or its root record, as the service gave it.
     public init(shortGUID: String) {
@@ -27,10 +27,10 @@ public struct ShareLink: Hashable, Sendable {
 
     /// Reads a link, or a bare short GUID.
     ///
-    /// - Parameter text: Such as `https://www.icloud.com/share/02aPe3Jgy3COgyPaWfUJPyfFw#Holidays`. The host does not
-    ///   matter, nor does what follows the short GUID.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` for text that ends in no
-    ///   short GUID.
+    /// - Parameter text: A text such as `https://www.icloud.com/share/02aPe3Jgy3COgyPaWfUJPyfFw#Holidays`. The host and
+    ///   everything after the short GUID are ignored.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` for a text that does not end
+    ///   in a short GUID.
     public init(_ text: String) throws {
         let path = text.prefix { $0 != "#" && $0 != "?" }
         let parts = path.split(separator: "/", omittingEmptySubsequences: true)
@@ -52,7 +52,8 @@ public struct ShareLink: Hashable, Sendable {
     /// Reads a link.
     ///
     /// - Parameter url: The link as a person or an app got it.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` for a URL of something else.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidArgument`` for a URL that is not a link
+    ///   to a share.
     public init(_ url: URL) throws {
         try self.init(url.absoluteString)
     }

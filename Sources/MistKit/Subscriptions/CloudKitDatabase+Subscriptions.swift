@@ -9,10 +9,10 @@ extension CloudKitDatabase {
     /// // GET /database/1/iCloud.com.example/development/private/subscriptions/list
     /// ```
     ///
-    /// Subscriptions that were made with a server-to-server key belong to the key, and only it sees them.
+    /// Subscriptions that were saved with a server-to-server key belong to the key, and only this key can fetch them.
     ///
     /// - Returns: The subscriptions.
-    /// - Throws: ``CloudKitError``, also where the service lists an error in place of a subscription.
+    /// - Throws: A ``CloudKitError``, also where the service lists an error instead of a subscription.
     public func fetchSubscriptions() async throws -> [Subscription] {
         let reply = try await service.reply(to: Operations.ListSubscriptions.id) { client in
             let response = try await client.listSubscriptions(path: path).ok
@@ -39,8 +39,8 @@ extension CloudKitDatabase {
     /// // {"subscriptions":[{"subscriptionID":"new-articles"},{"subscriptionID":"notes"}]}
     /// ```
     ///
-    /// - Parameter subscriptionIDs: The names, as many as you like; they are sent 200 at a time.
-    /// - Returns: One result per name, in their order.
+    /// - Parameter subscriptionIDs: The names, any number; a request has at most 200 of them.
+    /// - Returns: One result for each name, in the order of the names.
     /// - Throws: A ``CloudKitError``: the error of the first request, when it fails as a whole.
     public func fetchSubscriptions(
         _ subscriptionIDs: [String]
@@ -56,7 +56,7 @@ extension CloudKitDatabase {
         }
     }
 
-    /// Saves a subscription: from now on the service sends a push for each change that matches it.
+    /// Saves a subscription. From then on the service sends a push for each change that matches it.
     ///
     /// ```swift
     /// let query = Query<Article> { Filter(\.isRead == false) }
@@ -66,13 +66,13 @@ extension CloudKitDatabase {
     /// //   "subscriptionType":"query","query":{"recordType":"Article",…},"firesOn":["create"]}}]}
     /// ```
     ///
-    /// Saving a subscription whose name exists succeeds, so a program may save its subscriptions whenever it starts.
+    /// Saving a subscription with an existing name succeeds, so a program can save its subscriptions at every start.
     ///
     /// - Parameter subscription: The changes that cause pushes.
     /// - Returns: The subscription as the service has it.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/exists`` where another subscription of the
-    ///   caller is about the same changes: of query subscriptions the service takes one for each record type and set of
-    ///   events. It answers the second with an `INTERNAL_ERROR`, which is recognised by its reason.
+    ///   caller is about the same changes: the service accepts one query subscription for each record type and set of
+    ///   events. It answers the second one with an `INTERNAL_ERROR`, which the client recognises by its reason.
     ///   ``CloudKitError/Code-swift.struct/invalidArgument`` where the name or the events of a query subscription are
     ///   missing.
     @discardableResult
@@ -82,10 +82,10 @@ extension CloudKitDatabase {
 
     /// Saves subscriptions.
     ///
-    /// - Parameter subscriptions: The subscriptions, as many as you like; they are sent 200 at a time.
-    /// - Returns: One result per subscription, in their order.
-    /// - Throws: A ``CloudKitError``: what ``save(_:)-(Subscription)`` throws for arguments; the error of the first
-    ///   request, when it fails as a whole.
+    /// - Parameter subscriptions: The subscriptions, any number; a request has at most 200 of them.
+    /// - Returns: One result for each subscription, in the order of `subscriptions`.
+    /// - Throws: A ``CloudKitError``: the `invalidArgument` errors of ``save(_:)-(Subscription)``; the error of the
+    ///   first request, when it fails as a whole.
     public func save(
         _ subscriptions: [Subscription]
     ) async throws -> [Result<Subscription, CloudKitError>] {
@@ -95,20 +95,20 @@ extension CloudKitDatabase {
 
     /// Changes a subscription that exists.
     ///
-    /// The service has the operation; what it does beyond replacing the subscription is not known, and Apple's own client never
-    /// sends it. ``save(_:)-(Subscription)`` does for most purposes.
+    /// The service has this operation, but Apple's own client never sends it, and it is not known whether it does more
+    /// than replace the subscription. For most purposes ``save(_:)-(Subscription)`` is enough.
     ///
-    /// - Parameter subscription: The subscription, changed.
+    /// - Parameter subscription: The subscription with its changes.
     /// - Returns: The subscription as the service has it.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` where the caller has no such
-    ///   subscription, and what ``save(_:)-(Subscription)`` throws.
+    ///   subscription, and the errors of ``save(_:)-(Subscription)``.
     @discardableResult
     public func update(_ subscription: Subscription) async throws -> Subscription {
         try subscription.check()
         return try await modifySubscriptions([SubscriptionOperation(.update, subscription: subscription)])[0].get()
     }
 
-    /// Deletes a subscription: the service sends no more pushes for its changes.
+    /// Deletes a subscription. The service sends no more pushes for its changes.
     ///
     /// - Parameter subscriptionID: The subscription's name.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` where the caller has no such
@@ -124,8 +124,8 @@ extension CloudKitDatabase {
     /// // {"operations":[{"operationType":"delete","subscription":{"subscriptionID":"new-articles"}}]}
     /// ```
     ///
-    /// - Parameter subscriptionIDs: The names, as many as you like; they are sent 200 at a time.
-    /// - Returns: One result per name, in their order.
+    /// - Parameter subscriptionIDs: The names, any number; a request has at most 200 of them.
+    /// - Returns: One result for each name, in the order of the names.
     /// - Throws: A ``CloudKitError``: the error of the first request, when it fails as a whole.
     public func deleteSubscriptions(
         _ subscriptionIDs: [String]
@@ -156,7 +156,7 @@ extension CloudKitDatabase {
 extension Subscription: NamedBatchItem {
     static func errorItem(_ subscriptionID: String) -> CloudKitError.Item { .subscription(id: subscriptionID) }
 
-    /// The service has no code of its own for a second subscription to the same changes; this reason was observed.
+    /// The service has no separate code for a second subscription to the same changes; this reason was observed.
     static func explain(_ error: inout CloudKitError) {
         guard error.code == .internalError, error.reason == "could not find subscription we just created" else {
             return
@@ -170,7 +170,7 @@ extension Subscription: NamedBatchItem {
 }
 
 extension Subscription {
-    /// Finds what the service would not take, or would take for something else.
+    /// Refuses a subscription that the service would refuse or misunderstand.
     fileprivate func check() throws(CloudKitError) {
         guard let subscriptionID, !subscriptionID.isEmpty else {
             throw .invalidArgument("A subscription needs a name of your choice, its subscriptionID.")

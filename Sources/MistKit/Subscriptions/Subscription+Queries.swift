@@ -11,17 +11,17 @@ extension Subscription {
     /// try await database.save(subscription)
     /// ```
     ///
-    /// Filters tell which records; the sorts and the limit of the query have no meaning here and are not sent.
+    /// The filters of the query select the records. Its sorts and its limit have no meaning here and are not sent.
     ///
     /// - Parameters:
-    ///   - subscriptionID: A name of your choice. Saving another of the same name takes this one's place.
-    ///   - query: Which records, typed or not.
-    ///   - events: Which changes to them.
-    ///   - zone: The zone to watch; `nil` leaves it to `zoneWide`.
-    ///   - zoneWide: Whether to watch all zones. Apple's page says of `nil` both that it means all zones and that it means the
-    ///     default zone; in a private database, say what you want.
+    ///   - subscriptionID: A name of your choice. Another subscription with the same name replaces this one.
+    ///   - query: The query for the records, typed or not.
+    ///   - events: The kinds of changes that cause a push; at least one.
+    ///   - zone: The zone to watch; with `nil`, `zoneWide` decides.
+    ///   - zoneWide: Whether to watch all zones. Apple's page contradicts itself about `nil`: it means all zones, or
+    ///     the default zone. So pass a value in a private database.
     ///   - firesOnce: Whether the subscription ends with its first push.
-    ///   - notificationInfo: What the push shows and brings along.
+    ///   - notificationInfo: The content of the push: what it shows, and the fields that it brings.
     public init<Model>(
         _ subscriptionID: String,
         to query: Query<Model>,
@@ -50,20 +50,20 @@ extension Subscription {
     /// - Parameters:
     ///   - subscriptionID: A name of your choice.
     ///   - zone: The zone.
-    ///   - notificationInfo: What the push shows.
+    ///   - notificationInfo: The content of the push, such as its text.
     public init(_ subscriptionID: String, toZone zone: ZoneID, notificationInfo: NotificationInfo? = nil) {
         self.init(subscriptionID: subscriptionID, zoneID: zone, notificationInfo: notificationInfo)
     }
 
     /// Makes a subscription to all changes in the zones of a private or shared database.
     ///
-    /// The type is among the constants of Apple's CloudKit JS, and on none of Apple's pages: whether the service takes it over
-    /// web services is not known.
+    /// This type is a constant of Apple's CloudKit JS, but no page of Apple mentions it. It is not known whether the
+    /// service accepts it over web services.
     ///
     /// - Parameters:
     ///   - subscriptionID: A name of your choice.
-    ///   - notificationInfo: What the push shows.
-    /// - Returns: The subscription, to be saved in the database that it is about.
+    ///   - notificationInfo: The content of the push, such as its text.
+    /// - Returns: The subscription. Save it in the database that it is about.
     public static func toDatabase(
         _ subscriptionID: String,
         notificationInfo: NotificationInfo? = nil

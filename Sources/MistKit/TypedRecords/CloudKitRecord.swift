@@ -1,6 +1,6 @@
 public import StreamingJSON
 
-/// A type of your own that the records of one type are read into and saved from.
+/// A Swift type for the records of one record type: records are read into it and saved from it.
 ///
 /// Most programs import `MistModels` and let a macro write the conformance:
 ///
@@ -15,8 +15,9 @@ public import StreamingJSON
 ///
 /// ## Saving and changing
 ///
-/// What is fetched is a ``StoredRecord``: the user, with what the service keeps about the record. It remembers what it was, so
-/// that an update sends what changed, and nothing that others may have written meanwhile.
+/// A fetch returns a ``StoredRecord``: the user, and what the service keeps about the record. It remembers the values
+/// that were fetched, so that an update sends only the fields that you changed. Changes of other fields by other
+/// clients are kept.
 ///
 /// ```swift
 /// var user = try await database.save(User(firstName: "Mei", age: 34), named: "mei")
@@ -45,14 +46,16 @@ public import StreamingJSON
 ///
 /// ## Which fields may be absent
 ///
-/// A record can lack fields of its type: the service leaves out fields that were never set. An optional property is then `nil`,
-/// a property with a default value has that value, and a list is empty. For any other property it is an error of that record, of code
-/// ``CloudKitError/Code-swift.struct/decoding``, which names the record and the field; the others of the page are read. The same
-/// holds for values of a wrong type and numbers that do not fit.
+/// A record can lack fields of its type: the service leaves out fields that were never set. An optional property is
+/// then `nil`, a property with a default value has that value, and a list is empty. For any other property the result
+/// of that record is an error of code ``CloudKitError/Code-swift.struct/decoding``, which names the record and the
+/// field; the other records of the page are read. The same holds for values of a wrong type and for numbers that do not
+/// fit.
 ///
 /// ## Writing the conformance by hand
 ///
-/// The macro needs swift-syntax, and a program that imports `MistKit` alone builds none of it. This is what it would write:
+/// The macro needs swift-syntax. A program that imports only `MistKit` does not build swift-syntax, and writes the code
+/// of the macro by hand:
 ///
 /// ```swift
 /// struct Note {
@@ -93,7 +96,7 @@ public import StreamingJSON
 ///
 /// ## Topics
 ///
-/// ### What the service knows of the type
+/// ### The type in the schema
 /// - ``recordType``
 /// - ``desiredKeys``
 /// - ``schema``
@@ -120,9 +123,9 @@ public protocol CloudKitRecord: Sendable {
     /// The type's fields in order. Keep it in a `static let`.
     static var fieldTable: FieldTable { get }
 
-    /// Takes a record's fields.
+    /// Makes a value from a record's fields.
     ///
-    /// - Parameter reader: Gives the fields in the order in which they came.
+    /// - Parameter reader: Gives the fields in the order of the response.
     /// - Throws: A ``FieldError`` where a field is missing or of another type.
     init(fields reader: inout FieldReader) throws(FieldError)
 
@@ -133,23 +136,25 @@ public protocol CloudKitRecord: Sendable {
 
     /// Reads the records of a response. You do not need to implement it.
     ///
-    /// It is a requirement so that the default implementation is compiled for your type, in your module. Pages are then read twice as fast.
+    /// It is a requirement so that the default implementation is compiled for your type, in your module. Pages are then
+    /// read twice as fast.
     ///
-    /// - Parameter reader: In front of the list.
+    /// - Parameter reader: A reader in front of the list of records.
     /// - Returns: The records.
     /// - Throws: A `JSONError` where the response is not JSON.
     static func _readItems(from reader: inout JSONReader) throws(JSONError) -> _TypedItems<Self>
 }
 
 extension CloudKitRecord {
-    /// The names of the type's fields, to fetch no others.
+    /// The names of the type's fields, for a fetch of only these fields.
     ///
     /// ```swift
     /// let user = try await database.fetch(User.self, "mei", desiredKeys: User.desiredKeys)
     /// // {"records":[{"recordName":"mei"}],"desiredKeys":["firstName","age","tags"]}
     /// ```
     ///
-    /// An update of such a record is as safe as any; a replacement would clear the fields that were not fetched.
+    /// A record that was fetched like this can be updated as usual. A replacement of it would clear the fields that
+    /// were not fetched.
     public static var desiredKeys: [String] { fieldTable.names }
 
     /// The record type in the schema of the service.

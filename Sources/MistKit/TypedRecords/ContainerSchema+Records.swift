@@ -1,7 +1,7 @@
 public import CloudKitSchema
 
 extension ContainerSchema {
-    /// The schema of the typed records of a program: what a schema file for it says.
+    /// Makes the schema of a program's typed records, such as for a schema file.
     ///
     /// ```swift
     /// let schema = try ContainerSchema(of: Feed.self, Article.self)
@@ -15,14 +15,14 @@ extension ContainerSchema {
     /// //         GRANT WRITE TO "_creator",
     /// ```
     ///
-    /// Record names get the index `QUERYABLE`, without which the service refuses a query that has no filter. Two structs of one record type
-    /// make one type with the fields of both.
+    /// Record names get the index `QUERYABLE`, without which the service refuses a query that has no filter. Two
+    /// structs of one record type make one record type with the fields of both.
     ///
     /// - Parameters:
     ///   - types: The typed records.
     ///   - grants: What users of each role may do in a public database; the same for all record types.
-    /// - Throws: A ``CloudKitError`` of code ``CloudKitError/Code-swift.struct/invalidArgument`` for a field whose type the schema language does
-    ///   not have, and for two structs that give a field different types.
+    /// - Throws: A ``CloudKitError`` of code ``CloudKitError/Code-swift.struct/invalidArgument`` for a field whose type
+    ///   the schema language does not have, and for two structs that give a field different types.
     public init(of types: any CloudKitRecord.Type..., grants: [Grant] = .publicDefault) throws {
         self.init()
         for type in types.map({ $0.schema }) {
@@ -52,13 +52,13 @@ extension ContainerSchema {
 }
 
 extension ContainerSchema.RecordType {
-    /// The record type of a typed record.
+    /// Makes the record type of a typed record.
     ///
     /// - Parameters:
-    ///   - schema: What a typed record is to the service.
+    ///   - schema: The schema of the typed record, such as `User.schema`.
     ///   - grants: What users of each role may do in a public database.
-    /// - Throws: A ``CloudKitError`` of code ``CloudKitError/Code-swift.struct/invalidArgument`` for a field whose type the schema language does
-    ///   not have.
+    /// - Throws: A ``CloudKitError`` of code ``CloudKitError/Code-swift.struct/invalidArgument`` for a field whose type
+    ///   the schema language does not have.
     public init(_ schema: RecordSchema, grants: [ContainerSchema.Grant] = .publicDefault) throws {
         let recordID = ContainerSchema.Field(
             name: SystemField.recordID.rawValue,

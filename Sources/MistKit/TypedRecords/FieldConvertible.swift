@@ -6,10 +6,10 @@ import StreamingJSON
     public import Foundation
 #endif
 
-/// A type that a property of a typed record may have: a ``FieldElement``, most of which are ``FieldConvertible``, a list of such, or
-/// ``JSONText``.
+/// A type that a property of a typed record may have: a ``FieldElement``, an array of them, or ``JSONText``.
 ///
-/// An optional of one is written `Value?` in the record, and needs no conformance.
+/// Most types of fields are ``FieldConvertible``, which refines ``FieldElement``. A property that may be `nil` is
+/// written `Value?`; the optional type needs no conformance.
 public protocol FieldStorable: Sendable {
     /// The type of the field in the schema, such as `STRING`.
     static var fieldType: FieldType { get }
@@ -23,14 +23,19 @@ public protocol FieldStorable: Sendable {
     /// - Throws: A ``FieldError`` that says what was expected and what was found.
     init(fieldValue: FieldValue) throws(FieldError)
 
-    /// The value as it is saved, or why it cannot be. Without an implementation of your own it is ``fieldValue``.
+    /// The value to save.
+    ///
+    /// The default implementation returns ``fieldValue``. Implement this method for a type with values that cannot be
+    /// saved.
     ///
     /// - Returns: The value.
     /// - Throws: A ``FieldError`` for a value that the service has no form for.
     func savedFieldValue() throws(FieldError) -> FieldValue
 
-    /// Takes the value of the field that a reader is at; `nil` for a null. You do not need to implement it: the default uses
-    /// ``init(fieldValue:)``. The types that come with MistKit read the JSON themselves.
+    /// Reads the value of the reader's current field.
+    ///
+    /// You do not need to implement it: the default uses ``init(fieldValue:)``. The types that come with MistKit read
+    /// the JSON themselves.
     ///
     /// - Parameter reader: In front of a field's value.
     /// - Returns: The value.
@@ -38,18 +43,19 @@ public protocol FieldStorable: Sendable {
     static func readField(from reader: inout FieldReader) throws(FieldError) -> Self?
 }
 
-/// A type that is one value of a field, which queries compare with others.
+/// A type for a single value of a field that queries can compare.
 ///
-/// These are: `String`, `Int` and the integers of fixed width, `Double`, `Float`, `Bool` (saved as 0 and 1), `Date`, `Data`,
-/// `URL`, `UUID`, `Reference` and ``RecordReference``. Enums with raw values become so by saying it:
+/// The types that come with MistKit are: `String`, `Int` and the integers of fixed width, `Double`, `Float`, `Bool`
+/// (saved as 0 and 1), `Date`, `Data`, `URL`, `UUID`, `Reference` and ``RecordReference``. An enum with raw values only
+/// needs to declare the conformance:
 ///
 /// ```swift
 /// enum Status: String, FieldConvertible { case active, suspended }
 /// // {"value":"active","type":"STRING"}
 /// ```
 ///
-/// A raw value that the enum does not have is an error for its record. Where values may come that this version of the program
-/// does not know, use a struct with a `rawValue` in place of the enum.
+/// A raw value that the enum does not have is an error for its record. If later versions of the program may add values,
+/// use a struct with a `rawValue` instead of the enum.
 ///
 /// Another type needs three lines:
 ///
@@ -62,8 +68,8 @@ public protocol FieldStorable: Sendable {
 /// ```
 public protocol FieldConvertible: FieldElement {}
 
-/// A type that may be the element of a list: a ``FieldConvertible`` one, or one whose values queries do not compare, which are
-/// `Location` and `Asset`.
+/// A type that may be the element of a list: a ``FieldConvertible`` type, or `Location` or `Asset`, whose values
+/// queries do not compare.
 public protocol FieldElement: FieldStorable {
     /// A list of values as the service knows it. You do not need to implement it.
     ///
@@ -71,15 +77,16 @@ public protocol FieldElement: FieldStorable {
     /// - Returns: The list.
     static func fieldValue(ofList values: [Self]) -> FieldValue
 
-    /// The elements of the service's list. You do not need to implement it.
+    /// The elements of a list as the service knows it. You do not need to implement it.
     ///
     /// - Parameter value: The list.
     /// - Returns: Its elements.
     /// - Throws: A ``FieldError`` where it is no list, or an element is not of this type.
     static func list(from value: FieldValue) throws(FieldError) -> [Self]
 
-    /// Takes the list of the field that a reader is at; `nil` for a null. You do not need to implement it: the default uses
-    /// ``list(from:)``.
+    /// Reads the list of the reader's current field.
+    ///
+    /// You do not need to implement it: the default uses ``list(from:)``.
     ///
     /// - Parameter reader: In front of a field's value.
     /// - Returns: The elements.
@@ -93,7 +100,7 @@ extension FieldStorable {
     /// - Returns: The value.
     public func savedFieldValue() throws(FieldError) -> FieldValue { fieldValue }
 
-    /// Takes the value of the field that a reader is at, by way of ``init(fieldValue:)``.
+    /// Reads the value of the reader's current field with ``init(fieldValue:)``.
     ///
     /// - Parameter reader: In front of a field's value.
     /// - Returns: The value; `nil` for a null.
@@ -105,7 +112,7 @@ extension FieldStorable {
 }
 
 extension FieldElement {
-    /// A list of the values' ``FieldStorable/fieldValue``s.
+    /// A list of the values as the service knows them.
     ///
     /// - Parameter values: The elements.
     /// - Returns: The list.
@@ -126,7 +133,7 @@ extension FieldElement {
         return list
     }
 
-    /// Takes the list of the field that a reader is at, by way of ``list(from:)``.
+    /// Reads the list of the reader's current field with ``list(from:)``.
     ///
     /// - Parameter reader: In front of a field's value.
     /// - Returns: The elements; `nil` for a null.
@@ -155,7 +162,7 @@ extension Array: FieldStorable where Element: FieldElement {
         try Element.readList(from: &reader)
     }
 
-    /// The list, or why one of its elements cannot be saved.
+    /// The list to save. An error names the index of the element that cannot be saved.
     public func savedFieldValue() throws(FieldError) -> FieldValue {
         for (index, element) in enumerated() {
             do {
@@ -234,7 +241,7 @@ extension FieldStorable where Self: RawRepresentable, RawValue: FieldStorable {
         guard let value = Self(rawValue: raw) else { throw FieldError("\(Self.self) has no value \(raw)") }
         self = value
     }
-    /// The raw value, or why it cannot be saved.
+    /// The raw value to save.
     public func savedFieldValue() throws(FieldError) -> FieldValue { try rawValue.savedFieldValue() }
     /// Reads a raw value.
     @inlinable
@@ -252,7 +259,8 @@ extension FieldStorable where Self: FixedWidthInteger {
     public static var fieldType: FieldType { .int64 }
     /// The `INT64`.
     ///
-    /// A number above those of `INT64` cannot be saved; in a query it is sent as it is, and the service will refuse it.
+    /// A number that does not fit `INT64` cannot be saved. A query sends it as it is, and the service refuses the
+    /// query.
     public var fieldValue: FieldValue {
         if let number = Int64(exactly: self) { return .int64(number) }
         return .outOfRange("\(self)")
@@ -265,7 +273,9 @@ extension FieldStorable where Self: FixedWidthInteger {
         }
         self = value
     }
-    /// The `INT64`, unless the number is above those.
+    /// The `INT64` to save.
+    ///
+    /// - Throws: A ``FieldError`` for a number that does not fit `INT64`.
     public func savedFieldValue() throws(FieldError) -> FieldValue {
         guard let number = Int64(exactly: self) else {
             throw FieldError("the \(Self.self) \(self) does not fit INT64, the only type of whole numbers there is")
@@ -335,7 +345,7 @@ extension Double: FieldConvertible {
     public static var fieldType: FieldType { .double }
     /// The `DOUBLE`.
     public var fieldValue: FieldValue { .double(self) }
-    /// Takes a `DOUBLE`, or an `INT64`, which some clients save in its place.
+    /// Takes a `DOUBLE`, or an `INT64`, which some clients save instead.
     public init(fieldValue: FieldValue) throws(FieldError) {
         guard let value = fieldValue.doubleValue else { throw .expected(.double, found: fieldValue) }
         self = value
@@ -377,7 +387,7 @@ extension Float: FieldConvertible {
 extension Date: FieldConvertible {
     /// `TIMESTAMP`
     public static var fieldType: FieldType { .timestamp }
-    /// The `TIMESTAMP`: whole milliseconds; what is finer is lost.
+    /// The `TIMESTAMP`, in whole milliseconds; fractions of a millisecond are lost.
     public var fieldValue: FieldValue { .timestamp(self) }
     /// Takes a `TIMESTAMP`.
     public init(fieldValue: FieldValue) throws(FieldError) {
@@ -406,7 +416,7 @@ extension Data: FieldConvertible {
     }
 }
 
-// MARK: Places, pointers and files
+// MARK: Locations, references and assets
 
 extension Location: FieldElement {
     /// `LOCATION`

@@ -1,12 +1,12 @@
 import StreamingJSON
 
-/// Why a field's value and a property's do not fit.
+/// The reason why a field's value does not fit its property, or a property's value cannot be saved.
 ///
-/// Types of your own throw it in ``FieldStorable/init(fieldValue:)``; which record and which field it was is added on the way,
-/// and what comes out of a call is a ``CloudKitError`` of code ``CloudKitError/Code-swift.struct/decoding`` or
+/// Your own types throw it in ``FieldStorable/init(fieldValue:)``. MistKit adds the record and the field to it, and a
+/// call then throws or returns a ``CloudKitError`` of code ``CloudKitError/Code-swift.struct/decoding`` or
 /// ``CloudKitError/Code-swift.struct/encoding``.
 public struct FieldError: Error, Sendable, CustomStringConvertible {
-    // One reference wide, so that functions which do not fail pay next to nothing for being able to.
+    // As large as one reference, so that a function that may throw costs almost nothing when it does not.
     private final class Storage: Sendable {
         let message: String
         package let field: String?
@@ -30,7 +30,7 @@ public struct FieldError: Error, Sendable, CustomStringConvertible {
         storage = Storage(message, field: field)
     }
 
-    /// What is wrong with the JSON itself.
+    /// An error of the JSON itself.
     init(_ cause: JSONError) {
         self.init(cause.message)
     }
@@ -44,10 +44,10 @@ public struct FieldError: Error, Sendable, CustomStringConvertible {
     /// The expected type and the type that was found.
     public var message: String { storage.message }
 
-    /// The field, where the error came out of one.
+    /// The field, if the error is about a field that is known.
     package var field: String? { storage.field }
 
-    /// The message, after the field's name if that is known.
+    /// The field's name, if it is known, and the message.
     public var description: String {
         if let field { "\(field): \(message)" } else { message }
     }

@@ -1,7 +1,7 @@
 /// Which value of a field a local store keeps when this device and another one changed the field independently.
 ///
-/// A policy belongs to a field of a type, and all devices follow it. The client alone does not merge: ``CloudKitDatabase`` reports a
-/// conflict, and the program resolves it.
+/// A policy belongs to a field of a type, and all devices follow it. The client alone does not merge:
+/// ``CloudKitDatabase`` reports a conflict, and the program resolves it.
 ///
 /// ```swift
 /// let visits = RecordField<Int>("visits", merge: .counter)
@@ -11,19 +11,22 @@ public enum FieldMerge: String, CaseIterable, Hashable, Sendable {
     /// The value that was written last, by the time of the edit.
     case latest
 
-    /// The greatest value. No value is less than any value. For text, numbers and dates.
+    /// The greatest value. A missing value is less than any other. For text, numbers and dates.
     case greatest
 
-    /// The smallest value. A value is kept against none. For text, numbers and dates.
+    /// The smallest value. A value wins over a missing value. For text, numbers and dates.
     case smallest
 
-    /// The sum of what all devices added and subtracted. For an `INT64`, which can become negative when two devices subtract.
+    /// The sum of all additions and subtractions of all devices. For an `INT64`, which can become negative when two
+    /// devices subtract.
     case counter
 
-    /// The elements of all lists, each once, ordered by their encoding. The list only grows. For lists of anything but files.
+    /// The elements of all lists, each once, ordered by their encoding. The list only grows. For lists of anything but
+    /// files.
     case union
 
-    /// Why a field of a type cannot have the policy, as the end of a sentence about the field; `nil` when it can.
+    /// The reason why a field of a type cannot have the policy, as the end of a sentence about the field; `nil` when it
+    /// can.
     func objection(to type: FieldType) -> String? {
         switch self {
         case .latest:

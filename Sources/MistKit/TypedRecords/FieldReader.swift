@@ -1,6 +1,6 @@
 public import StreamingJSON
 
-/// Where a typed record takes its fields from, one by one and in whatever order they come.
+/// Gives a typed record its fields, one by one and in any order.
 ///
 /// ```swift
 /// init(fields reader: inout FieldReader) throws(FieldError) {
@@ -18,10 +18,11 @@ public import StreamingJSON
 /// }
 /// ```
 ///
-/// It reads the JSON of a response, without a copy, the fields of a `Record`, or the row of a local store. Values that the type has no
-/// field for are kept beside it, so that saving the record loses nothing.
+/// It reads the JSON of a response without a copy, the fields of a `Record`, or a row of a local store. Fields that the
+/// type does not have are kept in ``StoredRecord/otherFields``, so that saving the record does not lose them.
 public struct FieldReader: ~Copyable {
-    /// The reader of the response, in front of a field's value. It outlives this one, which exists only as an argument.
+    /// The reader of the response, in front of a field's value. The pointer stays valid, because a `FieldReader` exists
+    /// only as an argument.
     private let json: UnsafeMutablePointer<JSONReader>?
     /// The fields of a record, when they do not come from JSON.
     private let record: Record.Fields?
@@ -30,7 +31,7 @@ public struct FieldReader: ~Copyable {
     private var position = -1
     private let table: FieldTable
     private let keys: JSONKeys
-    /// The place in the table of the field of the record that ``next()`` went to.
+    /// The index in the table of the field that ``next()`` went to, for the fields of a `Record`.
     private(set) var current = JSONKeys.unknown
     @usableFromInline private(set) var unknown = Record.Fields()
 
@@ -49,8 +50,8 @@ public struct FieldReader: ~Copyable {
     /// - Parameters:
     ///   - model: The type of the model.
     ///   - json: In front of the object.
-    ///   - otherFields: Gets the fields that the type does not have.
-    /// - Returns: The model; `nil` where the fields are not what the type says, or the grammar of JSON is broken.
+    ///   - otherFields: Receives the fields that the type does not have.
+    /// - Returns: The model; `nil` where the fields do not fit the type, or the input is not valid JSON.
     @inlinable
     static func readModel<Model: CloudKitRecord>(
         _ model: Model.Type,
@@ -86,7 +87,7 @@ public struct FieldReader: ~Copyable {
 
     /// Goes on to the next field that the type has.
     ///
-    /// - Returns: The field's place in the type's ``CloudKitRecord/fieldTable``; `nil` after the last one.
+    /// - Returns: The field's index in the type's ``CloudKitRecord/fieldTable``; `nil` after the last field.
     /// - Throws: A ``FieldError`` where the response is not JSON.
     public mutating func next() throws(FieldError) -> Int? {
         guard let json else { return nextOutsideOfJSON() }
@@ -122,7 +123,7 @@ public struct FieldReader: ~Copyable {
     ///
     /// - Parameter type: The type of the property, without the optional.
     /// - Returns: The value; `nil` when it is null.
-    /// - Throws: A ``FieldError`` where it is of another type.
+    /// - Throws: A ``FieldError`` where the value is of another type.
     @inlinable
     public mutating func value<Value: FieldStorable>(_ type: Value.Type = Value.self) throws(FieldError) -> Value? {
         try Value.readField(from: &self)
@@ -137,7 +138,7 @@ public struct FieldReader: ~Copyable {
     )
     public mutating func value<Value>(_ type: Value.Type) throws(FieldError) -> Value? { nil }
 
-    /// Steps over the field that ``next()`` went to.
+    /// Skips the field that ``next()`` went to.
     ///
     /// - Throws: A ``FieldError`` where the response is not JSON.
     public mutating func skip() throws(FieldError) {
@@ -149,7 +150,7 @@ public struct FieldReader: ~Copyable {
         }
     }
 
-    /// The value of the field, as whatever it is; `nil` for a null.
+    /// The value of the field, of any type; `nil` for a null.
     ///
     /// - Returns: The value.
     /// - Throws: A ``FieldError`` where the response is not JSON.
@@ -166,7 +167,7 @@ public struct FieldReader: ~Copyable {
         return value.flatMap { $0.isNull ? nil : $0 }
     }
 
-    /// The value of the field, in whatever shape it came; `nil` for a null.
+    /// The value of the field, in any form of JSON; `nil` for a null.
     @usableFromInline
     mutating func anyValue<Value: FieldStorable>() throws(FieldError) -> Value? {
         guard let value = try readFieldValue() else { return nil }
@@ -175,7 +176,7 @@ public struct FieldReader: ~Copyable {
 
     /// The value of the field; `nil` for a null.
     ///
-    /// Where the field came in the usual shape, `read` or `find` reads it; else that gives `nil`, with nothing read.
+    /// If the field has its usual form, `read` or `find` reads it. If not, they return `nil` and have read nothing.
     @inline(__always)
     mutating func value<Value: FieldStorable>(
         _ read: (inout JSONReader) -> Value?,
@@ -189,38 +190,39 @@ public struct FieldReader: ~Copyable {
         return try anyValue()
     }
 
-    /// The whole number of the field if it came in the usual shape; `nil`, with nothing read, if not.
+    /// The whole number of the field if it has its usual form. If not, `nil`, and nothing has been read.
     @usableFromInline
     mutating func readPlainInt64() -> Int64? {
         guard let json else { return source?.int64() }
         return FieldValue.fastInt64(from: &json.pointee)
     }
 
-    /// Hands the elements of a list of whole numbers to a closure until it takes one no more.
+    /// Passes the elements of a list of whole numbers to a closure, until the closure returns `false`.
     ///
-    /// - Returns: Whether the list stood there in the usual shape, and all elements were taken. If not, nothing has been read.
+    /// - Returns: Whether the list has its usual form, and the closure took all elements. If not, nothing has been
+    ///   read.
     @usableFromInline
     mutating func readPlainInt64s(_ append: (Int64) -> Bool) -> Bool {
         guard let json else { return false }
         return FieldValue.fastInt64s(from: &json.pointee, append)
     }
 
-    /// A value that must have come.
+    /// Unwraps the value of a field that the record must have.
     ///
     /// - Parameters:
-    ///   - value: The value as it came; `nil` where the record lacks the field.
+    ///   - value: The value that was read; `nil` where the record lacks the field.
     ///   - field: The field's index in the type's table.
     /// - Returns: The value.
-    /// - Throws: A ``FieldError`` when there is none.
+    /// - Throws: A ``FieldError`` when the value is `nil`.
     @inlinable
     public func required<Value>(_ value: Value?, _ field: Int) throws(FieldError) -> Value {
         guard let value else { throw missing(field) }
         return value
     }
 
-    /// The error of a field that did not come, or came without a value.
+    /// The error of a field that the record lacks, or that has no value.
     ///
-    /// - Parameter field: The field's place in the type's table.
+    /// - Parameter field: The field's index in the type's table.
     /// - Returns: The error.
     public func missing(_ field: Int) -> FieldError {
         FieldError(

@@ -6,14 +6,14 @@ package import CloudKitModel
     package import Foundation
 #endif
 
-/// The fields of a record that are kept elsewhere than in JSON: the row of a local database that a statement is at.
+/// The fields of a record that come from elsewhere than JSON: the current row of a statement of a local database.
 ///
-/// A ``FieldReader`` reads a typed record from it without a `Record` in between. A value that is asked for as what it is not is `nil`;
-/// ``fieldValue()`` then tells what it is.
+/// A ``FieldReader`` reads a typed record from it without a `Record` in between. The methods for one type return `nil`
+/// for a value of another type; ``fieldValue()`` then returns the value with its type.
 package protocol FieldSource: AnyObject {
-    /// Goes on to the next field that has a value.
+    /// Moves to the next field that has a value.
     ///
-    /// - Returns: The field's position in the table of the model that is read; `nil` after the last one.
+    /// - Returns: The field's position in the table of the model that is read; `nil` after the last field.
     func next() -> Int?
 
     /// The `STRING` of the field.
@@ -28,16 +28,16 @@ package protocol FieldSource: AnyObject {
     /// The `TIMESTAMP` of the field.
     func date() -> Date?
 
-    /// The value of the field, whatever it is.
+    /// The value of the field, of any type.
     ///
     /// - Returns: The value; `nil` for a null.
-    /// - Throws: A ``FieldError`` where it is not a value of the field's type.
+    /// - Throws: A ``FieldError`` where the stored value is not of the field's type.
     func fieldValue() throws(FieldError) -> FieldValue?
 }
 
 extension StoredRecord {
-    /// Reads a record as the service has it; `nil` where a field is missing or of another type than the model says. ``init(_:)`` gives the
-    /// error then.
+    /// Reads a record as the service has it; `nil` where a field is missing or is not of the type of its property.
+    /// ``init(_:)`` then gives the error.
     ///
     /// - Parameters:
     ///   - record: The system fields, and the fields that the model does not have.

@@ -1,4 +1,4 @@
-/// Where a typed record puts its fields when it is saved.
+/// Takes the fields of a typed record when it is saved.
 ///
 /// ```swift
 /// func write(fields writer: inout FieldWriter) {
@@ -19,7 +19,7 @@ public struct FieldWriter: ~Copyable {
     ///
     /// - Parameters:
     ///   - field: The field's place in the type's ``CloudKitRecord/fieldTable``.
-    ///   - value: The value. One that the service has no form for makes saving the record fail.
+    ///   - value: The value. If it cannot be saved, such as an infinite `Double`, the whole record is not saved.
     public mutating func write<Value: FieldStorable>(_ field: Int, _ value: Value) {
         let name = table.names[field]
         do {
@@ -40,7 +40,7 @@ public struct FieldWriter: ~Copyable {
     @_disfavoredOverload
     public mutating func write<Value>(_ field: Int, _ value: Value) {}
 
-    /// Writes a field, or that it has no value.
+    /// Writes a field that may have no value; `nil` clears the field.
     ///
     /// - Parameters:
     ///   - field: The field's place in the type's ``CloudKitRecord/fieldTable``.

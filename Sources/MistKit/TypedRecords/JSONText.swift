@@ -2,15 +2,15 @@ import StreamingJSON
 
 /// A `Codable` value that a field holds as JSON text, `STRING`.
 ///
-/// In a record that is a macro's it is asked for by an option, and does not show:
+/// With the macro, an option of `@CloudKitField` chooses it, and the property keeps its own type:
 ///
 /// ```swift
 /// @CloudKitField(.json) var settings: Settings
 /// // "settings":{"value":"{\"theme\":\"dark\"}","type":"STRING"}
 /// ```
 ///
-/// The text has its keys in order, so that equal values have equal texts. The service knows nothing of what is in it: it cannot be
-/// queried.
+/// The keys of the text are sorted, so that equal values have equal texts. The service sees only text: queries cannot
+/// compare the members of the value.
 public struct JSONText<Value: Codable & Sendable>: FieldStorable {
     /// The value.
     public var value: Value
@@ -45,7 +45,7 @@ public struct JSONText<Value: Codable & Sendable>: FieldStorable {
         var writer = JSONWriter()
         writer.writeEncodable(value)
         do {
-            // Dictionaries are encoded in an order that is another in each run.
+            // A dictionary is encoded in an order that differs from run to run; the keys are sorted here.
             let value = try JSONReader.read(JSONValue.self, from: writer.finish())
             return .string(String(decoding: try JSONWriter.bytes(of: value, options: .sortedKeys), as: UTF8.self))
         } catch {

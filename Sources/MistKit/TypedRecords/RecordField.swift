@@ -6,10 +6,10 @@ import StreamingJSON
     public import Foundation
 #endif
 
-/// The fields of a typed record, one property for each: what key paths in queries go through.
+/// The fields of a typed record, one property for each, for the key paths of queries.
 ///
-/// The macro `@CloudKitRecord` writes one, which is ``CloudKitRecord/Fields``. It has the system fields besides, so that all of
-/// these can be filtered and sorted by:
+/// The macro `@CloudKitRecord` writes the type ``CloudKitRecord/Fields``, which conforms to this protocol. Each set
+/// also has the system fields, so that a query can filter and sort by both kinds:
 ///
 /// ```swift
 /// Query<User> {
@@ -36,10 +36,12 @@ public struct RecordField<Value: FieldStorable>: Sendable {
     ///
     /// - Parameters:
     ///   - name: The field's name in the schema.
-    ///   - indexes: What the schema lets queries do with it, where you want to keep that beside the type.
+    ///   - indexes: The field's indexes in the schema, if you want to keep them in your code. They decide what queries
+    ///     can do with the field.
     ///   - merge: Which of two values a local store keeps when both sides changed the field.
     ///   - formerNames: The names that the field had in earlier versions of the program, for a local store.
-    ///   - isParent: Whether the field points to the record's parent. At most one field of a type does, and it is a reference.
+    ///   - isParent: Whether the field points to the record's parent. At most one field of a type does, and it is a
+    ///     reference.
     public init(
         _ name: StaticString,
         indexes: FieldIndexes = [],
@@ -60,7 +62,7 @@ public struct RecordField<Value: FieldStorable>: Sendable {
     /// - Parameters:
     ///   - name: The field's name in the schema.
     ///   - type: The type of its values.
-    ///   - indexes: What the schema lets queries do with it.
+    ///   - indexes: The field's indexes in the schema, which decide what queries can do with it.
     ///   - merge: Which of two values a local store keeps when both sides changed the field.
     ///   - formerNames: The names that the field had in earlier versions of the program, for a local store.
     ///   - isParent: Whether the field points to the record's parent.
@@ -105,7 +107,9 @@ extension RecordField where Value == String {
     }
 }
 
-/// An encrypted field of a typed record. Queries cannot look into it: comparing it does not compile.
+/// An encrypted field of a typed record.
+///
+/// Queries cannot filter or sort by it: a comparison with it does not compile.
 public struct EncryptedRecordField<Value: FieldStorable>: Sendable {
     /// The field's name.
     public let key: StaticString
@@ -160,11 +164,11 @@ extension EncryptedRecordField where Value == String {
 }
 
 extension RecordFieldSet {
-    /// The record's name; compared with one, or with a reference.
+    /// The record's name. Compare it with a name or with a reference.
     public var recordName: RecordField<Reference> { RecordField(.recordName, key: "recordName") }
     /// The share that the record is in.
     public var share: RecordField<Reference> { RecordField(.share, key: "share") }
-    /// The record above this one in what is shared.
+    /// The parent of this record in a shared hierarchy.
     public var parent: RecordField<Reference> { RecordField(.parent, key: "parent") }
     /// The user who created the record.
     public var createdUserRecordName: RecordField<Reference> {
@@ -180,7 +184,7 @@ extension RecordFieldSet {
     public var modifiedTimestamp: RecordField<Date> { RecordField(.modifiedTimestamp, key: "modifiedTimestamp") }
 }
 
-/// The fields of a record type in order: their names, for reading, and what the schema says of each.
+/// The fields of a record type in order: their names, for reading, and their descriptions in the schema.
 public final class FieldTable: Sendable {
     let keys: JSONKeys
     package let names: [String]
@@ -190,7 +194,7 @@ public final class FieldTable: Sendable {
 
     /// Makes a table.
     ///
-    /// - Parameter fields: The fields, each in the place by which ``FieldReader`` and ``FieldWriter`` know it.
+    /// - Parameter fields: The fields. ``FieldReader`` and ``FieldWriter`` name a field by its index in this list.
     public init(_ fields: any FieldDescription...) {
         keys = JSONKeys(fields.map(\.key))
         self.fields = fields.map(\.schemaField)
@@ -203,6 +207,6 @@ public final class FieldTable: Sendable {
 public protocol FieldDescription: Sendable {
     /// The field's name.
     var key: StaticString { get }
-    /// What the schema says of the field.
+    /// The field in the schema.
     var schemaField: RecordSchema.Field { get }
 }

@@ -1,4 +1,4 @@
-/// A pointer to a typed record.
+/// A reference to a typed record.
 ///
 /// ```swift
 /// @CloudKitRecord struct Article {
@@ -9,42 +9,42 @@
 /// let feed = try await database.fetch(article.feed)
 /// ```
 ///
-/// The type is a promise of the program's; the service does not look at it.
+/// The target type exists only in your program: the service does not check the record type of a reference.
 public struct RecordReference<Target: CloudKitRecord>: FieldConvertible, Hashable {
-    /// The pointer without a type.
+    /// The reference without the target type.
     public var reference: Reference
 
-    /// Makes a pointer to a record of a name.
+    /// Makes a reference to a record by its name.
     ///
     /// - Parameters:
-    ///   - recordName: The name of the record that is pointed to.
-    ///   - action: What happens to the record with the pointer when the one it points to is deleted.
-    ///   - zoneID: The zone of the record that is pointed to; `nil` means that of the one with the pointer.
+    ///   - recordName: The name of the target record.
+    ///   - action: What happens to the record that has this field when the target record is deleted.
+    ///   - zoneID: The zone of the target record; `nil` means the zone of the record that has this field.
     public init(recordName: String, action: Reference.Action = .none, zoneID: ZoneID? = nil) {
         reference = Reference(recordName: recordName, action: action, zoneID: zoneID)
     }
 
-    /// Says of a pointer what it points to.
+    /// Makes a typed reference from one without a target type.
     ///
-    /// - Parameter reference: The pointer.
+    /// - Parameter reference: The reference.
     @inlinable
     public init(_ reference: Reference) {
         self.reference = reference
     }
 
-    /// The name of the record that is pointed to.
+    /// The name of the target record.
     public var recordName: String {
         get { reference.recordName }
         set { reference.recordName = newValue }
     }
 
-    /// What happens to the record with the pointer when the one it points to is deleted.
+    /// What happens to the record that has this field when the target record is deleted.
     public var action: Reference.Action {
         get { reference.action }
         set { reference.action = newValue }
     }
 
-    /// The zone of the record that is pointed to.
+    /// The zone of the target record; `nil` means the zone of the record that has this field.
     public var zoneID: ZoneID? {
         get { reference.zoneID }
         set { reference.zoneID = newValue }

@@ -1,4 +1,4 @@
-/// What a record type looks like to the service: the type's name, and its fields with their types.
+/// A record type as the service knows it: its name, and its fields with their types.
 ///
 /// ```swift
 /// User.schema.fields.map(\.name)  // ["firstName", "age", "tags"]
@@ -71,10 +71,11 @@ extension RecordSchema: CustomStringConvertible {
 }
 
 extension RecordSchema {
-    /// What a local store cannot do as the schema says: one sentence for each mistake; empty when there is none.
+    /// The mistakes of the schema that a local store cannot work with, one sentence for each; empty when there is no
+    /// mistake.
     ///
-    /// The macro `@CloudKitRecord` refuses the same mistakes where the source shows them. A type alias and a conformance written by
-    /// hand show them only here.
+    /// The macro `@CloudKitRecord` refuses the same mistakes where it can see them in the source. Behind a type alias,
+    /// and in a conformance written by hand, only this method finds them.
     ///
     /// ```swift
     /// RecordSchema(

@@ -1,5 +1,5 @@
-/// For caches: a record is encoded with its name, its change tag, the fields of other versions and the changes that are not saved yet,
-/// so that it can be updated after it was decoded.
+/// For caches: a record is encoded with its name, its change tag, the fields that its model does not have, and the
+/// changes that are not saved yet. So it can be updated after it was decoded.
 ///
 /// ```swift
 /// let data = try JSONEncoder().encode(feed)
@@ -8,19 +8,20 @@
 /// try await database.update(&cached)
 /// ```
 ///
-/// The fields are those of the record type, so the model itself does not have to be `Codable`, and properties with `@CloudKitIgnored` are not
-/// encoded. Encrypted fields are encoded as plain text: protect the cache accordingly. The addresses in assets expire.
+/// The encoded fields are those of the record type, so the model itself does not have to be `Codable`, and properties
+/// with `@CloudKitIgnored` are not encoded. Encrypted fields are encoded as plain text: protect the cache accordingly.
+/// The addresses in assets expire.
 extension StoredRecord: Codable {
     private enum CodingKeys: String, CodingKey {
         /// The record as the service has it; absent when it was never saved.
         case saved
-        /// The record as it is here; absent when it is the saved one.
+        /// The record with its unsaved changes; absent when there are none.
         case changed
     }
 
-    /// Writes the record as the service has it, and the one that is here where that differs.
+    /// Writes the record as the service has it and, where it differs, the record with its unsaved changes.
     ///
-    /// - Parameter encoder: Takes both.
+    /// - Parameter encoder: The encoder that takes both.
     /// - Throws: An `EncodingError` where a value has no form as a field, and what the encoder throws.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
@@ -47,8 +48,9 @@ extension StoredRecord: Codable {
 
     /// Reads a record that was written by `encode(to:)`.
     ///
-    /// - Parameter decoder: Gives it.
-    /// - Throws: A `DecodingError` where the fields do not fit the type, with the ``CloudKitError`` as the underlying error.
+    /// - Parameter decoder: The decoder that gives the record.
+    /// - Throws: A `DecodingError` where the fields do not fit the type, with the ``CloudKitError`` as the underlying
+    ///   error.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         func record(_ key: CodingKeys) throws -> StoredRecord? {

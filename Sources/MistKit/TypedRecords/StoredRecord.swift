@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// A typed record with what the service keeps about it: its name, its change tag, who touched it when.
+/// A typed record with what the service keeps about it: its name, its change tag, and who created and changed it when.
 ///
 /// ```swift
 /// var user = try await database.fetch(User.self, "mei")
@@ -16,19 +16,21 @@
 /// try await database.update(user)
 /// ```
 ///
-/// ## Why a type around yours
+/// ## Why a wrapper
 ///
-/// Your struct stays as you wrote it: with its memberwise initialiser, equal when its values are, made in a test without a service,
-/// shown in a view, passed to code that knows nothing of CloudKit. Properties that the macro would put into it would be in every
-/// initialiser, in `==` and in `Codable`, and a copy made with the initialiser would have lost its change tag without a word. Here it
-/// cannot be lost: what `update`, `replace` and `delete` take is this type, and it comes from the service or says that it does not.
+/// Your struct stays as you wrote it. It has its memberwise initialiser, it is equal when its values are equal, and
+/// tests, views and code without CloudKit can use it. Properties that the macro added to it would be in every
+/// initialiser, in `==` and in `Codable`, and a copy made with the initialiser would silently lose the change tag. Here
+/// the change tag cannot be lost: `update`, `replace` and `delete` take this type, which knows whether the record was
+/// ever saved.
 ///
-/// Where a property of yours has the name of one here, as `parent`, the record's is found first; yours is `record.model.parent`.
+/// If your struct has a property with the name of a property of this type, such as `parent`, then `record.parent` is
+/// the property of this type, and `record.model.parent` is yours.
 ///
 /// ## What it remembers
 ///
-/// The model as it was when it was fetched or saved last, in ``original``; and the fields that the model has no property for, in
-/// ``otherFields``. ``changedFields`` is the difference that an update sends.
+/// ``original`` is the model as it was when it was fetched or saved last. ``otherFields`` has the fields that the model
+/// has no property for. ``changedFields`` is the difference that an update sends.
 ///
 /// ## Topics
 ///
@@ -58,15 +60,17 @@
 /// - ``reference(_:)``
 @dynamicMemberLookup
 public struct StoredRecord<Model: CloudKitRecord>: Sendable {
-    /// Everything, in one object that copies share until one of them is changed. Only its one owner changes it.
+    /// All values, in one object that copies share until one of the copies is changed. An object is changed only while
+    /// it has a single owner.
     @usableFromInline
     final class Content: @unchecked Sendable {
         /// The system fields, with the fields that the model does not have.
         @usableFromInline var record: Record
         @usableFromInline var model: Model
-        /// The record as the service has it; `nil` when that is this one, and when the service has none.
+        /// The record as the service has it; `nil` when this content is that record, and when the record was never
+        /// saved.
         @usableFromInline let saved: Content?
-        /// Whether this is the record as the service has it.
+        /// Whether this content is the record as the service has it.
         @usableFromInline let isSaved: Bool
 
         @inlinable
@@ -85,7 +89,7 @@ public struct StoredRecord<Model: CloudKitRecord>: Sendable {
         self.content = content
     }
 
-    /// Makes the content unique to this value, and no longer the record that the service has.
+    /// Makes the content unique to this value, and marks it as different from the service's record.
     private mutating func prepareToChange() {
         if content.isSaved || !isKnownUniquelyReferenced(&content) {
             content = Content(record: content.record, model: content.model, isSaved: false, saved: saved)
@@ -109,8 +113,8 @@ public struct StoredRecord<Model: CloudKitRecord>: Sendable {
     /// - Parameters:
     ///   - model: Your values.
     ///   - recordName: The record's name, unique in its zone; a new UUID when `nil`.
-    ///   - zoneID: The zone to save it in; `nil` leaves that to the call that saves it.
-    ///   - parent: The record above it in what is shared.
+    ///   - zoneID: The zone to save it in; with `nil`, the call that saves the record chooses the zone.
+    ///   - parent: The parent of the record in a shared hierarchy.
     public init(_ model: Model, recordName: String? = nil, zoneID: ZoneID? = nil, parent: Reference? = nil) {
         var record = Record(recordType: Model.recordType, recordName: recordName ?? UUID().uuidString)
         record.zoneID = zoneID
@@ -118,12 +122,12 @@ public struct StoredRecord<Model: CloudKitRecord>: Sendable {
         self.init(Content(record: record, model: model, isSaved: false))
     }
 
-    /// Makes a record as if it had been fetched, for tests and for records kept elsewhere.
+    /// Makes a record as if it had been fetched, for tests and for records that are stored elsewhere.
     ///
     /// - Parameters:
     ///   - model: The values that the service has.
     ///   - recordName: The record's name.
-    ///   - recordChangeTag: The version that the values are of.
+    ///   - recordChangeTag: The version of the record that has these values.
     ///   - zoneID: The record's zone.
     ///   - created: Who created it.
     ///   - modified: Who changed it last.
@@ -149,8 +153,8 @@ public struct StoredRecord<Model: CloudKitRecord>: Sendable {
     /// Reads a record without a type, such as one of a change feed.
     ///
     /// - Parameter record: The record.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/decoding``, naming the record and the field,
-    ///   where its fields do not fit the type, or it is of another record type.
+    /// - Throws: A ``CloudKitError`` of code ``CloudKitError/Code-swift.struct/decoding``, which names the record and
+    ///   the field, where a field does not fit the type, or the record is of another record type.
     public init(_ record: Record) throws {
         self = try Self.read(record).get()
     }
@@ -173,13 +177,13 @@ public struct StoredRecord<Model: CloudKitRecord>: Sendable {
         return .success(StoredRecord(Content(record: rest, model: model, isSaved: true)))
     }
 
-    /// A value of the model's.
+    /// A property of the model.
     public subscript<Value>(dynamicMember path: WritableKeyPath<Model, Value>) -> Value {
         get { content.model[keyPath: path] }
         _modify { yield &model[keyPath: path] }
     }
 
-    /// A value of the model's that cannot be assigned.
+    /// A property of the model that cannot be assigned.
     public subscript<Value>(dynamicMember path: KeyPath<Model, Value>) -> Value {
         content.model[keyPath: path]
     }
@@ -191,25 +195,27 @@ extension StoredRecord {
     /// The record's name, unique in its zone.
     public var recordName: String { content.record.recordName ?? "" }
 
-    /// The version of the record, which the service compares before it changes anything; `nil` when it was never saved.
+    /// The version of the record, which the service compares before it changes the record; `nil` when it was never
+    /// saved.
     public var recordChangeTag: String? { content.record.recordChangeTag }
 
-    /// The record's zone; `nil` where neither you nor the service said.
+    /// The record's zone; `nil` where neither you nor the service named a zone.
     public var zoneID: ZoneID? { content.record.zoneID }
 
     /// The user who created the record, and the time.
     public var created: Record.Stamp? { content.record.created }
 
-    /// The user who changed it last, and the time.
+    /// The user who changed the record last, and the time.
     public var modified: Record.Stamp? { content.record.modified }
 
-    /// The share that it is the root of.
+    /// The share whose root record this record is.
     public var share: Reference? { content.record.share }
 
-    /// The short name that opens the share.
+    /// The short GUID of the share's link, ``ShareLink/shortGUID``.
     public var shortGUID: String? { content.record.shortGUID }
 
-    /// The record above it in what is shared. Assign one to put the record there when it is updated.
+    /// The parent of the record in a shared hierarchy. Assign a reference, and the next update moves the record below
+    /// that parent.
     public var parent: Reference? {
         get { content.record.parent }
         set {
@@ -221,10 +227,10 @@ extension StoredRecord {
     /// The fields that the record has and the model does not.
     public var otherFields: Record.Fields { content.record.fields }
 
-    /// A pointer to this record, for a property of another one's.
+    /// A reference to this record, for a property of another record.
     ///
     /// - Parameter action: What happens to the other record when this one is deleted.
-    /// - Returns: The pointer.
+    /// - Returns: The reference.
     public func reference(_ action: Reference.Action = .none) -> RecordReference<Model> {
         RecordReference(recordName: recordName, action: action, zoneID: zoneID)
     }
@@ -239,15 +245,16 @@ extension StoredRecord {
     /// Whether an update would send anything.
     public var hasChanges: Bool { !changedFields.isEmpty || hasNewParent }
 
-    /// Whether the parent is not as it was.
+    /// Whether the parent differs from that of the saved record.
     var hasNewParent: Bool { parent != saved?.record.parent }
 
-    /// The fields that are not as they were, with their new values; `FieldValue.null` for those that were cleared.
+    /// The fields that have changed since the last fetch or save, with their new values; `FieldValue.null` for cleared
+    /// fields.
     ///
-    /// A value that cannot be saved is not among them; the call that saves it says so.
+    /// If a value cannot be saved, this is empty; the call that saves the record throws the error.
     public var changedFields: Record.Fields { (try? savedChanges()) ?? [:] }
 
-    /// The whole record without a type, its other fields included.
+    /// The whole record without the model's type, with its other fields.
     public var record: Record {
         var record = content.record
         var writer = FieldWriter(Model.fieldTable)
@@ -307,7 +314,7 @@ extension Record.Fields {
 }
 
 extension CloudKitError {
-    /// A record that is not what its type says.
+    /// The error of a record that does not fit its type.
     static func unreadable(
         _ record: Record,
         as model: any CloudKitRecord.Type,
@@ -325,7 +332,7 @@ extension CloudKitError {
         return error
     }
 
-    /// A record that has no form to be saved in.
+    /// The error of a record that cannot be saved.
     static func unwritable<Model: CloudKitRecord>(
         _ record: StoredRecord<Model>,
         _ failure: FieldError

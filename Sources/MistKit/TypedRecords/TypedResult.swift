@@ -1,11 +1,11 @@
 import CloudKitWebServices
 public import StreamingJSON
 
-/// The records of a response, read straight into models: what ``CloudKitRecord/_readItems(from:)`` gives.
+/// The records of a response, read straight into models: the result of ``CloudKitRecord/_readItems(from:)``.
 public struct _TypedItems<Model: CloudKitRecord>: Sendable {
     /// The items, each a record or an error.
     @usableFromInline var results: [Result<StoredRecord<Model>, CloudKitError>] = []
-    /// Where those stand that failed. Their errors do not know yet which request they are from.
+    /// The indexes of the items that failed. Their errors do not name their request yet.
     @usableFromInline var failures: [Int] = []
 
     @inlinable
@@ -24,7 +24,7 @@ public struct _TypedItems<Model: CloudKitRecord>: Sendable {
         }
     }
 
-    /// The items, whose errors say which request they are from.
+    /// The items; their errors name the request.
     func results(in origin: ResponseOrigin) -> [Result<StoredRecord<Model>, CloudKitError>] {
         var results = results
         for index in failures {
@@ -35,12 +35,13 @@ public struct _TypedItems<Model: CloudKitRecord>: Sendable {
 }
 
 extension StoredRecord {
-    /// Reads an item of a response's `records` straight into the model, if it is a record with fields as its type says.
+    /// Reads an item of a response's `records` straight into the model, if it is a record whose fields fit its type.
     ///
     /// - Parameter reader: In front of the item.
-    /// - Returns: `nil` for any other item, and where the grammar of JSON is broken: ``readItem(json:)`` then tells what it is.
-    // All of this is compiled for the model. So what does not depend on it is elsewhere, and nothing is copied that need not be: a record
-    // costs as much as reading three of its fields.
+    /// - Returns: The record; `nil` for any other item, and where the input is not valid JSON. ``readItem(json:)`` then
+    ///   finds out which.
+    // All of this is compiled once for each model. So code that does not depend on the model is elsewhere, and no
+    // needless copies are made: a copy of a record costs as much as reading three of its fields.
     @inlinable
     static func readUsualItem(json reader: inout JSONReader) -> StoredRecord? {
         var record = Record(recordName: nil)
@@ -51,11 +52,11 @@ extension StoredRecord {
         return StoredRecord(Content(record: record, model: model, isSaved: true))
     }
 
-    /// Reads an item of a response's `records` whatever it is.
+    /// Reads an item of a response's `records`, a record or an error.
     ///
     /// - Parameter reader: In front of the item.
     /// - Returns: The record, or an error: the service's, or one about the field that does not fit its type.
-    /// - Throws: A `JSONError` where the item is no object, or the grammar of JSON is broken.
+    /// - Throws: A `JSONError` where the item is not an object, or the input is not valid JSON.
     @usableFromInline
     static func readItem(json reader: inout JSONReader) throws(JSONError) -> Result<StoredRecord, CloudKitError> {
         switch try RecordResult(json: &reader) {
@@ -81,9 +82,9 @@ extension Record {
         return (try? readMembers(json: &reader, stops: true, isError: &isError)) == true
     }
 
-    /// Reads the members behind the fields.
+    /// Reads the members after the fields.
     ///
-    /// - Returns: Whether the item is over now, and is a record of a type with a name.
+    /// - Returns: Whether the reader is at the end of the item, and the item is a record of that type with a name.
     @usableFromInline
     mutating func readItemToEnd(json reader: inout JSONReader, recordType type: String) -> Bool {
         var isError = false
@@ -110,7 +111,7 @@ extension Result: BatchItemResult where Success: NamedRecord, Failure == CloudKi
     static func errorItem(_ name: String) -> CloudKitError.Item { Record.errorItem(name) }
 }
 
-/// A record of whatever type that has a name.
+/// A record of any type that has a name.
 protocol NamedRecord: Sendable {
     var recordName: String { get }
 }
@@ -136,10 +137,10 @@ struct TypedRecords<Model: CloudKitRecord>: JSONReadable {
     private var items: _TypedItems<Model>?
     private(set) var continuationMarker: String?
 
-    /// The records, each with the item that failed in its place, which does not know yet which request it is from.
+    /// The records, in the order of the response. A failed item is an error, which does not name its request yet.
     var results: [Result<StoredRecord<Model>, CloudKitError>] { items?.results ?? [] }
 
-    /// The records, each with the item that failed in its place.
+    /// The records, in the order of the response. A failed item is an error.
     func results(in origin: ResponseOrigin) -> [Result<StoredRecord<Model>, CloudKitError>] {
         items?.results(in: origin) ?? []
     }
@@ -163,7 +164,7 @@ private let recordsKeys = JSONKeys("records", "continuationMarker")
 /// - Parameters:
 ///   - model: The type of the records.
 ///   - bytes: The body.
-/// - Returns: The records, each with the item that failed in its place.
+/// - Returns: The records, in the order of the response. A failed item is an error.
 /// - Throws: ``CloudKitError/Code-swift.struct/decoding`` where the body is not JSON.
 @_spi(Benchmarks)
 public func readTypedRecords<Model: CloudKitRecord>(

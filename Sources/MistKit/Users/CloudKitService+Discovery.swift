@@ -11,10 +11,10 @@ extension CloudKitService {
     /// print(ann.nameComponents?.givenName)  // Optional("Ann")
     /// ```
     ///
-    /// - Parameter lookup: Whom to look for.
+    /// - Parameter lookup: The person's address or user record name.
     /// - Returns: The person's user record name, and their name.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/notFound`` for a person who does not use the
-    ///   app's container, or does not allow the app to find them; the service does not tell which.
+    ///   app's container, or does not allow the app to find them; the service does not tell the two apart.
     ///   ``CloudKitError/Code-swift.struct/authenticationRequired`` where no user is signed in,
     ///   ``CloudKitError/Code-swift.struct/authenticationFailed`` with a server-to-server key.
     public func discoverUser(_ lookup: LookupInfo) async throws -> UserIdentity {
@@ -29,11 +29,12 @@ extension CloudKitService {
     /// // {"lookupInfos":[{"emailAddress":"ann@example.com"},{"phoneNumber":"+4712345678"}]}
     /// ```
     ///
-    /// - Parameter lookups: Whom to look for, each by one of the three. More than 200 are sent in several requests.
-    /// - Returns: One result per lookup, in their order: the person, or ``CloudKitError/Code-swift.struct/notFound`` as with
-    ///   ``discoverUser(_:)``.
+    /// - Parameter lookups: The people's addresses or user record names, any number; each lookup has one of the three.
+    ///   More than 200 are sent in several requests.
+    /// - Returns: One result for each lookup, in the order of `lookups`: the person, or
+    ///   ``CloudKitError/Code-swift.struct/notFound`` as with ``discoverUser(_:)``.
     /// - Throws: A ``CloudKitError``: the error of the first request when none was answered, and
-    ///   ``CloudKitError/Code-swift.struct/invalidArgument`` for a lookup by nothing.
+    ///   ``CloudKitError/Code-swift.struct/invalidArgument`` for an empty lookup.
     public func discoverUsers(
         _ lookups: [LookupInfo]
     ) async throws -> [Result<UserIdentity, CloudKitError>] {
@@ -59,18 +60,18 @@ extension CloudKitService {
         ).results()
     }
 
-    /// Lists the people of the caller's address book who use the app and allow it to find them.
+    /// Lists the people in the caller's address book who use the app and allow it to find them.
     ///
     /// ```swift
     /// let friends = try await service.discoverAllUsers()
     /// // GET /database/1/iCloud.com.example/development/public/users/discover
     /// ```
     ///
-    /// Apple's page documents this request, and Apple's own client sends it. The live service was only ever seen to answer
-    /// ``CloudKitError/Code-swift.struct/internalError``; use ``discoverUsers(_:)`` then.
+    /// Apple's page documents this request, and Apple's own client sends it. The only observed response of the live
+    /// service is ``CloudKitError/Code-swift.struct/internalError``; use ``discoverUsers(_:)`` then.
     ///
-    /// - Returns: Their identities.
-    /// - Throws: A ``CloudKitError``: what ``discoverUser(_:)`` throws.
+    /// - Returns: The identities of the people.
+    /// - Throws: A ``CloudKitError``, as ``discoverUser(_:)``.
     public func discoverAllUsers() async throws -> [UserIdentity] {
         try await call(Operations.DiscoverAllUsers.id) { client in
             try await client.discoverAllUsers(path: path(to: .public)).ok.body.json
@@ -78,10 +79,10 @@ extension CloudKitService {
     }
 }
 
-/// Which of the people that a response names belongs to which lookup.
+/// Matches the people of a response with the lookups of the request.
 ///
-/// No page says what becomes of those who are not found: they may be missing from the list, or stand in it without a
-/// user record name.
+/// It is not documented how a response shows a person who was not found: the person may be missing from the list, or be
+/// in it without a user record name.
 private enum DiscoveredUsers {
     static func align(
         _ reply: Reply<[UserIdentity]>,
@@ -98,7 +99,7 @@ private enum DiscoveredUsers {
 }
 
 extension UserIdentity {
-    /// Whether this is the answer to a lookup.
+    /// Whether this is the identity for a lookup.
     fileprivate func isFound(by lookup: LookupInfo) -> Bool {
         if let name = lookup.userRecordName, name == userRecordName { return true }
         guard let lookupInfo else { return false }
@@ -108,7 +109,7 @@ extension UserIdentity {
 }
 
 extension LookupInfo {
-    /// What is looked up, as errors print it.
+    /// The address or name of the lookup, for error texts.
     var text: String? { userRecordName ?? emailAddress ?? phoneNumber }
 }
 

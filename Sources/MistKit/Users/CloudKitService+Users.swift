@@ -9,10 +9,11 @@ extension CloudKitService {
     /// // GET /database/1/iCloud.com.example/development/public/users/caller
     /// ```
     ///
-    /// - Returns: The person's user record name, with a name where the person lets the app see it. For a server-to-server key, the
-    ///   user record name under which it writes records.
-    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/authenticationRequired`` where no person is signed in. With a
-    ///   server-to-server key the service was also reported to refuse, with ``CloudKitError/Code-swift.struct/authenticationFailed``.
+    /// - Returns: The person's user record name, and the person's own name if the app may see it. For a
+    ///   server-to-server key, the user record name under which it writes records.
+    /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/authenticationRequired`` where no person is
+    ///   signed in. With a server-to-server key the service was also reported to refuse, with
+    ///   ``CloudKitError/Code-swift.struct/authenticationFailed``.
     public func fetchCaller() async throws -> UserIdentity {
         let body = try await call(Operations.FetchCaller.id) { client in
             try await client.fetchCaller(

@@ -10,7 +10,7 @@ extension CloudKitDatabase {
     /// ```
     ///
     /// - Returns: The zones; the default zone is one of them.
-    /// - Throws: ``CloudKitError``, also where the service lists an error in place of a zone.
+    /// - Throws: A ``CloudKitError``, also where the service lists an error instead of a zone.
     public func fetchZones() async throws -> [Zone] {
         let reply = try await service.reply(to: Operations.ListZones.id) { client in
             let response = try await client.listZones(
@@ -23,7 +23,7 @@ extension CloudKitDatabase {
 
     /// Fetches one zone.
     ///
-    /// - Parameter zoneID: The zone's name; in the shared database with its owner's.
+    /// - Parameter zoneID: The zone's name; in the shared database also its owner's name.
     /// - Returns: The zone.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/zoneNotFound`` where there is no such zone.
     public func fetchZone(_ zoneID: ZoneID) async throws -> Zone {
@@ -38,8 +38,8 @@ extension CloudKitDatabase {
     /// // {"zones":[{"zoneName":"Notes"}]}
     /// ```
     ///
-    /// - Parameter zoneIDs: The zones' names, as many as you like; more than 200 are asked for in several requests.
-    /// - Returns: One result per name, in their order.
+    /// - Parameter zoneIDs: The zones' names, any number; more than 200 are fetched in several requests.
+    /// - Returns: One result for each name, in the order of the names.
     /// - Throws: A ``CloudKitError``: the error of the first request, when none was answered.
     public func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, CloudKitError>] {
         try await service.inBatches(of: zoneIDs, named: \.self) { (batch, call) async throws(CloudKitError) in
@@ -53,7 +53,7 @@ extension CloudKitDatabase {
         }
     }
 
-    /// Makes a zone in the private database.
+    /// Creates a zone in the private database.
     ///
     /// ```swift
     /// let zone = try await service.privateDatabase.createZone("Notes")
@@ -61,19 +61,19 @@ extension CloudKitDatabase {
     /// // {"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Notes"}}}]}
     /// ```
     ///
-    /// - Parameter zoneName: The name: ASCII, at most 255 characters, and no `_` in front.
+    /// - Parameter zoneName: The name: ASCII, at most 255 characters, and not beginning with `_`.
     /// - Returns: The zone.
-    /// - Throws: ``CloudKitError``. Whether the service complains about a zone that is there already is not documented; if it
-    ///   does, the code is ``CloudKitError/Code-swift.struct/exists``.
+    /// - Throws: A ``CloudKitError``. It is not documented whether the service refuses a zone that exists already; if
+    ///   it does, the code is ``CloudKitError/Code-swift.struct/exists``.
     @discardableResult
     public func createZone(_ zoneName: String) async throws -> Zone {
         try await createZones([zoneName])[0].get()
     }
 
-    /// Makes zones in the private database.
+    /// Creates zones in the private database.
     ///
-    /// - Parameter zoneNames: The names, as many as you like; more than 200 are sent in several requests.
-    /// - Returns: One result per name, in their order.
+    /// - Parameter zoneNames: The names, any number; more than 200 are sent in several requests.
+    /// - Returns: One result for each name, in the order of the names.
     /// - Throws: A ``CloudKitError``: the error of the first request, when none was answered.
     public func createZones(_ zoneNames: [String]) async throws -> [Result<Zone, CloudKitError>] {
         try await modifyZones(zoneNames.map { ZoneOperation(.create, zone: Zone(zoneID: ZoneID(zoneName: $0))) })
@@ -95,8 +95,8 @@ extension CloudKitDatabase {
     /// // {"operations":[{"operationType":"delete","zone":{"zoneID":{"zoneName":"Notes"}}}]}
     /// ```
     ///
-    /// - Parameter zoneIDs: The zones' names, as many as you like; more than 200 are sent in several requests.
-    /// - Returns: One result per name, in their order.
+    /// - Parameter zoneIDs: The zones' names, any number; more than 200 are sent in several requests.
+    /// - Returns: One result for each name, in the order of the names.
     /// - Throws: A ``CloudKitError``: the error of the first request, when none was answered.
     public func deleteZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, CloudKitError>] {
         try await modifyZones(zoneIDs.map { ZoneOperation(.delete, zone: Zone(zoneID: $0)) })
@@ -123,7 +123,7 @@ extension CloudKitDatabase {
         }
     }
 
-    /// What to do with zones whose reply was lost: one that is there was made, one that is gone was deleted.
+    /// Decides about zones whose response was lost: a zone that exists was created, a zone that is missing was deleted.
     private func lostZoneWrites() -> LostReplies<ZoneOperation, Zone> {
         LostReplies(
             mayRepeat: { [.create, .delete].contains($0.operationType) },

@@ -13,17 +13,18 @@ import StreamingJSON
 /// // {"webAuthToken":"..."}, mode 0600
 /// ```
 ///
-/// A new token is written to a file beside it, which then takes the name. So there is always one whole token in the
-/// file, whenever the program or the machine stops, and programs that read it at the same time see the one before or
-/// the one after. No file is the same as no token; a file that is there and holds none is an error, and so is one that
-/// others may read or write.
+/// A new token is written to a temporary file in the same folder, which is then renamed. So the file always has a
+/// complete token, even if the program or the machine stops, and another program that reads it gets the old or the new
+/// token. A missing file means that there is no token. A file without a token is an error, and so is a file that other
+/// users may read or write.
 public struct FileTokenStorage: TokenStorage {
     /// The path of the file.
     public let path: String
 
     /// Makes a storage; nothing is read or written yet.
     ///
-    /// - Parameter path: The path of the file. Its folder is made with the first token, for this user alone.
+    /// - Parameter path: The path of the file. If the folder is missing, the first token makes it, with access only for
+    ///   this user.
     public init(_ path: String) {
         self.path = path
     }
@@ -32,7 +33,7 @@ public struct FileTokenStorage: TokenStorage {
     ///
     /// - Returns: The token; `nil` where there is no file.
     /// - Throws: A ``CloudKitError`` of code ``CloudKitError/Code-swift.struct/tokenStorage`` that says what is wrong
-    ///   with the file and what to do, and shows nothing of what it holds.
+    ///   with the file and what to do. It does not quote the content.
     @concurrent public func webAuthToken() async throws -> String? {
         guard let bytes = try PrivateFile(path).read() else { return nil }
         let kept: KeptToken
@@ -51,7 +52,7 @@ public struct FileTokenStorage: TokenStorage {
     ///
     /// - Parameter webAuthToken: The token; `nil` removes the file.
     /// - Throws: A ``CloudKitError`` of code ``CloudKitError/Code-swift.struct/tokenStorage`` that says which step
-    ///   failed and why. The file is then as it was.
+    ///   failed and why. The file is then unchanged.
     @concurrent public func store(webAuthToken: String?) async throws {
         let file = PrivateFile(path)
         guard let webAuthToken else { return try file.remove() }

@@ -9,8 +9,8 @@
     ///     apiToken: apiToken, storage: .keychain(account: "iCloud.com.example.app development"))
     /// ```
     ///
-    /// It is a generic password that this device alone has, readable once the device was unlocked after its start; so a
-    /// program in the background can go on.
+    /// The entry is a generic password that stays on this device. It is readable after the device was unlocked once
+    /// since its start, so a program in the background can read it, too.
     public struct KeychainTokenStorage: TokenStorage {
         private let service: String
         private let account: String
@@ -19,8 +19,9 @@
         /// Makes a storage; nothing is read or written yet.
         ///
         /// - Parameters:
-        ///   - account: The name of the entry. Name container and environment in it, since a token belongs to both.
-        ///   - service: What the entry is for.
+        ///   - account: The name of the entry. Put the container and the environment into the name, since a token is
+        ///     valid for one of each.
+        ///   - service: The service name of the entry (`kSecAttrService`), which says what the entry is for.
         ///   - accessGroup: The group of apps that share the entry; `nil` for the app's own.
         public init(account: String, service: String = "MistKit web authentication token", accessGroup: String? = nil) {
             self.account = account
@@ -32,7 +33,7 @@
         ///
         /// - Returns: The token; `nil` where there is no entry.
         /// - Throws: A ``CloudKitError`` of code ``CloudKitError/Code-swift.struct/tokenStorage`` with the Keychain's
-        ///   own words.
+        ///   own error text.
         @concurrent public func webAuthToken() async throws -> String? {
             var query = entry
             query[kSecReturnData] = true
@@ -53,7 +54,7 @@
         ///
         /// - Parameter webAuthToken: The token; `nil` removes the entry.
         /// - Throws: A ``CloudKitError`` of code ``CloudKitError/Code-swift.struct/tokenStorage`` with the Keychain's
-        ///   own words.
+        ///   own error text.
         @concurrent public func store(webAuthToken: String?) async throws {
             guard let webAuthToken else {
                 let status = SecItemDelete(entry as CFDictionary)
@@ -78,7 +79,7 @@
                 kSecClass: kSecClassGenericPassword,
                 kSecAttrService: service,
                 kSecAttrAccount: account,
-                // The keychain of iOS on the Mac as well: no dialogs, and the attribute of accessibility holds.
+                // Uses the keychain of iOS on the Mac, too: it shows no dialogs and respects `kSecAttrAccessible`.
                 kSecUseDataProtectionKeychain: true,
             ]
             if let accessGroup { entry[kSecAttrAccessGroup] = accessGroup }

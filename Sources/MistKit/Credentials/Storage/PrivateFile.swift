@@ -14,22 +14,22 @@
     import Android
 #endif
 
-/// A file for this user alone, which is replaced as a whole or not at all.
+/// A file that only this user can read, and that is replaced as a whole or not at all.
 package struct PrivateFile {
     let path: String
-    /// What errors call the file.
+    /// The word for the file in error texts.
     private let noun: String
 
     /// - Parameters:
     ///   - path: The path.
-    ///   - noun: What errors call the file.
+    ///   - noun: The word for the file in error texts.
     package init(_ path: String, noun: String = "token file") {
         self.path = path
         self.noun = noun
     }
 
     #if os(Windows)
-        // Files of a Windows user are that user's by the folder's access list, and `atomic` replaces.
+        // On Windows, the access list of the folder protects a user's files, and `atomic` replaces the file as a whole.
 
         func read() throws(CloudKitError) -> [UInt8]? {
             guard FileManager.default.fileExists(atPath: path) else { return nil }
@@ -58,7 +58,7 @@ package struct PrivateFile {
     #else
         /// The bytes of the file; `nil` where there is none.
         ///
-        /// A file that others may read or write is refused, as ssh refuses such keys.
+        /// A file that other users may read or write is refused, as ssh refuses such key files.
         func read() throws(CloudKitError) -> [UInt8]? {
             let descriptor = open(path, O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0 else {
@@ -92,9 +92,9 @@ package struct PrivateFile {
             throw .tokenStorage("The \(noun) \(path) is longer than any token; is it another file?")
         }
 
-        /// Writes a file beside it and gives that the name.
+        /// Writes a temporary file beside the file, and renames it to the file's name.
         package func replace(with bytes: [UInt8]) throws(CloudKitError) {
-            // A name that is a link stays one: what it leads to is replaced.
+            // A symbolic link stays a link: its target is replaced.
             let target = resolved
             let folder = target.prefix(through: target.lastIndex(of: "/") ?? target.startIndex)
             if folder.contains("/") { try makeFolder(String(folder)) }
@@ -103,7 +103,7 @@ package struct PrivateFile {
             guard descriptor >= 0 else { throw failure("cannot be made (\(temporary))") }
             do throws(CloudKitError) {
                 defer { close(descriptor) }
-                // What the mask of the process takes away must not be the owner's.
+                // The umask of the process must not remove the owner's permissions.
                 guard fchmod(descriptor, 0o600) == 0 else { throw failure("cannot be closed to others") }
                 var rest = bytes[...]
                 while !rest.isEmpty {
@@ -111,7 +111,7 @@ package struct PrivateFile {
                     guard count > 0 else { throw failure("cannot be written") }
                     rest = rest.dropFirst(count)
                 }
-                // The bytes reach the disk before the name does.
+                // The bytes are on the disk before the file gets its name.
                 guard fsync(descriptor) == 0 else { throw failure("cannot be brought to the disk") }
             } catch {
                 unlink(temporary)
@@ -155,7 +155,7 @@ package struct PrivateFile {
             .tokenStorage("The \(noun) \(path) \(problem): \(String(cString: strerror(errno))).")
         }
 
-        /// Calls again what a signal interrupted.
+        /// Repeats a system call that a signal interrupted.
         private func retrying(_ body: () -> Int) -> Int {
             while true {
                 let result = body()
@@ -166,7 +166,7 @@ package struct PrivateFile {
 }
 
 #if !os(Windows)
-    /// The function of the system, whose name is a method's in ``PrivateFile``.
+    /// The system function `read`, whose name is also a method of ``PrivateFile``.
     private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
         read(descriptor, buffer, count)
     }
