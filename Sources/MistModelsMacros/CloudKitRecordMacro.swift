@@ -63,7 +63,7 @@ public struct CloudKitRecordMacro: ExtensionMacro {
             context.diagnose(.notALiteral(argument.expression, "record type"))
             return nil
         }
-        guard text.isName(allowingDots: true) else {
+        guard text.isSchemaName else {
             context.diagnose(.badName(argument.expression, "record type", text))
             return nil
         }
@@ -126,12 +126,10 @@ extension ExprSyntax {
 }
 
 extension String {
-    /// Whether the service accepts the text as a name.
-    func isName(allowingDots: Bool) -> Bool {
+    /// Whether the service accepts the text as the name of a record type or a field.
+    var isSchemaName: Bool {
         guard let first = unicodeScalars.first, first.isLetter else { return false }
-        return unicodeScalars.allSatisfy { scalar in
-            scalar.isLetter || ("0"..."9").contains(scalar) || scalar == "_" || allowingDots && scalar == "."
-        }
+        return unicodeScalars.allSatisfy { $0.isLetter || ("0"..."9").contains($0) || $0 == "_" }
     }
 }
 

@@ -106,7 +106,7 @@ extension Problem {
         return Problem(
             keyword,
             "notAStruct",
-            "@CloudKitRecord is for structs: a record is a value, and what it was is compared with what it is",
+            "@CloudKitRecord is for structs: a record is a value, whose old and new fields are compared",
             fixIts: fixIts
         )
     }
@@ -133,7 +133,7 @@ extension Problem {
         Problem(
             expression,
             "badName",
-            "\"\(name)\" is no name of a \(what): they begin with a letter and hold letters, digits and underscores"
+            "\"\(name)\" is not a valid name of a \(what): names begin with a letter and have only letters, digits and underscores"
         )
     }
 
@@ -149,7 +149,7 @@ extension Problem {
     }
 
     static func twice(_ binding: PatternBindingSyntax, _ name: String, _ other: String) -> Problem {
-        Problem(binding.pattern, "twice", "the field \"\(name)\" is the property \(other)'s already")
+        Problem(binding.pattern, "twice", "the field \"\(name)\" already belongs to the property \(other)")
     }
 
     static func shadowed(_ binding: PatternBindingSyntax, _ name: String) -> Problem {

@@ -165,7 +165,7 @@ struct PropertyReader<Context: MacroExpansionContext> {
                     }
                     result.options.insert(option)
                 } else if let text = argument.expression.plainText {
-                    guard text.isName(allowingDots: true) else {
+                    guard text.isSchemaName else {
                         refuse(.badName(argument.expression, "field", text))
                         return nil
                     }
@@ -187,7 +187,7 @@ struct PropertyReader<Context: MacroExpansionContext> {
             refuse(.encryptedIndex(attribute, index))
             return nil
         }
-        if !result.name.isName(allowingDots: true) {
+        if !result.name.isSchemaName {
             refuse(.nameNeeded(property, result.name))
             return nil
         }

@@ -41,17 +41,22 @@ enum LoopbackServer {
             let first = try await bootstrap.bind(host: "127.0.0.1", port: port).get()
             servers.append(first)
             let actualPort = first.localAddress?.port ?? port
-            // A browser may try IPv6 first. If the machine has no IPv6, IPv4 is enough.
-            if host == "localhost", let second = try? await bootstrap.bind(host: "::1", port: actualPort).get() {
-                servers.append(second)
+            // A browser may try IPv6 first, and must not reach another program there.
+            if host == "localhost" {
+                do {
+                    servers.append(try await bootstrap.bind(host: "::1", port: actualPort).get())
+                } catch let error as IOError where [EADDRNOTAVAIL, EAFNOSUPPORT].contains(error.errnoCode) {
+                    // The machine has no IPv6; IPv4 is enough.
+                }
             }
             holder.conversation.withLock { $0 = conversation(actualPort) }
         } catch {
+            for server in servers { try? await server.close().get() }
             throw CloudKitError(
                 code: .signInFailed,
                 message: """
-                    Port \(port) of this machine cannot be listened on for the token that signing in gives. Does another program \
-                    have it?
+                    The program cannot listen on port \(port) of this machine for the token. Another program may use the port: close it, or \
+                    choose another port.
                     """,
                 cause: error
             )

@@ -31,7 +31,7 @@ struct SignInConversation: Sendable {
     }
 
     let signInURL: String
-    let place: SignInCallbackPlace
+    let callback: SignInCallbackAddress
     /// The random text that the browser has to bring back.
     let state: String
 
@@ -43,17 +43,17 @@ struct SignInConversation: Sendable {
         }.joined()
     }
 
-    private var origin: String { "http://\(place.host):\(place.port)" }
+    private var origin: String { "http://\(callback.host):\(callback.port)" }
 
     /// The address to open in the browser.
     var startURL: URL { URL(string: "\(origin)/\(state)") ?? .defaultOpenAPIServerURL }
 
-    private var cookieName: String { "mistkit-sign-in-\(place.port)" }
+    private var cookieName: String { "mistkit-sign-in-\(callback.port)" }
 
     /// Responds to a request, and returns the outcome if the request ends the sign-in.
     func respond(to request: Request) -> (Response, Outcome?) {
         // Another site can point a host name at this machine. Requests with such a name are refused.
-        guard request.host?.lowercased() == "\(place.host):\(place.port)" else {
+        guard request.host?.lowercased() == "\(callback.host):\(callback.port)" else {
             return (Self.page(403, "Not here", "This address is for one program on this machine."), nil)
         }
         let parts = request.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -61,7 +61,7 @@ struct SignInConversation: Sendable {
         switch (request.method, String(parts[0])) {
         case ("GET", "/\(state)"):
             var response =
-                place.opensPopup
+                callback.opensPopup
                 ? Self.opener(signInURL, state: state)
                 : Response(status: 302, fields: [("Location", signInURL)])
             // `Lax`: the browser also sends the cookie when another site redirects to this address.
@@ -70,7 +70,7 @@ struct SignInConversation: Sendable {
         case ("POST", "/\(state)"):
             guard request.origin == nil || request.origin == origin else { return (foreign, nil) }
             return finish(with: request.body)
-        case ("GET", place.path):
+        case ("GET", callback.path):
             let cookies = (request.cookie ?? "").split(separator: ";").map { $0.filter { $0 != " " } }
             guard cookies.contains("\(cookieName)=\(state)") else { return (foreign, nil) }
             return finish(with: query)

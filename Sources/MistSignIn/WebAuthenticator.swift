@@ -147,11 +147,11 @@ public struct WebAuthenticator: Sendable {
     }
 
     private func receiveToken(from signInURL: URL) async throws -> String {
-        let place = try SignInCallbackPlace(callback)
+        let address = try SignInCallbackAddress(callback)
         let state = SignInConversation.newState()
         let (outcomes, continuation) = AsyncStream<SignInConversation.Outcome>.makeStream()
-        let outcome = try await LoopbackServer.run(host: place.host, port: place.port) { port in
-            SignInConversation(signInURL: signInURL.absoluteString, place: place.at(port: port), state: state)
+        let outcome = try await LoopbackServer.run(host: address.host, port: address.port) { port in
+            SignInConversation(signInURL: signInURL.absoluteString, callback: address.at(port: port), state: state)
         } onOutcome: {
             continuation.yield($0)
         } whileRunning: { conversation in
@@ -179,16 +179,16 @@ public struct WebAuthenticator: Sendable {
             // CloudKit JS distinguishes these two cases.
             let explanation =
                 switch reason {
-                case "accessError": "The person declined, or may not use this container."
-                default: "The sign-in page gave up."
+                case "accessError": "The user declined, or may not use this container."
+                default: "The sign-in page could not sign the user in."
                 }
-            throw CloudKitError(code: .signInFailed, message: "\(explanation) It said: \(reason).")
+            throw CloudKitError(code: .signInFailed, message: "\(explanation) Its error is \(reason).")
         }
     }
 }
 
 /// The address to which the browser brings the token.
-struct SignInCallbackPlace {
+struct SignInCallbackAddress {
     var host: String
     var port: Int
     var path: String
@@ -221,9 +221,9 @@ struct SignInCallbackPlace {
         }
     }
 
-    func at(port: Int) -> SignInCallbackPlace {
-        var place = self
-        place.port = port
-        return place
+    func at(port: Int) -> SignInCallbackAddress {
+        var address = self
+        address.port = port
+        return address
     }
 }

@@ -100,7 +100,8 @@ struct MisuseTests {
             member: "@CloudKitField(\"a b\") var size: Int",
             plain: "var size: Int",
             column: 20,
-            message: "\"a b\" is no name of a field: they begin with a letter and hold letters, digits and underscores"
+            message:
+                "\"a b\" is not a valid name of a field: names begin with a letter and have only letters, digits and underscores"
         ),
         Misuse(
             member: "@CloudKitField(name) var size: Int",
@@ -120,7 +121,7 @@ struct MisuseTests {
             member: "@CloudKitField(\"title\") var name: String",
             plain: "var name: String",
             column: 33,
-            message: "the field \"title\" is the property title's already"
+            message: "the field \"title\" already belongs to the property title"
         ),
         Misuse(
             member: "@CloudKitIgnored var size: Int",
@@ -366,7 +367,8 @@ struct MisuseTests {
             member: "@CloudKitField(formerly: \"a b\") var size: Int",
             plain: "var size: Int",
             column: 30,
-            message: "\"a b\" is no name of a field: they begin with a letter and hold letters, digits and underscores"
+            message:
+                "\"a b\" is not a valid name of a field: names begin with a letter and have only letters, digits and underscores"
         ),
     ]
 
@@ -392,7 +394,7 @@ struct MisuseTests {
             diagnostics: [
                 DiagnosticSpec(
                     message:
-                        "@CloudKitRecord is for structs: a record is a value, and what it was is compared with what it is",
+                        "@CloudKitRecord is for structs: a record is a value, whose old and new fields are compared",
                     line: 1,
                     column: 23,
                     fixIts: [FixItSpec(message: "Make it a struct")]
@@ -423,7 +425,7 @@ struct MisuseTests {
             diagnostics: [
                 DiagnosticSpec(
                     message:
-                        "\"1st\" is no name of a record type: they begin with a letter and hold letters, digits and underscores",
+                        "\"1st\" is not a valid name of a record type: names begin with a letter and have only letters, digits and underscores",
                     line: 1,
                     column: 17
                 )

@@ -4,6 +4,8 @@ import HTTPTypes
 import Logging
 import MistKit
 import MistTesting
+import NIOCore
+import NIOPosix
 import OpenAPISwiftRuntime
 import Synchronization
 import TestSupport
@@ -162,7 +164,25 @@ struct WebAuthenticatorTests {
             }.webAuthToken(from: nowhere)
         }
         #expect(error.code == .signInFailed)
-        #expect(error.message.contains("cannot be listened on"))
+        #expect(error.message.contains("cannot listen on port"))
+    }
+
+    /// A browser that tries IPv6 first would bring the token to the other program.
+    @Test func aPortThatAnotherProgramHasOverIPv6IsAnError() async throws {
+        guard
+            let other = try? await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton).bind(
+                host: "::1",
+                port: 0
+            ).get()
+        else { return }
+        let port = other.localAddress?.port ?? 0
+        let callback = try #require(URL(string: "http://localhost:\(port)/signed-in"))
+        let error = try await #require(throws: CloudKitError.self) {
+            try await WebAuthenticator(callback: .redirect(to: callback)) { _ in }.webAuthToken(from: nowhere)
+        }
+        #expect(error.code == .signInFailed)
+        #expect(error.message.contains("cannot listen on port \(port)"))
+        try await other.close().get()
     }
 
     @Test func callbacksThatCannotReachThisMachineAreRefused() async throws {
@@ -190,7 +210,7 @@ struct WebAuthenticatorTests {
     @Test func theFirstPageCannotBeTalkedOutOfItsScript() throws {
         let conversation = SignInConversation(
             signInURL: "https://example.com/\"</script><script>&'\\\n\u{2028}😀",
-            place: try SignInCallbackPlace(host: "127.0.0.1", port: 5, path: "/signed-in", opensPopup: true),
+            callback: try SignInCallbackAddress(host: "127.0.0.1", port: 5, path: "/signed-in", opensPopup: true),
             state: "s"
         )
         let (page, _) = conversation.respond(to: .init(method: "GET", target: "/s", host: "127.0.0.1:5"))
@@ -206,7 +226,7 @@ struct WebAuthenticatorTests {
     private let anyRedirect = WebAuthenticator.Callback.redirect(to: URL(string: "http://127.0.0.1:0/signed-in")!)
 }
 
-extension SignInCallbackPlace {
+extension SignInCallbackAddress {
     fileprivate init(host: String, port: Int, path: String, opensPopup: Bool) throws {
         try self.init(.postMessage())
         (self.host, self.port, self.path, self.opensPopup) = (host, port, path, opensPopup)

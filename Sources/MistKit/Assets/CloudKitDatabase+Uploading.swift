@@ -440,7 +440,8 @@ extension CloudKitError {
     fileprivate static func wrongCount(_ count: Int, of expected: Int) -> CloudKitError {
         CloudKitError(
             code: .unexpectedResponse,
-            message: "The response holds \(count) results for \(expected) items, and nothing says which is whose."
+            message:
+                "The response holds \(count) results for \(expected) items, so the results cannot be matched with the items."
         )
     }
 }

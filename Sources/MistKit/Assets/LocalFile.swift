@@ -128,7 +128,7 @@ final class OpenFile {
 
     func size() throws(CloudKitError) -> Int64 {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw .localData("could not be looked at", path, errno) }
+        guard fstat(descriptor, &status) == 0 else { throw .localData("could not be examined", path, errno) }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw .localData("is a folder or something else that has no length", path, nil)
         }

@@ -61,7 +61,7 @@ extension CloudKitDatabase {
         pageSize: Int?
     ) async throws(CloudKitError) -> DatabaseChanges {
         if let pageSize, pageSize < 1 {
-            throw .invalidArgument("A page of \(pageSize) zones cannot be asked for; pageSize begins at 1.")
+            throw .invalidArgument("The page size has to be at least 1, and is \(pageSize).")
         }
         let reply = try await service.page(of: Operations.FetchDatabaseChanges.id, since: token?.text) { client in
             let response = try await client.fetchDatabaseChanges(
@@ -94,6 +94,6 @@ extension DatabaseChanges {
 
 extension CloudKitError {
     static func noToken(in origin: ResponseOrigin) -> CloudKitError {
-        CloudKitError(code: .unexpectedResponse, message: "The response has no token to go on from.").from(origin)
+        CloudKitError(code: .unexpectedResponse, message: "The response has no token to continue from.").from(origin)
     }
 }

@@ -79,7 +79,7 @@ extension CloudKitDatabase {
         _ options: ZoneChangesOptions
     ) async throws(CloudKitError) -> [Result<ZoneChanges, CloudKitError>] {
         if let pageSize = options.pageSize, pageSize < 1 {
-            throw .invalidArgument("A page of \(pageSize) records cannot be asked for; pageSize begins at 1.")
+            throw .invalidArgument("The page size has to be at least 1, and is \(pageSize).")
         }
         let reply = try await service.reply(to: ZoneChangesOptions.operation) { client in
             let response = try await client.fetchZoneChanges(
@@ -219,7 +219,7 @@ extension CloudKitError {
             var error = self
             error.code = .changeTokenExpired
             error.message = """
-                The change token is not one of this feed, or damaged. Forget what was fetched with it and start without a \
+                The change token is damaged, or belongs to another feed. Discard what was fetched with it, and start without a \
                 token.
                 """
             return error
@@ -236,7 +236,7 @@ extension CloudKitError {
     static func noChanges(of zone: ZoneID, in origin: ResponseOrigin) -> CloudKitError {
         var error = CloudKitError(
             code: .unexpectedResponse,
-            message: "The response says nothing of the zone's changes, or has no token to go on from."
+            message: "The response has no changes of the zone, or no token to continue from."
         )
         error.item = .zone(name: zone.zoneName)
         return error.from(origin)

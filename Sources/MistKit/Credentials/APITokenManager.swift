@@ -50,7 +50,7 @@ extension Secret {
             } else if revealed.contains("-----BEGIN") {
                 "is a PEM file; a key belongs to ServerToServerAuthManager"
             } else if revealed.contains(where: \.isWhitespace) {
-                "holds white space inside"
+                "contains white space"
             } else if !revealed.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) {
                 "holds characters that are not printable ASCII"
             } else {

@@ -69,7 +69,7 @@ public struct ServerToServerKey: Sendable {
         do {
             key = try P256.Signing.PrivateKey(rawRepresentation: scalar)
         } catch {
-            throw .badServerToServerKey("is 32 bytes that are no number between 1 and the order of P-256.")
+            throw .badServerToServerKey("is 32 bytes that are not a number between 1 and the order of P-256.")
         }
     }
 

@@ -108,7 +108,7 @@ enum ServerToServerKeyParser {
                 throw .badServerToServerKey(
                     length.total > bytes.count
                         ? "was cut off: \(bytes.count) of its \(length.total) bytes are there."
-                        : "has \(bytes.count - length.total) bytes behind its end; was something pasted twice?"
+                        : "has \(bytes.count - length.total) bytes after its end. Check that it was pasted once."
                 )
             }
             if bytes.firstRange(of: passwordBased) != nil { throw .badServerToServerKey(encrypted) }

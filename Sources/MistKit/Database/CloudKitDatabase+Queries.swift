@@ -113,7 +113,10 @@ extension CloudKitDatabase {
         RecordSequence(
             fetchPage: { (position) async throws(CloudKitError) in
                 if let pageSize, pageSize < 1 {
-                    throw .invalidArgument("A page of \(pageSize) records cannot be asked for; pageSize begins at 1.")
+                    throw .invalidArgument("The page size has to be at least 1, and is \(pageSize).")
+                }
+                if let limit = position.remaining, limit < 0 {
+                    throw .invalidArgument("The limit of a query cannot be negative, and is \(limit).")
                 }
                 let input = Operations.QueryRecords.Input(
                     path: path,

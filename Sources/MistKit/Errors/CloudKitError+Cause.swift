@@ -54,8 +54,8 @@ extension CloudKitError {
             var failure = CloudKitError(
                 code: .responseTooLarge,
                 message: """
-                    The response is longer than this client takes. Ask for less: a smaller pageSize, fewer names, desiredKeys. A \
-                    write was done.
+                    The response is larger than this client accepts. Request less: use a smaller pageSize, fewer names, or \
+                    desiredKeys. If the request was a write, it was done.
                     """,
                 cause: error
             )
@@ -67,7 +67,7 @@ extension CloudKitError {
             let transportError = error as? TransportError
             let problem =
                 transportError?.message
-                ?? "No complete answer from the server. Is its address right, is it running, and is there a network?"
+                ?? "The server sent no complete response. Check its address, that it runs, and the network."
             let consequence =
                 switch transportError?.code {
                 case .connectionFailed, .invalidURL: "Nothing was sent."
@@ -114,8 +114,8 @@ extension CloudKitError {
             self.init(
                 code: .unexpectedResponse,
                 message: """
-                    The answer is not one of CloudKit's. Is the server's address right, and is there a proxy or \
-                    sign-in page on this network?
+                    The response is not from CloudKit. Check the server's address, and whether this network has a proxy or a \
+                    sign-in page.
                     """,
                 cause: error
             )

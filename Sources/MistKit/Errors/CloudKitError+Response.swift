@@ -50,15 +50,15 @@ extension CloudKitError {
             return CloudKitError(
                 code: .unexpectedResponse,
                 message: """
-                    The server redirects, which CloudKit does not do. Is the server's address right, and is there a \
-                    sign-in page or proxy on this network?
+                    The server redirects, which CloudKit does not do. Check the server's address, and whether this network has a \
+                    proxy or a sign-in page.
                     """
             )
         default:
             return CloudKitError(
                 code: .unexpectedResponse,
                 message: """
-                    The answer is \(found). Is the server's address right, and is there a proxy on this network?
+                    The response is \(found). Check the server's address, and whether this network has a proxy.
                     """
             )
         }
@@ -106,20 +106,20 @@ extension CloudKitError {
             authentication token that the sign-in returns.
             """
         case .badRequest:
-            "The service does not take the request as it is. Compare types, names and indexes with the schema."
+            "The service refused the request as invalid. Compare types, names and indexes with the schema."
         case .conflict:
             """
             The record was changed since it was fetched, or a record of this name exists already. Fetch it, merge, and send it with \
             its change tag.
             """
         case .exists:
-            "It is there already. Fetch it and update it, or choose another name."
+            "The item exists already. Fetch it and update it, or choose another name."
         case .internalError:
-            "A fault of the service. It may work later; a second subscription to the same changes also ends like this."
+            "An error inside the service. Send the request again later. A second subscription to the same changes also gets this error."
         case .notFound:
-            "There is no such record. Was it deleted, or is it in another zone, database or environment?"
+            "There is no such record. It may have been deleted, or be in another zone, database or environment."
         case .quotaExceeded:
-            "The storage is full: the app's in the public database, the person's iCloud in the private one."
+            "The storage is full: that of the app for the public database, the user's iCloud storage for the others."
         case .throttled: "Too many requests. \(slowDown)"
         case .tryAgainLater: "A temporary failure of the service. Send the request again later."
         case .zoneBusy: "The zone is busy with another write. Send the request again later."
@@ -129,7 +129,7 @@ extension CloudKitError {
         case .zoneNotFound:
             "The zone does not exist for this user. Create it first; if it was deleted, discard its records and change token."
         case .changeTokenExpired:
-            "The change token is too old. Forget what was fetched with it and start without a token."
+            "The change token is too old, or not one of this zone. Discard what was fetched with it, and start without a token."
         case .limitExceeded:
             "The request or the record is too large. Send fewer records at a time; keep what makes a record large in an asset."
         default: "The service refused the request, with a code that this version of MistKit does not know."

@@ -136,7 +136,8 @@ extension CloudKitError {
     static func endlessPages(operation: String) -> CloudKitError {
         var error = CloudKitError(
             code: .unexpectedResponse,
-            message: "The server said that the next page begins where this one did."
+            message:
+                "The server announced another page, but it begins where this page began. Try again later, or start without a token."
         )
         error.operation = operation
         return error

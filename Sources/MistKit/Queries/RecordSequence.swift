@@ -79,7 +79,7 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
         var records = self
         records.limit = [self.limit, limit].compactMap(\.self).min()
         var collected: [Model] = []
-        if records.limit.map({ $0 <= 0 }) ?? false { return [] }
+        if records.limit == 0 { return [] }
         // The caller has no work between the pages, so looking ahead gains nothing.
         let reader = records.makeReader(looksAhead: false)
         while let page = try await reader.next() {
@@ -178,7 +178,7 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
         ///
         /// - Returns: The iterator.
         public func makeAsyncIterator() -> Iterator {
-            Iterator(reader: records.limit.map { $0 <= 0 } ?? false ? nil : records.makeReader(looksAhead: true))
+            Iterator(reader: records.limit == 0 ? nil : records.makeReader(looksAhead: true))
         }
 
         /// Goes through the pages.

@@ -211,7 +211,7 @@ public func || <Model>(first: Filter<Model>, second: Filter<Model>) -> Filter<Mo
 public func && <Model>(first: Filter<Model>, second: Filter<Model>) -> Filter<Model> { first }
 
 /// A condition cannot be negated; each comparison has an opposite.
-@available(*, unavailable, message: "Write the opposite comparison, such as != in place of ==.")
+@available(*, unavailable, message: "Write the opposite comparison, such as != instead of ==.")
 public prefix func ! <Model: CloudKitRecord>(condition: FieldCondition<Model>) -> FieldCondition<Model> {
     condition
 }

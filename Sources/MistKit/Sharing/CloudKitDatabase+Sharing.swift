@@ -274,7 +274,7 @@ extension CloudKitDatabase {
         guard let zoneID = zone ?? record.zoneID, zoneID.zoneName != ZoneID.default.zoneName else {
             throw .invalidArgument(
                 """
-                Only records of custom zones can be shared, and no such zone is said. Make one with createZone(_:), save the \
+                Only records of custom zones can be shared, and this record names none. Make a zone with createZone(_:), save the \
                 record there, and give inZone where the record does not say its zone.
                 """,
                 item: item

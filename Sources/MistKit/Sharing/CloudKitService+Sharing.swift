@@ -128,7 +128,7 @@ extension ShareMetadata: NamedBatchItem {
                 """
         case .authenticationRequired:
             error.message =
-                "This share is for those who are invited: sign in. Only public shares can be resolved by anybody."
+                "Only invited users can resolve this share: sign in. A public share can be resolved without signing in."
         default: break
         }
     }

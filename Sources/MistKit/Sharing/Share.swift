@@ -198,8 +198,8 @@ extension Share {
         guard let record = metadata.share else {
             throw CloudKitError.invalidArgument(
                 """
-                The service tells nothing of this share: the invitation went to an address that it does not know to be the \
-                caller's (see potentialMatchList).
+                The service returned no share: the invitation probably went to an address that is not known to be the caller's \
+                (see potentialMatchList).
                 """
             )
         }

@@ -41,7 +41,7 @@ public struct ShareLink: Hashable, Sendable {
         else {
             throw CloudKitError.invalidArgument(
                 """
-                '\(text)' is no link to a share. One looks like https://www.icloud.com/share/02aPe3Jgy3COgyPaWfUJPyfFw; \
+                '\(text)' is not a link to a share. A link is like https://www.icloud.com/share/02aPe3Jgy3COgyPaWfUJPyfFw; \
                 its last part alone will do as well.
                 """
             )

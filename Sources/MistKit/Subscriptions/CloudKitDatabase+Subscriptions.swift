@@ -163,7 +163,7 @@ extension Subscription: NamedBatchItem {
         }
         error.code = .exists
         error.message = """
-            Another subscription is about the same changes, under another name: the service takes one for each record type \
+            Another subscription, with another ID, is about the same changes: the service takes one for each record type \
             and set of events. Fetch the subscriptions and use that one, or delete it first.
             """
     }

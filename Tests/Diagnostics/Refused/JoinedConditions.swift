@@ -18,6 +18,6 @@ let both = Query<Note> {
 }
 
 let opposite = Query<Note> {
-    // error: Write the opposite comparison, such as != in place of ==.
+    // error: Write the opposite comparison, such as != instead of ==.
     Filter(!(\.title == "a"))
 }

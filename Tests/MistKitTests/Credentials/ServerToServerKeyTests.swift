@@ -133,7 +133,7 @@ struct ServerToServerKeyTests {
             ),
             (
                 (Self.original.derRepresentation + [0, 1]).base64EncodedString(),
-                "has 2 bytes behind its end; was something pasted twice?"
+                "has 2 bytes after its end. Check that it was pasted once."
             ),
             (
                 Self.original.publicKey.derRepresentation.base64EncodedString(),
@@ -152,8 +152,8 @@ struct ServerToServerKeyTests {
                 "is a certificate; the private key belongs here."
             ),
             (String(repeating: "ab", count: 31), "is 31 bytes long; a key on P-256 has 32."),
-            (String(repeating: "0", count: 64), "is 32 bytes that are no number between 1 and the order of P-256."),
-            (String(repeating: "f", count: 64), "is 32 bytes that are no number between 1 and the order of P-256."),
+            (String(repeating: "0", count: 64), "is 32 bytes that are not a number between 1 and the order of P-256."),
+            (String(repeating: "f", count: 64), "is 32 bytes that are not a number between 1 and the order of P-256."),
             (
                 "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----",
                 """

@@ -112,7 +112,7 @@ struct TokenManagerTests {
     @Test func whatCannotBeATokenIsRefusedBeforeItIsSent() async throws {
         let cases: [(token: String, message: String)] = [
             ("", "The API token is empty."),
-            ("abc def", "The API token holds white space inside."),
+            ("abc def", "The API token contains white space."),
             ("-----BEGIN PRIVATE KEY-----", "The API token is a PEM file; a key belongs to ServerToServerAuthManager."),
             ("tökén", "The API token holds characters that are not printable ASCII."),
         ]

@@ -57,7 +57,10 @@ struct TokenStorageTests {
                 ("{\"webAuthToken\":\"\"}", "holds no token: webAuthToken is missing or empty (byte 19)."),
                 ("{\"token\":\"54__secret\"}", "holds no token: webAuthToken is missing or empty (byte 22)."),
                 ("[]", "holds no token: "),
-                (String(repeating: " ", count: 2 << 20), "is longer than any token; is it another file?"),
+                (
+                    String(repeating: " ", count: 2 << 20),
+                    "is longer than any token can be. Check that it is the right file."
+                ),
             ]
             for (contents, problem) in cases {
                 try contents.write(toFile: path, atomically: false, encoding: .utf8)
@@ -77,7 +80,7 @@ struct TokenStorageTests {
             for (mode, text) in [(0o640, "640"), (0o604, "604"), (0o602, "602")] {
                 try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
                 let error = try await failure(reading: path)
-                #expect(error.message.contains("is open to others (mode \(text))"))
+                #expect(error.message.contains("can be read or written by other users (mode \(text))"))
                 #expect(error.message.hasSuffix("chmod 600 \(path)"))
             }
             // Signing in again mends it.

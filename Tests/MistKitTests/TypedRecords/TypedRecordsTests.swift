@@ -62,7 +62,7 @@ struct TypedRecordsTests {
         (#"{"fields":{}}"#, "decoding -: The record cannot be read as Note: it has no record name."),
         (
             #"{"recordName":"a","fields":{},"serverErrorCode":"NOT_FOUND","reason":"gone"}"#,
-            "NOT_FOUND a: There is no such record. Was it deleted, or is it in another zone, database or environment?"
+            "NOT_FOUND a: There is no such record. It may have been deleted, or be in another zone, database or environment."
         ),
     ])
     func itemsOfAnyShapeAreRead(item: String, expected: String) throws {

@@ -69,13 +69,13 @@ package struct PrivateFile {
             var status = stat()
             guard fstat(descriptor, &status) == 0 else { throw failure("cannot be examined") }
             guard status.st_mode & S_IFMT == S_IFREG else {
-                throw .tokenStorage("The \(noun) \(path) is no file but a folder or a device; name a file.")
+                throw .tokenStorage("The \(noun) \(path) is a folder or a device, not a file; name a file.")
             }
             guard status.st_mode & 0o077 == 0 else {
                 throw .tokenStorage(
                     """
-                    The \(noun) \(path) is open to others (mode \(String(status.st_mode & 0o777, radix: 8))), and a \
-                    user who reads it acts as the person. Close it: chmod 600 \(path)
+                    The \(noun) \(path) can be read or written by other users (mode \(String(status.st_mode & 0o777, radix: 8))), and who \
+                    reads it can act as its user. Restrict it: chmod 600 \(path)
                     """
                 )
             }
@@ -89,7 +89,7 @@ package struct PrivateFile {
                 if count == 0 { return bytes }
                 bytes += buffer[..<count]
             }
-            throw .tokenStorage("The \(noun) \(path) is longer than any token; is it another file?")
+            throw .tokenStorage("The \(noun) \(path) is longer than any token can be. Check that it is the right file.")
         }
 
         /// Writes a temporary file beside the file, and renames it to the file's name.
@@ -104,7 +104,7 @@ package struct PrivateFile {
             do throws(CloudKitError) {
                 defer { close(descriptor) }
                 // The umask of the process must not remove the owner's permissions.
-                guard fchmod(descriptor, 0o600) == 0 else { throw failure("cannot be closed to others") }
+                guard fchmod(descriptor, 0o600) == 0 else { throw failure("cannot be made private") }
                 var rest = bytes[...]
                 while !rest.isEmpty {
                     let count = retrying { rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) } }
@@ -112,7 +112,7 @@ package struct PrivateFile {
                     rest = rest.dropFirst(count)
                 }
                 // The bytes are on the disk before the file gets its name.
-                guard fsync(descriptor) == 0 else { throw failure("cannot be brought to the disk") }
+                guard fsync(descriptor) == 0 else { throw failure("cannot be written to the disk") }
             } catch {
                 unlink(temporary)
                 throw error
