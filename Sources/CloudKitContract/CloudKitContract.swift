@@ -1,7 +1,7 @@
 /// The protocol of CloudKit Web Services as rules that can be checked against any address.
 ///
-/// The emulator of this package keeps all of them. A person who builds another server or a proxy can check it with the same rules, and so
-/// can a person who has credentials for Apple's service. ``ContractTarget`` is the address to check.
+/// The emulator of this package keeps all rules. You can check another server or a proxy with the same rules, and also
+/// Apple's service if you have credentials for it. ``ContractTarget`` is the address to check.
 ///
 /// ```swift
 /// for (rule, outcome) in await CloudKitContract.run(against: target) {
@@ -18,9 +18,9 @@
 /// }
 /// ```
 ///
-/// Rules make their own zones and records with names of their own, and delete them. Where sources disagree on an answer
-/// (``ContractRule/evidence`` has ``ContractRule/Evidence/unconfirmed``), a rule accepts every answer that is possible.
-/// Against a service whose code you cannot read, run the settled rules only (``ContractRule/isSettled``).
+/// The check of a rule creates zones and records with unique names, and deletes them afterwards. Where sources disagree
+/// on a response (``ContractRule/evidence`` has ``ContractRule/Evidence/unconfirmed``), a rule accepts every possible
+/// response. Against a service whose code you cannot read, run the settled rules only (``ContractRule/isSettled``).
 public enum CloudKitContract {
     /// All rules, by subject.
     public static let rules: [ContractRule] = [
@@ -37,11 +37,11 @@ public enum CloudKitContract {
         sharingRules, schemaRules,
     ].flatMap(\.self)
 
-    /// What came of a rule.
+    /// The result of checking a rule.
     public enum Outcome: Sendable, CustomStringConvertible {
         /// The rule holds.
         case holds
-        /// The rule was not checked, for the target lacks these.
+        /// The rule was not checked, because the target lacks these requirements.
         case skipped(Set<ContractRule.Requirement>)
         /// The rule is broken.
         case broken(ContractViolation)
@@ -64,8 +64,8 @@ public enum CloudKitContract {
     ///
     /// - Parameters:
     ///   - rules: The rules.
-    ///   - target: The address to ask.
-    /// - Returns: Each rule with what came of it.
+    ///   - target: The address to check.
+    /// - Returns: Each rule with its outcome, in order.
     public static func run(
         _ rules: [ContractRule] = CloudKitContract.rules,
         against target: ContractTarget
@@ -89,7 +89,8 @@ public enum CloudKitContract {
         return outcomes
     }
 
-    /// The record types of the suite in the schema language, for a container that does not make them on the first save.
+    /// The record types of the suite in the schema language, for a container that does not create them on the first
+    /// save.
     public static let schema = """
         DEFINE SCHEMA
             RECORD TYPE ContractNote (

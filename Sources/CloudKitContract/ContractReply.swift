@@ -1,9 +1,9 @@
 import HTTPTypes
 import StreamingJSON
 
-/// A reply of the service, and what a rule expects of it.
+/// A reply of the service, with the checks that rules make of replies.
 struct ContractReply: Sendable {
-    /// The request that it answers, without its credentials.
+    /// The request of this reply, without its credentials.
     let request: String
     let status: Int
     let headers: HTTPFields
@@ -21,7 +21,7 @@ struct ContractReply: Sendable {
         body = try? JSONReader.read(JSONValue.self, from: bytes)
     }
 
-    /// The statuses of the codes where they stand at the top of a reply (Apple's table of error codes).
+    /// The status for each error code of a whole request (Apple's table of error codes).
     static let statuses: [String: Int] = [
         "ACCESS_DENIED": 403, "ATOMIC_ERROR": 400, "AUTHENTICATION_FAILED": 401, "AUTHENTICATION_REQUIRED": 421,
         "BAD_REQUEST": 400, "CONFLICT": 409, "EXISTS": 409, "INTERNAL_ERROR": 500, "NOT_FOUND": 404,
@@ -50,7 +50,7 @@ extension ContractReply {
         return pattern.difference(from: body, comparingReasons: comparesReasons)
     }
 
-    /// The whole reply has this status, and a body of this form.
+    /// Checks that the reply has this status, and a body of this form.
     func expect(_ pattern: JSONPattern, status expected: Int = 200) throws {
         guard status == expected else {
             throw violation("status: expected \(expected), got \(status)", expected: "\(expected) \(pattern)")
@@ -60,27 +60,27 @@ extension ContractReply {
         }
     }
 
-    /// Something else holds of the reply.
+    /// Checks another condition on the reply. `expected` describes it.
     func require(_ condition: Bool, _ expected: String) throws {
         guard condition else { throw violation("expected \(expected)", expected: expected) }
     }
 
-    /// The reply succeeds and holds these records or failures, in this order.
+    /// Checks that the reply succeeds and holds these records or failures, in this order.
     func expectRecords(_ patterns: [JSONPattern], and others: [String: JSONPattern] = [:]) throws {
         try expect(.including(["records": .array(patterns)].merging(others) { $1 }, without: ["serverErrorCode"]))
     }
 
-    /// The reply succeeds and holds these records, in any order.
+    /// Checks that the reply succeeds and holds these records, in any order.
     func expectRecordsUnordered(_ patterns: [JSONPattern]) throws {
         try expect(.including(["records": .unordered(patterns)], without: ["serverErrorCode"]))
     }
 
-    /// The reply succeeds and holds records of these names, in this order.
+    /// Checks that the reply succeeds and holds records of these names, in this order.
     func expectNames(_ names: [String]) throws {
         try expectRecords(names.map { .including(["recordName": .value(.string($0))], without: ["serverErrorCode"]) })
     }
 
-    /// The reply succeeds and holds records of these names, in any order.
+    /// Checks that the reply succeeds and holds records of these names, in any order.
     func expectNames(unordered names: [String]) throws {
         let patterns = names.map { name in
             JSONPattern.including(["recordName": .value(.string(name))], without: ["serverErrorCode"])
@@ -88,12 +88,12 @@ extension ContractReply {
         try expect(.including(["records": .unordered(patterns)], without: ["serverErrorCode"]))
     }
 
-    /// The reply succeeds and holds these zones or failures, in this order.
+    /// Checks that the reply succeeds and holds these zones or failures, in this order.
     func expectZones(_ patterns: [JSONPattern], and others: [String: JSONPattern] = [:]) throws {
         try expect(.including(["zones": .array(patterns)].merging(others) { $1 }, without: ["serverErrorCode"]))
     }
 
-    /// The whole request failed with one of these codes, each with its own status.
+    /// Checks that the whole request failed with one of these codes, and with the status of the code.
     func expectError(_ codes: String..., reason: String? = nil) throws {
         let pattern = JSONPattern.topLevelFailure(codes, reason: reason)
         if let difference = difference(from: pattern) {
@@ -132,7 +132,7 @@ extension ContractReply {
     var zones: [JSONValue] { body?["zones"]?.arrayValue ?? [] }
     var names: [String] { records.compactMap { $0["recordName"]?.stringValue } }
 
-    /// A text of the body that must be there.
+    /// The text at a path of keys in the body, which must not be absent or empty.
     func text(_ keys: String...) throws -> String {
         var value = body
         for key in keys { value = Int(key).map { value?[$0] } ?? value?[key] }

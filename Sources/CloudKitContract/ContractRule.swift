@@ -1,4 +1,4 @@
-/// One rule of the protocol: a sentence, where it is known from, and a check of it.
+/// One rule of the protocol: a sentence, its evidence, and a check of it.
 ///
 /// ```swift
 /// let target = ContractTarget(…)
@@ -7,7 +7,7 @@
 /// }
 /// ```
 public struct ContractRule: Sendable, Identifiable, CustomStringConvertible {
-    /// Where a rule is known from. The letters are those of the project's protocol reference.
+    /// The kinds of evidence for a rule. The letters are those of the project's protocol reference.
     public enum Evidence: Character, Hashable, Sendable, CaseIterable {
         /// Apple's archived "CloudKit Web Services Reference".
         case archive = "A"
@@ -19,15 +19,15 @@ public struct ContractRule: Sendable, Identifiable, CustomStringConvertible {
         case observed = "L"
         /// The native framework, which speaks to the same servers.
         case native = "N"
-        /// What other clients and fakes believe.
+        /// The behaviour that other clients and imitations of the service assume.
         case peers = "P"
         /// Inferred from the above.
         case inferred = "I"
-        /// Not known: sources disagree or say nothing. The check accepts every answer that is possible.
+        /// Not known: sources disagree or say nothing. The check accepts every possible response.
         case unconfirmed = "U"
     }
 
-    /// What a target must have for a rule to be checked there.
+    /// The features and credentials of a target that a rule can require.
     public enum Requirement: Hashable, Sendable, CaseIterable {
         /// ``ContractTarget/user``.
         case user
@@ -51,9 +51,9 @@ public struct ContractRule: Sendable, Identifiable, CustomStringConvertible {
 
     /// The rule, in a sentence that no other rule has.
     public let name: String
-    /// Where the rule is known from.
+    /// The evidence for the rule.
     public let evidence: Set<Evidence>
-    /// What the target must have.
+    /// The features and credentials that the target must have.
     public let requires: Set<Requirement>
     /// The check. It throws a ``ContractViolation`` when the service breaks the rule.
     let check: @Sendable (inout ContractSession) async throws -> Void
@@ -64,14 +64,14 @@ public struct ContractRule: Sendable, Identifiable, CustomStringConvertible {
     /// The sentence.
     public var description: String { name }
 
-    /// Whether something better than belief stands behind the rule: a page of Apple's, Apple's own client, a recording
-    /// or an observation.
+    /// Whether there is direct evidence for the rule: a page of Apple's, Apple's own client, a recording or an
+    /// observation.
     public var isSettled: Bool {
         !evidence.contains(.unconfirmed)
             && !evidence.isDisjoint(with: [.archive, .cloudKitJS, .recorded, .observed])
     }
 
-    /// Makes a rule of a sentence, letters of ``Evidence``, and the check.
+    /// Makes a rule from a sentence, letters of ``Evidence``, and the check.
     init(
         _ name: String,
         _ evidence: String,
@@ -86,7 +86,7 @@ public struct ContractRule: Sendable, Identifiable, CustomStringConvertible {
 }
 
 extension ContractRule {
-    /// What the rule requires and the target lacks.
+    /// The requirements of the rule that the target lacks.
     public func requirements(missingIn target: ContractTarget) -> Set<Requirement> {
         requires.filter { requirement in
             switch requirement {
@@ -103,15 +103,15 @@ extension ContractRule {
         }
     }
 
-    /// Whether the target has all that the rule requires.
+    /// Whether the target meets all requirements of the rule.
     public func isMet(by target: ContractTarget) -> Bool {
         requirements(missingIn: target).isEmpty
     }
 
-    /// Checks the rule at an address, and deletes what the check made there.
+    /// Checks the rule at an address, and deletes everything that the check created there.
     ///
     /// - Parameter target: The address, which must have what the rule ``requires``.
-    /// - Throws: A ``ContractViolation`` when the rule is broken; errors of the transport as they come.
+    /// - Throws: A ``ContractViolation`` when the rule is broken; otherwise the unchanged errors of the transport.
     public func verify(against target: ContractTarget) async throws {
         var session = ContractSession(target: target)
         do {

@@ -1,8 +1,8 @@
 import StreamingJSON
 
-// What rules do, in the words of the protocol.
+// The requests of rules, in the words of the protocol.
 extension ContractSession {
-    /// Makes a zone in the first user's private database, for this session alone.
+    /// Creates a zone for this session alone, by default in the first user's private database.
     mutating func makeZone(_ name: String = "Notes", in destination: Destination = .privateDatabase) async throws
         -> Destination
     {
@@ -25,8 +25,8 @@ extension ContractSession {
         return try await post("zones/modify", ["operations": .array(operations)], in: destination)
     }
 
-    /// Sends operations on records, each for itself: what a request without `atomic` does is not known. An `atomic` of `nil` sends
-    /// none.
+    /// Sends operations on records, with `atomic` false by default, because the effect of a request without `atomic` is
+    /// not known. An option `atomic` of null sends no `atomic`.
     func modify(
         _ operations: [Operation],
         in destination: Destination,
@@ -67,7 +67,7 @@ extension ContractSession {
         return try await post("records/query", .object(withZone(body, destination)), in: destination)
     }
 
-    /// Asks changes/zone about one zone.
+    /// Requests the changes of one zone from changes/zone.
     func changes(
         in destination: Destination,
         since token: String? = nil,
@@ -86,7 +86,7 @@ extension ContractSession {
     }
 }
 
-// What rules set up; a set-up that fails is a violation like any other.
+// The setup of rules. A setup that fails is a violation like any other.
 extension ContractSession {
     /// Saves a new record, and returns it as the reply has it.
     @discardableResult
@@ -101,7 +101,7 @@ extension ContractSession {
         return try reply.record()
     }
 
-    /// Saves many records, at most 200 in a request.
+    /// Saves any number of records, 200 in each request.
     mutating func save(_ operations: [Operation], in destination: Destination) async throws {
         for start in stride(from: 0, to: operations.count, by: 200) {
             let batch = Array(operations[start..<min(start + 200, operations.count)])
@@ -110,7 +110,7 @@ extension ContractSession {
         }
     }
 
-    /// The state of records: what a lookup of them answers.
+    /// The state of records, as a lookup returns it.
     func state(of names: [String], in destination: Destination) async throws -> [JSONValue] {
         try await lookup(names, in: destination).records
     }
@@ -133,7 +133,7 @@ extension ContractSession {
             let next = try reply.text("zones", "0", "syncToken")
             records += page
             if reply.zones[0]["moreComing"] != true { return (records, next) }
-            // Empty pages may come in between; one that leads nowhere would be asked for forever.
+            // Empty pages may come in between. But an empty page with the same token would be requested forever.
             try reply.require(!page.isEmpty || next != token, "no more to come, or another token")
             token = next
         }

@@ -8,13 +8,15 @@ import StreamingJSON
     import Foundation
 #endif
 
-/// One check of one rule: it makes requests, and remembers what it must delete afterwards.
+/// One check of one rule.
 ///
-/// Names of zones, and of records outside of them, carry the session's own random ending. So rules run beside each other, and again
-/// on the same data.
+/// It sends requests, and keeps a list of what it must delete afterwards.
+///
+/// The names of its zones, and of records outside of them, have a random ending of the session. So several checks can
+/// run at the same time, and repeatedly on the same data.
 public struct ContractSession: Sendable {
     let target: ContractTarget
-    /// What tells this session's names from all others.
+    /// The random ending of this session's names.
     let ending: String
     private var zones: [Destination] = []
     private var records: [(destination: Destination, name: String)] = []
@@ -31,7 +33,8 @@ public struct ContractSession: Sendable {
         "\(name)-\(ending)"
     }
 
-    /// Deletes what the session made. What cannot be deleted stays: the rule's own outcome matters more.
+    /// Deletes everything that the session created. A deletion that fails is ignored, because the rule's own outcome
+    /// matters more.
     func cleanUp() async {
         for (destination, id) in subscriptions {
             _ = try? await modifySubscriptions([("delete", ["subscriptionID": .string(id)])], in: destination)
@@ -45,7 +48,7 @@ public struct ContractSession: Sendable {
         }
     }
 
-    /// Deletes a record when the session ends. Records in the session's zones go with the zones.
+    /// Deletes a record when the session ends. Records in the session's zones are deleted with the zones.
     mutating func willDelete(_ name: String, in destination: Destination) {
         records.append((destination, name))
     }
@@ -72,7 +75,7 @@ struct ContractRequest: Sendable {
     var headers: HTTPFields = [.contentType: "application/json"]
     var body: [UInt8]?
     var identity: Destination.Identity
-    /// The web token to send instead of the identity's own.
+    /// The web authentication token to send instead of the identity's own.
     var webAuthToken: String?
     /// The API token to send instead of the target's own.
     var apiToken: String?

@@ -8,7 +8,7 @@ import Crypto
 
 /// Signs requests with a server-to-server key.
 ///
-/// The suite signs on its own, with nothing of MistKit's, so that it is an independent witness.
+/// The suite has its own code for signatures and uses none of MistKit's, so that it is an independent check.
 struct ContractSigner: Sendable {
     /// The values of a signed request's three header fields.
     struct Signature: Sendable {
@@ -35,8 +35,8 @@ struct ContractSigner: Sendable {
     /// - Parameters:
     ///   - hash: The body's ``hash(of:)``.
     ///   - subpath: The path from `/database` on, with its query, as it is sent.
-    ///   - date: When, as `2016-01-25T22:15:43Z`.
-    ///   - isRaw: Whether the signature is r and s one after the other, which is wrong.
+    ///   - date: The time of the request, as `2016-01-25T22:15:43Z`.
+    ///   - isRaw: Whether the signature is r and s one after the other, which the service does not accept.
     /// - Returns: The values of the header fields.
     /// - Throws: An error of swift-crypto; no case is known in which it throws.
     func sign(hash: String, subpath: String, date: String, isRaw: Bool = false) throws -> Signature {
@@ -49,7 +49,7 @@ struct ContractSigner: Sendable {
     static func text(of date: Date) -> String {
         let seconds = Int(date.timeIntervalSince1970.rounded(.down))
         let (days, rest) = seconds.quotientAndRemainder(dividingBy: 86_400)
-        // Civil date of a day count, with years that begin in March.
+        // Converts a count of days to a calendar date, with years that begin in March.
         let shifted = days + 719_468
         let era = shifted / 146_097
         let dayOfEra = shifted - era * 146_097

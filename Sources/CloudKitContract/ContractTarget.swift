@@ -6,7 +6,7 @@ public import OpenAPISwiftRuntime
     public import Foundation
 #endif
 
-/// The address that a run of the contract suite asks, and the credentials it has there.
+/// The address that a run of the contract suite checks, and the credentials for it.
 ///
 /// ```swift
 /// var target = ContractTarget(
@@ -18,17 +18,20 @@ public import OpenAPISwiftRuntime
 /// target.user = ContractTarget.User(webAuthToken: webAuthToken)
 /// ```
 ///
-/// Rules that need credentials or features which the target lacks are skipped, so a target with an API token alone
-/// still checks something. A web token must be good for many uses: the suite sends the same one all along.
+/// Rules that need credentials or features which the target lacks are skipped, so a target with only an API token still
+/// checks some rules. A web authentication token must be valid for many uses: the suite sends the same token with every
+/// request.
 public struct ContractTarget: Sendable {
     /// A signed-in person.
     public struct User: Hashable, Sendable {
-        /// The person's web token, raw: it is percent-encoded where it is sent.
+        /// The person's web authentication token, without percent-encoding.
+        ///
+        /// The suite encodes it.
         public var webAuthToken: String
-        /// The address by which others can discover the person, when there is one.
+        /// The e-mail address by which other users can discover the person; `nil` when there is no such address.
         public var emailAddress: String?
 
-        /// Makes a user of a web token.
+        /// Makes a user from a web authentication token.
         public init(webAuthToken: String, emailAddress: String? = nil) {
             self.webAuthToken = webAuthToken
             self.emailAddress = emailAddress
@@ -42,19 +45,20 @@ public struct ContractTarget: Sendable {
         /// The private half as PEM, in SEC1 ("EC PRIVATE KEY") or PKCS#8 form ("PRIVATE KEY").
         public var privateKeyPEM: String
 
-        /// Makes a key of its ID and its private half.
+        /// Makes a key from its ID and its private half.
         public init(keyID: String, privateKeyPEM: String) {
             self.keyID = keyID
             self.privateKeyPEM = privateKeyPEM
         }
     }
 
-    /// Credentials for the production environment of the container, to which no schema was deployed that has the record
-    /// types of the suite.
+    /// Credentials for the production environment of the container.
+    ///
+    /// The record types of the suite must not be deployed there.
     public struct Production: Hashable, Sendable {
         /// An API token of the environment.
         public var apiToken: String
-        /// A web token of a person who signed in there, raw.
+        /// A web authentication token of a person who signed in there, without percent-encoding.
         public var webAuthToken: String
 
         /// Makes credentials.
@@ -66,9 +70,11 @@ public struct ContractTarget: Sendable {
 
     /// The root of the service: the part of an address before `/database/1/…`.
     public var serverURL: URL
-    /// What carries the requests.
+    /// The transport that carries the requests.
     public var transport: any ClientTransport
-    /// The container: one made for the purpose, whose record types the suite may use as it likes.
+    /// The container.
+    ///
+    /// Use a container for this purpose only: the suite creates and deletes its records.
     public var containerIdentifier: String
     /// The environment, `development` or `production`.
     public var environment: String
@@ -82,23 +88,27 @@ public struct ContractTarget: Sendable {
     public var serverKey: ServerKey?
     /// Credentials for production, where ``environment`` is `development`.
     public var production: Production?
-    /// Whether a save may bring new record types and fields into being. Otherwise the container needs
-    /// ``CloudKitContract/schema`` before the suite runs.
+    /// Whether a save can create new record types and fields. Otherwise the container needs ``CloudKitContract/schema``
+    /// before the suite runs.
     public var hasOpenSchema = true
-    /// How long a query has to wait until it finds what was saved before: nothing here, some seconds on the service.
+    /// How long the suite waits before each query, so that the query finds records that were saved before.
+    ///
+    /// Zero is enough for the emulator; the service needs some seconds.
     public var indexDelay = Duration.zero
-    /// Whether there is users/discover.
+    /// Whether the target serves users/discover.
     public var servesUserDiscovery = true
-    /// Whether there are device tokens and a web courier.
+    /// Whether the target serves device tokens and a web courier.
     public var servesDeviceTokens = true
-    /// Whether the texts of reasons are compared where a rule knows one, or the codes alone.
+    /// Whether the texts of reasons are compared, where a rule knows one.
+    ///
+    /// Otherwise only the codes are compared.
     public var comparesReasons = true
 
     /// Makes a target without users and keys.
     ///
     /// - Parameters:
     ///   - serverURL: The root of the service.
-    ///   - transport: What carries the requests.
+    ///   - transport: The transport that carries the requests.
     ///   - containerIdentifier: The container.
     ///   - environment: The environment.
     ///   - apiToken: An API token of the container.

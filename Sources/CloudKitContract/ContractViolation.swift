@@ -1,17 +1,17 @@
-/// A broken rule: what was asked, what the rule expects, what came.
+/// A broken rule, with the request, the expected reply and the actual reply.
 public struct ContractViolation: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The rule, its sentence.
+    /// The sentence of the rule.
     public var rule: String
     /// The request: method, path and body. It holds no credentials.
     public var request: String
-    /// What the rule expects.
+    /// The reply that the rule expects.
     public var expected: String
     /// The reply: status and body.
     public var got: String
-    /// The first place where the two differ, and how.
+    /// The first difference between the two, with its path in the body.
     public var difference: String
 
-    /// All of it, over several lines.
+    /// All properties, on several lines.
     public var description: String {
         """
         \(rule)

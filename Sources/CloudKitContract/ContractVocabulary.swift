@@ -1,6 +1,6 @@
 import StreamingJSON
 
-/// Where a rule's request goes, and with which credentials: a database, and maybe one zone of it.
+/// The destination of a rule's request: a database, maybe one zone of it, and the credentials.
 struct Destination: Sendable {
     /// The credentials with which a request is made.
     enum Identity: Sendable {
@@ -8,9 +8,9 @@ struct Destination: Sendable {
         case anonymous
         /// The API token alone.
         case apiToken
-        /// The API token and the web token of the first user.
+        /// The API token and the web authentication token of the first user.
         case user
-        /// The API token and the web token of the second user.
+        /// The API token and the web authentication token of the second user.
         case secondUser
         /// The signature of the server-to-server key.
         case serverKey
@@ -19,7 +19,7 @@ struct Destination: Sendable {
     /// `public`, `private` or `shared`.
     var scope: String
     var identity: Identity
-    /// The `zoneID` of requests; without it they are about the default zone.
+    /// The `zoneID` of requests; `nil` for the default zone.
     var zoneID: JSONValue?
 
     static let privateDatabase = Destination(scope: "private", identity: .user)
@@ -42,11 +42,11 @@ struct Destination: Sendable {
     var zoneName: String { zoneID?["zoneName"]?.stringValue ?? "_defaultZone" }
 }
 
-/// A field of a record as it stands on the wire: a value, and mostly its type.
+/// A field of a record as JSON: a value, and usually its type.
 struct Field: Sendable {
     var json: JSONValue
 
-    /// A value without a type, from which the service has to guess it.
+    /// A value without a type, which the service has to infer.
     static func untyped(_ value: JSONValue) -> Field { Field(json: ["value": value]) }
     static func typed(_ value: JSONValue, _ type: String) -> Field {
         Field(json: ["value": value, "type": .string(type)])
@@ -75,7 +75,7 @@ struct Field: Sendable {
     var value: JSONValue { json["value"] ?? .null }
     var type: String? { json["type"]?.stringValue }
 
-    /// What a reply has for the field: the same, but that a reference may say its zone.
+    /// The pattern of the field in a reply: the same value, except that a reference may also have its zone.
     var pattern: JSONPattern {
         guard var members = json.objectValue?.mapValues(JSONPattern.value) else { return .value(json) }
         if type == "REFERENCE" {
@@ -153,15 +153,15 @@ struct Operation: Sendable {
 // MARK: - What replies hold
 
 extension JSONPattern {
-    /// A live record: its name, type and exactly these fields; tag and stamps are there, whatever they are.
+    /// A live record with this name and type and exactly these fields. It must also have a change tag and both stamps.
     ///
     /// - Parameters:
     ///   - name: The record's name, or `nil` for any.
-    ///   - fields: All fields, as they stand on the wire.
+    ///   - fields: All fields of the record.
     ///   - cleared: Fields that were set to null: they are absent or null.
     ///   - type: The record's type.
-    ///   - tag: What is known of the change tag.
-    ///   - others: What is known of further members.
+    ///   - tag: The pattern of the change tag.
+    ///   - others: The patterns of further members.
     /// - Returns: The pattern.
     static func record(
         _ name: String?,
@@ -190,7 +190,7 @@ extension JSONPattern {
         return .including(required, optional: optional, without: ["serverErrorCode", "reason"])
     }
 
-    /// Who wrote, and when.
+    /// The user and the time of a write.
     static let stamp = including(["timestamp": .wholeNumber], optional: ["userRecordName": .text, "deviceID": .text])
 
     /// The failure of one record of a batch.
@@ -204,7 +204,7 @@ extension JSONPattern {
         )
     }
 
-    /// The answer to a deletion.
+    /// The result of a deletion.
     static func deleted(_ name: String) -> JSONPattern {
         .including(
             ["recordName": .value(.string(name)), "deleted": true],

@@ -1,15 +1,15 @@
 import StreamingJSON
 
-/// JSON with holes: what a rule knows of a reply.
+/// A pattern for the JSON of a reply, which may leave parts open.
 ///
-/// A dictionary literal lists all members; ``including(_:optional:without:)`` lets others be there. Numbers are compared by value,
-/// so `1` is `1.0`.
+/// A dictionary literal lists all members; ``including(_:optional:without:)`` allows others. Numbers are compared by
+/// value, so `1` is `1.0`.
 ///
 /// ```swift
 /// let reply: JSONPattern = ["records": [.record("a", ["title": .text("x")]), .failure("b", "NOT_FOUND")]]
 /// ```
 indirect enum JSONPattern: Sendable {
-    /// What a pattern for an object says of its members.
+    /// The members of a pattern for an object.
     struct Members: Sendable {
         var required: [String: JSONPattern]
         var optional: [String: JSONPattern] = [:]
@@ -25,9 +25,9 @@ indirect enum JSONPattern: Sendable {
     case array([JSONPattern])
     /// An array of these, in any order.
     case unordered([JSONPattern])
-    /// Any of these: for what no source settles.
+    /// Any of these patterns, where no source settles which.
     case anyOf([JSONPattern])
-    /// Something that a predicate holds of, and its description.
+    /// A value for which a predicate returns `true`, and the predicate's description.
     case satisfying(String, @Sendable (JSONValue) -> Bool)
     /// This text, or any text where reasons are not compared.
     case reason(String)
@@ -68,7 +68,7 @@ extension JSONPattern: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, 
 // MARK: - Matching
 
 extension JSONPattern {
-    /// The first place where a value differs from the pattern, and how; `nil` when it matches.
+    /// The first difference of a value from the pattern, with its path; `nil` when the value matches.
     func difference(
         from value: JSONValue,
         at path: String = "body",
@@ -183,7 +183,7 @@ extension JSONPattern: CustomStringConvertible {
 // MARK: - Values
 
 extension JSONValue {
-    /// Whether two values mean the same; `1` and `1.0` do.
+    /// Whether two values are equal, where `1` equals `1.0`.
     func isSame(as other: JSONValue) -> Bool {
         switch (self, other) {
         case (.array(let mine), .array(let others)):

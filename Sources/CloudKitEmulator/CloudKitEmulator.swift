@@ -12,8 +12,9 @@ import Synchronization
 
 /// The rules of CloudKit Web Services over an SQLite database. It knows no HTTP.
 ///
-/// A caller's requests to a database are made through a ``RequestContext``, whose methods are the service's endpoints. The emulator's
-/// own methods are what happens outside of requests: what the console does, signing in, and the hosts of files and pushes.
+/// A caller's requests to a database are made through a ``RequestContext``, whose methods are the service's endpoints.
+/// The emulator's own methods do what happens outside of requests: the work of the console, signing in, and the hosts
+/// of files and pushes.
 ///
 /// ```swift
 /// let emulator = try CloudKitEmulator(storage: .memory)
@@ -65,7 +66,7 @@ import Synchronization
 /// - ``signInRequest(ofTicket:)``
 /// - ``listSignInCandidates(limit:)``
 public final class CloudKitEmulator: Sendable {
-    /// How the emulator behaves where that is a choice.
+    /// The limits and switches of the emulator's behaviour.
     public let configuration: EmulatorConfiguration
     package let identifiers: IdentifierSource
     private let clock: @Sendable () -> Date
@@ -76,20 +77,20 @@ public final class CloudKitEmulator: Sendable {
     let webTokenKey: WebAuthTokenKey
     let tokenKey: SyncTokenKey
     let pushSignal = PushSignal()
-    /// Whether other processes may write to the storage, of which ``pushSignal`` does not know.
+    /// Whether other processes may write to the storage. ``pushSignal`` does not notice their writes.
     let isStorageShared: Bool
     let assetKey: AssetKey
     private let database: any DatabaseWriter
-    /// The calls that are under way, and whether there will be no further ones.
+    /// The number of calls that are under way, and whether the emulator is closed.
     private let use = Mutex((calls: 0, isClosed: false))
 
-    /// Opens the storage, or makes it when it does not exist.
+    /// Opens the storage, or creates it when it does not exist.
     ///
     /// - Parameters:
     ///   - storage: Where the data are kept.
-    ///   - configuration: How to behave where that is a choice.
+    ///   - configuration: The limits and switches of the emulator's behaviour.
     ///   - identifiers: Where record names and tokens come from.
-    ///   - clock: What time it is; stamps, signatures and the expiry of tokens go by it.
+    ///   - clock: The present time. Timestamps, signatures and the expiry of tokens depend on it.
     /// - Throws: An ``EmulatorError``: an `INTERNAL_ERROR` when the file cannot be opened.
     public init(
         storage: EmulatorStorage = .memory,
@@ -116,9 +117,11 @@ public final class CloudKitEmulator: Sendable {
         }
     }
 
-    /// Closes the storage; one that is simply dropped loses nothing either.
+    /// Closes the storage.
     ///
-    /// Calls that are under way end as they would have, and the last of them closes the storage. Every later call is an
+    /// An emulator that is released without this call loses no data either.
+    ///
+    /// Calls that are under way end normally, and the last of them closes the storage. Every later call fails with
     /// `INTERNAL_ERROR`.
     ///
     /// - Throws: An ``EmulatorError``: `INTERNAL_ERROR` when the storage cannot be closed.
@@ -135,7 +138,7 @@ public final class CloudKitEmulator: Sendable {
         }
     }
 
-    /// Uses the storage, which stays open meanwhile.
+    /// Uses the storage, which stays open until `body` returns.
     private func withDatabase<Value>(_ body: (any DatabaseWriter) throws -> Value) throws -> Value {
         try use.withLock { (use) throws(EmulatorError) in
             guard !use.isClosed else { throw EmulatorError(.internalError, "the emulator is closed") }
@@ -158,7 +161,7 @@ extension CloudKitEmulator {
     /// The time by the emulator's clock.
     package var present: Date { clock() }
 
-    /// The same in whole milliseconds since 1970.
+    /// The time by the emulator's clock, in whole milliseconds since 1970.
     var now: Int64 { clock().milliseconds }
 
     /// Reads from one state of the database.
@@ -175,7 +178,7 @@ extension CloudKitEmulator {
         }
     }
 
-    /// Writes in one transaction: what `body` throws undoes it.
+    /// Writes in one transaction, which is undone when `body` throws.
     func write<Value>(_ body: (Database) throws -> Value) throws(EmulatorError) -> Value {
         do {
             return try writeUnwrapped(body)
@@ -184,14 +187,14 @@ extension CloudKitEmulator {
         }
     }
 
-    /// The same, with whatever error `body` throws.
+    /// Writes in one transaction, and throws the error of `body` as it is.
     func writeUnwrapped<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try withDatabase { try $0.write(body) }
     }
 }
 
 extension CloudKitEmulator {
-    /// Makes a container known. Needed only where ``EmulatorConfiguration/containers`` says so.
+    /// Registers a container. This is needed only with ``EmulatorConfiguration/Containers/registeredOnly``.
     ///
     /// - Throws: An ``EmulatorError``: `INTERNAL_ERROR` when the storage fails.
     public func registerContainer(_ identifier: String) throws {

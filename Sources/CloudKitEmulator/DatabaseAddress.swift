@@ -1,6 +1,6 @@
 public import CloudKitModel
 
-/// Which database a request is for: the path segments of its URL between the version and the endpoint.
+/// The database that a request is for: the path segments of its URL between the version and the endpoint.
 ///
 /// ```swift
 /// DatabaseAddress("iCloud.com.example.app", .development, .public)
@@ -11,7 +11,7 @@ public struct DatabaseAddress: Hashable, Sendable {
     public var container: String
     /// The environment within the container.
     public var environment: ContainerEnvironment
-    /// The database within the environment. Whose private or shared database it is, the caller decides.
+    /// The database within the environment. The caller decides whose private or shared database it is.
     public var scope: DatabaseScope
 
     /// Makes an address.

@@ -1,13 +1,13 @@
 import CloudKitModel
 import GRDB
 
-/// A transaction of a request: the rows behind the address of its database, and the connection that reads and writes them.
+/// A transaction of a request: the row numbers of its container and database, and the database connection.
 struct DatabaseContext {
     let request: RequestContext
     let db: Database
     let containerID: Int64
     let databaseID: Int64
-    /// How many changes the database has seen; the database token counts them.
+    /// The number of the database's changes so far; sync tokens of the database count them.
     let sequence: Int64
 
     var emulator: CloudKitEmulator { request.emulator }
@@ -22,10 +22,10 @@ struct DatabaseContext {
         address.scope == .public ? Self.defaultOwner : user ?? Self.defaultOwner
     }
 
-    /// The name that means the caller as the owner of a zone.
+    /// The name that stands for the caller as the owner of a zone.
     static let defaultOwner = "_defaultOwner"
 
-    /// The text in `database.owner`, which tells the private and shared databases of one person apart.
+    /// The text in `database.owner`. It differs for the private and the shared database of one user.
     static func ownerKey(of scope: DatabaseScope, for user: String?) -> String {
         switch scope {
         case .public: ""
@@ -43,7 +43,7 @@ struct DatabaseContext {
 // MARK: - Finding and creating the database
 
 extension DatabaseContext {
-    /// Finds the database of a request; `nil` when it was never named before.
+    /// Finds the database of a request; `nil` when no request has created it.
     init?(_ request: RequestContext, _ db: Database) throws {
         let address = request.database
         let row = try db.row(
@@ -136,9 +136,9 @@ extension DatabaseContext {
         return try ZoneRow.fetch(where: "database = ? AND deleted = 0 ORDER BY id", [databaseID], db)
     }
 
-    /// Notes that a zone changed: gives the database's feed its next number.
+    /// Gives a changed zone the next number of the database's feed.
     func noteChange(of zone: ZoneRow) throws {
-        // The zone's own database, which is not the caller's where the zone is shared.
+        // The database of the zone. For a shared zone it is not the caller's.
         try db.run(
             "UPDATE database SET sequence = sequence + 1 WHERE id = (SELECT database FROM zone WHERE id = ?)",
             [zone.id]

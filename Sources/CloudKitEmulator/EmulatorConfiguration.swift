@@ -1,6 +1,7 @@
 public import CloudKitModel
 
-/// How the emulator behaves where the service's behaviour is a choice, a limit, or not known.
+/// The limits and switches of the emulator: its behaviour where the service's behaviour is a choice, a limit, or not
+/// known.
 ///
 /// ```swift
 /// var configuration = EmulatorConfiguration()
@@ -8,9 +9,9 @@ public import CloudKitModel
 /// configuration.webAuthTokens.areSingleUse = true
 /// ```
 public struct EmulatorConfiguration: Hashable, Sendable {
-    /// Which containers exist.
+    /// The containers that exist.
     public enum Containers: Hashable, Sendable {
-        /// Every container comes into being when it is first named.
+        /// Every container is created when a request first names it.
         case createdOnFirstUse
         /// Only containers given to ``CloudKitEmulator/registerContainer(_:)`` exist.
         case registeredOnly
@@ -18,42 +19,43 @@ public struct EmulatorConfiguration: Hashable, Sendable {
 
     /// Which record types and fields the production environment takes.
     public enum ProductionSchema: Hashable, Sendable {
-        /// Those that ``CloudKitEmulator/deploySchema(of:)`` brought from development, and the service's own. A write of any
-        /// other is a `BAD_REQUEST`.
+        /// The types and fields that ``CloudKitEmulator/deploySchema(of:)`` copied from development, and the service's
+        /// own. A write of any other is a `BAD_REQUEST`.
         case deployedOnly
-        /// Any: a write extends the schema of production as it does in development.
+        /// All: a write extends the schema of production as it does in development.
         case extendedByWrites
     }
 
     /// Which record types and fields writes may add to the development environment.
     public enum DevelopmentSchema: Hashable, Sendable {
-        /// Any, until a schema was imported; from then on only what that schema has.
+        /// All, until a schema is imported; from then on only those of that schema.
         case extendedUntilImport
-        /// Any, beside those of an imported schema.
+        /// All, beside those of an imported schema.
         case extendedByWrites
-        /// Only those of an imported schema. A server-to-server key met this on the service (observed live).
+        /// Only those of an imported schema. The service behaved so towards a server-to-server key (observed live).
         case importedOnly
     }
 
-    /// Which containers exist.
+    /// The containers that exist.
     public var containers = Containers.createdOnFirstUse
-    /// Which record types and fields the production environment takes. Default: ``ProductionSchema/deployedOnly``, as on the
-    /// service (Apple's "Designing and Creating a CloudKit Database").
+    /// The record types and fields that the production environment accepts. Default: ``ProductionSchema/deployedOnly``,
+    /// as on the service (Apple's "Designing and Creating a CloudKit Database").
     public var productionSchema = ProductionSchema.deployedOnly
-    /// Which record types and fields the development environment takes. Default: ``DevelopmentSchema/extendedUntilImport``. Apps make
-    /// types and fields by saving records; over web services a server-to-server key did not (observed live).
+    /// The record types and fields that writes can use in the development environment. Default:
+    /// ``DevelopmentSchema/extendedUntilImport``. Apps create types and fields when they save records. Over web
+    /// services, a server-to-server key could not (observed live).
     public var developmentSchema = DevelopmentSchema.extendedUntilImport
-    /// How far the date of a signed request may lie from the clock, in seconds each way.
+    /// The maximum difference between the date of a signed request and the clock, in seconds, before or after.
     ///
-    /// Ten minutes is what is commonly said; no page of Apple's gives a figure.
+    /// Ten minutes is the commonly reported figure; no page of Apple's gives one.
     public var signatureClockWindow: Double = 600
-    /// How long tokens of web authentication live, and how often they may be used.
+    /// How long web authentication tokens are valid, and how often they may be used.
     public var webAuthTokens = WebAuthTokens()
-    /// How long the addresses and receipts of assets are good.
+    /// How long the addresses and receipts of assets are valid.
     public var assets = Assets()
-    /// What the service refuses for its size.
+    /// The limits of sizes and counts, above which the service refuses a request.
     public var limits = Limits()
-    /// What the service does where no source tells.
+    /// Switches for behaviour of the service that no source settles.
     public var unsettled = Unsettled()
     /// The `deviceID` of `created` and `modified` for writes over web services. Recorded replies show `"2"`.
     public var deviceID = "2"
@@ -63,26 +65,26 @@ public struct EmulatorConfiguration: Hashable, Sendable {
 }
 
 extension EmulatorConfiguration {
-    /// How long tokens of web authentication live, and how often they may be used.
+    /// How long web authentication tokens are valid, and how often they may be used.
     public struct WebAuthTokens: Hashable, Sendable {
         /// The life of a token, in seconds: 30 minutes (Apple's page on web authentication).
         public var lifetime: Double = 30 * 60
-        /// The life of a token of a person who ticked "keep me signed in", in seconds: 2 weeks.
+        /// The life of a token of a user who chose "keep me signed in", in seconds: 2 weeks.
         public var keptSignedInLifetime: Double = 14 * 24 * 60 * 60
         /// Whether a token is refused once it was used.
         ///
-        /// Apple's page says single use; the live service sends a new token with every reply and keeps taking the old
-        /// one (a 25 hours old token, 8 uses in a row and 6 at once all succeeded).
+        /// Apple's page says single use. The live service sends a new token with every reply, and still accepts the old
+        /// one (a token 25 hours old, 8 uses in a row and 6 at once all succeeded).
         public var areSingleUse = false
-        /// The code for a token that is expired, used up or no token of ours. Peers see 421, `AUTHENTICATION_REQUIRED`;
-        /// some see 401.
+        /// The code for a token that is expired, used up or not issued by this emulator. Other clients report 421,
+        /// `AUTHENTICATION_REQUIRED`; some report 401.
         public var rejection = ServerErrorCode.authenticationRequired
 
         /// The service's behaviour, as far as it is known.
         public init() {}
     }
 
-    /// How long the addresses and receipts of assets are good.
+    /// How long the addresses and receipts of assets are valid.
     public struct Assets: Hashable, Sendable {
         /// The life of an address to upload to, in seconds: 15 minutes (Apple's page on uploads).
         public var uploadURLLifetime: Double = 15 * 60
@@ -95,7 +97,7 @@ extension EmulatorConfiguration {
         public init() {}
     }
 
-    /// What the service refuses for its size.
+    /// The limits of sizes and counts, above which the service refuses a request.
     public struct Limits: Hashable, Sendable {
         /// Operations in one request: 200.
         public var operationsPerRequest = 200
@@ -105,7 +107,7 @@ extension EmulatorConfiguration {
         public var recordSize = 1_048_576
         /// Bytes of one asset: 50 MB, as Apple's page of limits has it; the page on uploads says 15 MB.
         public var assetSize: Int64 = 50 * 1024 * 1024
-        /// Files to ask addresses for in one request: 200.
+        /// Upload addresses in one request: 200.
         public var uploadTokensPerRequest = 200
         /// `DELETE_SELF` references to one record: 750.
         public var deleteSelfReferencesPerTarget = 750
@@ -115,32 +117,35 @@ extension EmulatorConfiguration {
         public var zonesPerDatabase = 1000
         /// Characters of the name of a record, zone or field: 255.
         public var nameLength = 255
-        /// Participants of one share, the owner included: natively 100.
+        /// Participants of one share, the owner included: 100, as in the native framework.
         public var participantsPerShare = 100
-        /// Pushes that wait for one device; an older one makes room for the newest. No source gives a figure.
+        /// Pushes that wait for one device: 1000. A further push replaces the oldest. No source gives a figure.
         public var pushesPerDevice = 1000
-        /// Bytes of a push, above which it loses the values of fields: 4 KiB, the limit of Apple's push service.
+        /// Bytes of a push: 4 KiB, the limit of Apple's push service.
+        ///
+        /// A longer push loses the values of fields.
         public var pushSize = 4096
-        /// Values of one filter that takes a list: natively 250 for `IN` and `NOT_IN`.
+        /// Values of one filter that takes a list: 250, as for `IN` and `NOT_IN` in the native framework.
         public var valuesPerListFilter = 250
 
         /// The service's limits.
         public init() {}
     }
 
-    /// The service's behaviour that no source settles, a switch for each.
+    /// Switches for behaviour of the service that no source settles.
     ///
-    /// Each default is what the better evidence says, or else what a careful client is glad to meet in a test.
+    /// Each default follows the better evidence. Where there is no evidence, it is the behaviour that a careful client
+    /// should be tested with.
     public struct Unsettled: Hashable, Sendable {
-        /// What answers a `create` of a name that exists.
+        /// The response to a `create` of a name that exists.
         public enum CreateOnExisting: Hashable, Sendable {
             /// `EXISTS`, as Apple's table of codes has it.
             case exists
-            /// `CONFLICT`, to which the native framework maps the same answer.
+            /// `CONFLICT`, to which the native framework maps the same response.
             case conflict
         }
 
-        /// What becomes of an `update`, `replace` or `delete` whose record carries no change tag.
+        /// The result of an `update`, `replace` or `delete` whose record carries no change tag.
         public enum MissingTag: Hashable, Sendable {
             /// The operation is a `BAD_REQUEST`.
             case refused
@@ -148,7 +153,8 @@ extension EmulatorConfiguration {
             case accepted
         }
 
-        /// What becomes of `atomic: true` where the zone does not support it: the default zone and the public database.
+        /// The effect of `atomic: true` where the zone does not support it: in the default zone and the public
+        /// database.
         public enum AtomicInDefaultZone: Hashable, Sendable {
             /// It is ignored, as the native framework does.
             case ignored
@@ -156,15 +162,15 @@ extension EmulatorConfiguration {
             case refused
         }
 
-        /// How a failed atomic batch is answered.
+        /// The response to a failed atomic batch.
         public enum AtomicFailure: Hashable, Sendable {
-            /// The culprit has its own error, all others have `ATOMIC_ERROR`, in a reply that succeeds.
+            /// The reply succeeds. The operation that failed has its own error, and all others have `ATOMIC_ERROR`.
             case perRecord
             /// The whole request fails with `ATOMIC_ERROR`.
             case wholeRequest
         }
 
-        /// What a field with a type that does not exist does to `records/modify`.
+        /// The effect on `records/modify` of a field with a type that does not exist.
         public enum UnknownFieldType: Hashable, Sendable {
             /// The whole request is a `BAD_REQUEST`, "BadRequestException: Unexpected input".
             case refusesRequest
@@ -172,7 +178,7 @@ extension EmulatorConfiguration {
             case refusesRecord
         }
 
-        /// What a change feed does with the sync token `""`.
+        /// The meaning of the sync token `""` in a change feed.
         public enum EmptySyncToken: Hashable, Sendable {
             /// Nothing has changed since (what one probe of the live service saw).
             case caughtUp
@@ -180,7 +186,7 @@ extension EmulatorConfiguration {
             case fromTheStart
         }
 
-        /// What the two comparators on the beginning of a list's members look at.
+        /// The members of a list that `LIST_MEMBER_BEGINS_WITH` and its negation look at.
         public enum ListMemberBeginsWith: Hashable, Sendable {
             /// Any member, as the name says.
             case anyMember
@@ -188,7 +194,7 @@ extension EmulatorConfiguration {
             case firstMember
         }
 
-        /// What answers the creation of a zone that exists.
+        /// The response to the creation of a zone that exists.
         public enum CreateExistingZone: Hashable, Sendable {
             /// The zone, as if it were new.
             case succeeds
@@ -196,31 +202,31 @@ extension EmulatorConfiguration {
             case exists
         }
 
-        /// What answers `users/caller` and `users/current` with a server-to-server key.
+        /// The response of `users/caller` and `users/current` to a server-to-server key.
         public enum ServerKeyAsCaller: Hashable, Sendable {
-            /// The user record name in which the key writes records, and no name.
+            /// The user record name under which the key writes records, without name components.
             case answered
             /// `AUTHENTICATION_FAILED`.
             case refused
         }
 
-        /// What `users/discover` answers for people who are not found.
+        /// The response of `users/discover` for people who are not found.
         public enum UsersNotFound: Hashable, Sendable {
             /// Nothing.
             case omitted
-            /// An identity that holds what was looked up and no more.
+            /// An identity that holds only the lookup information of the request.
             case withoutName
         }
 
-        /// What GET `users/discover` does.
+        /// The response of GET `users/discover`.
         public enum DiscoverAllUsers: Hashable, Sendable {
-            /// It lists all other people who can be discovered.
+            /// It lists all users who can be discovered, except for the caller.
             case listsUsers
             /// It fails with `INTERNAL_ERROR`, which is all that was seen of the live service.
             case fails
         }
 
-        /// When the service takes two query subscriptions for the same and refuses the second.
+        /// When two query subscriptions count as the same, so that the service refuses the second.
         public enum DuplicateSubscriptions: Hashable, Sendable {
             /// When record type, filters, zone and `firesOn` are the same.
             case sameQueryAndEvents
@@ -228,7 +234,7 @@ extension EmulatorConfiguration {
             case sameTypeAndEvents
         }
 
-        /// What `tokens/register` answers.
+        /// The response of `tokens/register`.
         public enum DeviceTokenRegistration: Hashable, Sendable {
             /// The three keys of `tokens/create`.
             case answersToken
@@ -260,46 +266,50 @@ extension EmulatorConfiguration {
         /// `delete` without a change tag. Default: ``MissingTag/refused``, as the record table has it; the section on
         /// deleting asks for `recordName` alone.
         public var deleteWithoutTag = MissingTag.refused
-        /// Whether `forceDelete` of a record that does not exist succeeds. Default: it does, as natively.
+        /// Whether `forceDelete` of a record that does not exist succeeds. Default: it does, as in the native
+        /// framework.
         public var forceDeleteOfMissingSucceeds = true
         /// The value of `atomic` when the request has none. Default: `false`.
         public var atomicByDefault = false
         /// `atomic: true` in the default zone. Default: ``AtomicInDefaultZone/ignored``.
         public var atomicInDefaultZone = AtomicInDefaultZone.ignored
-        /// The answer to a failed atomic batch. Default: ``AtomicFailure/perRecord``.
+        /// The response to a failed atomic batch. Default: ``AtomicFailure/perRecord``.
         public var atomicFailure = AtomicFailure.perRecord
-        /// A type that does not exist in `records/modify`. Default: ``UnknownFieldType/refusesRequest``, as reported of the live
-        /// service, and as queries with such a type are answered.
+        /// A type that does not exist in `records/modify`. Default: ``UnknownFieldType/refusesRequest``, as reported of
+        /// the live service, and as queries with such a type are answered.
         public var unknownFieldType = UnknownFieldType.refusesRequest
-        /// The code for a sync token whose zone was deleted and made again. Default: `CHANGE_TOKEN_EXPIRED`, which
-        /// three peers expect.
+        /// The code for a sync token whose zone was deleted and created again. Default: `CHANGE_TOKEN_EXPIRED`, which
+        /// three other clients expect.
         public var expiredToken: ServerErrorCode = "CHANGE_TOKEN_EXPIRED"
         /// The sync token `""`. Default: ``EmptySyncToken/caughtUp``.
         public var emptySyncToken = EmptySyncToken.caughtUp
-        /// The index of an imported schema without which a field is compared by no range. Default: ``RangeIndex/queryable``, as in practice;
-        /// Apple's page on the schema language says `SORTABLE`.
+        /// The index that a field of an imported schema needs for filters on a range. Default:
+        /// ``RangeIndex/queryable``, as in practice; Apple's page on the schema language says `SORTABLE`.
         public var rangeIndex = RangeIndex.queryable
         /// The code for a query of a record type that was never saved. Default: `BAD_REQUEST`.
         public var unknownRecordType = ServerErrorCode.badRequest
         /// Whether `NOT_EQUALS`, `NOT_IN` and the other negations match records that lack the field. Default: they do
         /// not.
         public var negationsMatchMissingFields = false
-        /// Whether `BEGINS_WITH` and its kin ignore case. Default: they do not, as natively.
+        /// Whether `BEGINS_WITH` and the other comparators of beginnings ignore case. Default: they do not, as in the
+        /// native framework.
         public var beginsWithIgnoresCase = false
         /// `LIST_MEMBER_BEGINS_WITH`. Default: ``ListMemberBeginsWith/anyMember``.
         public var listMemberBeginsWith = ListMemberBeginsWith.anyMember
         /// The creation of a zone that exists. Default: ``CreateExistingZone/succeeds``.
         public var createExistingZone = CreateExistingZone.succeeds
         /// The code for a server-to-server key on a private or shared database. Default: `AUTHENTICATION_FAILED`, which
-        /// is what the `users` endpoints were seen to answer.
+        /// the `users` endpoints were seen to answer.
         public var serverKeyOnPrivateDatabase = ServerErrorCode.authenticationFailed
-        /// The code for a record of more than ``Limits-swift.struct/recordSize`` bytes. Default: `LIMIT_EXCEEDED`, as in Apple's framework;
-        /// no source says what the service answers.
+        /// The code for a record of more than ``Limits-swift.struct/recordSize`` bytes. Default: `LIMIT_EXCEEDED`, as
+        /// in Apple's framework; no source shows the service's response.
         public var oversizedRecord = ServerErrorCode(rawValue: "LIMIT_EXCEEDED")
-        /// `users/caller` and `users/current` with a server-to-server key. Default: ``ServerKeyAsCaller/answered``: Apple's sample
-        /// for Node begins with `setUpAuth()`, which asks `users/caller`, and goes on with what it gets; a live note says 401.
+        /// `users/caller` and `users/current` with a server-to-server key. Default: ``ServerKeyAsCaller/answered``:
+        /// Apple's sample for Node begins with `setUpAuth()`, which requests `users/caller`, and uses its response. An
+        /// observation of the live service says 401.
         public var serverKeyAsCaller = ServerKeyAsCaller.answered
-        /// The code for a share of a record that does not exist; its reason is known. Default: `BAD_REQUEST`.
+        /// The code for a share of a record that does not exist. Default: `BAD_REQUEST`. The text of the failure is
+        /// known, the code is not.
         public var shareOfMissingRecord = ServerErrorCode.badRequest
         /// The code of a short GUID that no share has. Default: `NOT_FOUND`.
         public var unknownShortGUID = ServerErrorCode.notFound
@@ -310,30 +320,31 @@ extension EmulatorConfiguration {
         public var usersNotFound = UsersNotFound.omitted
         /// GET `users/discover`. Default: ``DiscoverAllUsers/listsUsers``, as documented.
         public var discoverAllUsers = DiscoverAllUsers.listsUsers
-        /// Which query subscriptions are the same. Default: ``DuplicateSubscriptions/sameQueryAndEvents``. What was observed
-        /// names record type and `firesOn`, of subscriptions that had no filters.
+        /// Which query subscriptions are the same. Default: ``DuplicateSubscriptions/sameQueryAndEvents``. The observed
+        /// refusal names record type and `firesOn`, but those subscriptions had no filters.
         public var duplicateSubscriptions = DuplicateSubscriptions.sameQueryAndEvents
-        /// Whether there are subscriptions of the type `database`, which only the constants of CloudKit JS name.
-        /// Default: there are.
+        /// Whether there are subscriptions of the type `database`. Default: there are. The only source is the constants
+        /// of CloudKit JS.
         public var servesDatabaseSubscriptions = true
-        /// Whether a query subscription that names neither zone nor `zoneWide` watches all zones. Default: it does; Apple's page
-        /// says both.
+        /// Whether a query subscription that names neither zone nor `zoneWide` watches all zones. Default: it does.
+        /// Apple's page says both.
         public var querySubscriptionsAreZoneWide = true
-        /// Whether a token of `tokens/create` gets pushes only when it was registered. Default: it gets them at once.
+        /// Whether a token of `tokens/create` must be registered before it gets pushes. Default: it gets them at once.
         public var deviceTokensNeedRegistration = false
-        /// Whether `tokens/create` and `tokens/register` insist on `clientId`. Default: they do, as a peer's test has it.
+        /// Whether `tokens/create` and `tokens/register` require `clientId`. Default: they do, as a test of another
+        /// client expects.
         public var deviceTokensNeedClientID = true
-        /// The reply of `tokens/register`. Default: ``DeviceTokenRegistration/answersToken``: CloudKit JS reads token and courier of
-        /// it, and waits for no pushes without them.
+        /// The reply of `tokens/register`. Default: ``DeviceTokenRegistration/answersToken``: CloudKit JS reads the
+        /// token and the courier from it, and does not wait for pushes without them.
         public var deviceTokenRegistration = DeviceTokenRegistration.answersToken
         /// The numbers of databases in pushes. Default: ``DatabaseNumbers/fromOne``.
         public var databaseNumbersInPushes = DatabaseNumbers.fromOne
 
-        /// Whether clients may query the records of type `Users`. Default: they may not, as natively ("executing a query where
-        /// the record type is CKRecordTypeUserRecord results in an error").
+        /// Whether clients may query the records of type `Users`. Default: they may not, as in the native framework
+        /// ("executing a query where the record type is CKRecordTypeUserRecord results in an error").
         public var userRecordsCanBeQueried = false
-        /// The code for a client that creates or deletes a record of type `Users`. Default: `ACCESS_DENIED`; no source has
-        /// the service's answer.
+        /// The code for a client that creates or deletes a record of type `Users`. Default: `ACCESS_DENIED`; no source
+        /// shows the service's response.
         public var creationOrDeletionOfUserRecord = ServerErrorCode.accessDenied
 
         /// The defaults.
@@ -350,7 +361,7 @@ extension EmulatorConfiguration.Limits {
 }
 
 extension EmulatorConfiguration.Unsettled {
-    /// What a push has for a database.
+    /// The number of a database in a push.
     func databaseNumber(of scope: DatabaseScope) -> Int64 {
         let number: Int64 =
             switch scope {

@@ -33,7 +33,8 @@ public struct EmulatorError: Error, Hashable, Sendable, CustomStringConvertible 
 }
 
 extension Result where Failure == EmulatorError {
-    /// The result of one item: what `body` returns, or the failure that it throws. Any other error is the whole request's.
+    /// Makes the result of one item: the value that `body` returns, or the ``EmulatorError`` that it throws. Any other
+    /// error fails the whole request.
     init(ofItem body: () throws -> Success) throws {
         do {
             self = .success(try body())
@@ -44,7 +45,7 @@ extension Result where Failure == EmulatorError {
 }
 
 extension ItemResult {
-    /// The result of one item of a batch: what `body` returns, or the failure that it throws.
+    /// Makes the result of one item of a batch: the item that `body` returns, or the ``EmulatorError`` that it throws.
     init(_ id: Item.ItemID?, _ body: () throws -> Item) throws {
         switch try Result(ofItem: body) {
         case .success(let item): self = .success(item)

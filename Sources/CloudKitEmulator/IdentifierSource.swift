@@ -1,15 +1,15 @@
-/// Where the emulator takes what must be unlike everything before: record names, tokens, user record names.
+/// The source of the emulator's unique values: record names, tokens, user record names, keys.
 public struct IdentifierSource: Sendable {
     private let bytes: @Sendable (Int) -> [UInt8]
 
-    /// Makes a source over a function that returns as many bytes as it is asked for.
+    /// Makes a source from a function that returns `count` bytes.
     public init(bytes: @escaping @Sendable (_ count: Int) -> [UInt8]) {
         self.bytes = bytes
     }
 
     /// The system's random numbers.
     public static let random = IdentifierSource { count in
-        // Each number is a call of the system, so all its eight bytes are used.
+        // Each number costs a system call, so all its eight bytes are used.
         var generator = SystemRandomNumberGenerator()
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)

@@ -6,10 +6,11 @@ import CloudKitModel
     public import Foundation
 #endif
 
-/// One request, or a series of requests of one caller to one database: what every rule of the emulator needs to know.
+/// One request, or a series of requests, of one caller to one database.
 ///
-/// Each endpoint of the service is a method. It takes the request's parts as values of `CloudKitModel` and returns the reply's parts.
-/// A failure of the whole request is thrown as an ``EmulatorError``; the failure of one item is that item's result.
+/// Each endpoint of the service is a method. It takes the parts of a request as values of `CloudKitModel`, and returns
+/// the parts of the reply. A failure of the whole request is thrown as an ``EmulatorError``; the failure of one item is
+/// that item's result.
 ///
 /// ```swift
 /// let ann = try emulator.request(in: notes, as: .user(user))
@@ -17,8 +18,9 @@ import CloudKitModel
 /// try ann.queryRecords(RecordQuery(recordType: "Note")).records
 /// ```
 ///
-/// A context is a value. It can be kept, copied and changed, and used from any number of threads. ``CloudKitEmulator/request(in:as:)``
-/// makes it and decides once whether the caller may use the database; what the caller may do there is decided for each record.
+/// A context is a value. It can be kept, copied and changed, and used from any number of threads.
+/// ``CloudKitEmulator/request(in:as:)`` makes a context, and decides once whether the caller may use the database. The
+/// caller's permissions there are decided for each record.
 ///
 /// ## Topics
 ///
@@ -60,12 +62,12 @@ import CloudKitModel
 /// - ``discoverAllUsers()``
 /// - ``lookupUsers(_:by:)``
 public struct RequestContext: Sendable {
-    /// What becomes of the records of a reply.
+    /// The form of the records of a reply.
     package enum ReplyForm: Sendable {
         /// The caller reads them: records have their fields.
         case values
-        /// They are only written as JSON. A record that is wanted as it is stored is not parsed: it has no fields, and its content is
-        /// `Record.encodedContent`.
+        /// They are only written as JSON. A record whose reply is its stored form is not parsed: it has no fields, and
+        /// its content is `Record.encodedContent`.
         case written
     }
 
@@ -76,12 +78,13 @@ public struct RequestContext: Sendable {
     public private(set) var database: DatabaseAddress
     /// When the request is made; `nil` reads the emulator's clock at each call.
     public var time: Date?
-    /// Where files are uploaded to and downloaded from, without a slash at the end. The addresses of replies begin with it.
+    /// Where files are uploaded to and downloaded from, without a slash at the end. The addresses of replies begin with
+    /// it.
     public var assetHostAddress = "http://assets.cloudkit.test"
-    /// Where the client found the server, without a slash at the end.
+    /// The address of the server, as the client knows it, without a slash at the end.
     public var serverAddress = "http://cloudkit.test"
     package var replyForm = ReplyForm.values
-    /// The records of the request that fail on purpose.
+    /// The failure for records of the request that a test orders.
     package var itemFault: ItemFault?
 
     init(_ emulator: CloudKitEmulator, _ database: DatabaseAddress, _ caller: Caller) {
@@ -91,7 +94,7 @@ public struct RequestContext: Sendable {
     }
 }
 
-/// Records of `records/modify` and `records/lookup` that fail on purpose, for tests of clients.
+/// A failure for records of `records/modify` and `records/lookup`, which a test of a client orders.
 package struct ItemFault: Sendable {
     /// The names of the records; `nil` for all.
     package var names: Set<String>?
@@ -120,11 +123,12 @@ extension CloudKitEmulator {
     /// Every caller may use public databases. Private and shared databases need a user.
     ///
     /// - Parameters:
-    ///   - database: The database. For endpoints below `/device`, which name no database, it is the public one.
+    ///   - database: The database. For endpoints below `/device`, which name no database, pass the public database.
     ///   - caller: Who makes the request.
-    /// - Returns: The context of the request, whose methods are the endpoints.
-    /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` for an anonymous caller; for a server-to-server key, what
-    ///   ``EmulatorConfiguration/Unsettled/serverKeyOnPrivateDatabase`` says.
+    /// - Returns: The context of the request. Its methods are the endpoints.
+    /// - Throws: An ``EmulatorError``: for a private or shared database, `AUTHENTICATION_REQUIRED` for an anonymous
+    ///   caller, and for a server-to-server key the code
+    ///   ``EmulatorConfiguration/Unsettled/serverKeyOnPrivateDatabase``.
     public func request(in database: DatabaseAddress, as caller: Caller) throws -> RequestContext {
         switch caller {
         case .anonymous where database.scope != .public:
@@ -146,21 +150,21 @@ extension RequestContext {
     /// The user record name that the caller writes records by.
     var user: String? { caller.userRecordName }
 
-    /// The same request to another database of the container, which the caller may use.
+    /// The same request to another database of the container. The caller is not checked again.
     func inDatabase(_ scope: DatabaseScope) -> RequestContext {
         var context = self
         context.database.scope = scope
         return context
     }
 
-    /// The same request by another caller, who may use the database.
+    /// The same request by another caller. The caller is not checked again.
     func acting(as caller: Caller) -> RequestContext {
         var context = self
         context.caller = caller
         return context
     }
 
-    /// The person who is signed in.
+    /// The user who is signed in.
     func signedInUser() throws(EmulatorError) -> String {
         switch caller {
         case .anonymous: throw .authenticationRequired
@@ -188,7 +192,7 @@ extension RequestContext {
         }
     }
 
-    /// The same, with whatever error `body` throws.
+    /// Writes within the database, in one transaction, and throws the error of `body` as it is.
     func writeUnwrapped<Value>(_ body: (DatabaseContext) throws -> Value) throws -> Value {
         try noteVisit()
         return try emulator.writeUnwrapped { db in

@@ -14,8 +14,9 @@ import StreamingJSON
 
 /// The host of files: where uploads go and downloads come from.
 ///
-/// It behaves as a separate host, at the address of the service. No request there carries credentials, for the addresses are secrets themselves;
-/// replies have none of the service's header fields; and a failure is a bare HTTP status with no error dictionary (observed live).
+/// It behaves as a separate host, although it has the address of the server. Requests carry no credentials, because the
+/// addresses themselves are secrets. Responses have none of the service's header fields, and a failure is a bare HTTP
+/// status without an error dictionary (observed live).
 ///
 /// Bodies stream both ways: no more than one piece of a file is in memory at a time.
 struct AssetHost: Sendable {
@@ -39,7 +40,7 @@ struct AssetHost: Sendable {
     ) async throws -> (HTTPResponse, HTTPBody?) {
         var (response, responseBody) = try await answer(request, body: body, uploadToken: uploadToken, at: time)
         if let origin = request.headerFields[.origin] {
-            // A page that uploads with CloudKit JS is never of this origin.
+            // A page that uploads with CloudKit JS always has another origin than this host.
             response.headerFields[.accessControlAllowOrigin] = origin
             response.headerFields[.vary] = "Origin"
         }
@@ -149,7 +150,7 @@ extension AssetHost {
         return (response, body)
     }
 
-    /// The bytes of a file, read as they are asked for.
+    /// The bytes of a file, read as the body is read.
     private struct FileBytes: AsyncSequence, Sendable {
         let file: OutgoingAsset
         let range: Range<Int64>
@@ -171,7 +172,7 @@ extension AssetHost {
     }
 }
 
-/// What the header field `Range` asks for, as far as it is one range of bytes. Anything else is ignored, as HTTP allows.
+/// The value of the header field `Range`, where it is one range of bytes. Any other value is ignored, as HTTP allows.
 struct ByteRange: Equatable {
     var first: Int64?
     var last: Int64?
@@ -188,7 +189,7 @@ struct ByteRange: Equatable {
         if let first, let last, last < first { return nil }
     }
 
-    /// The range within a file of this length; `nil` when there is no such byte.
+    /// The range within a file of this length; `nil` when the file has no byte in the range.
     func resolved(in size: Int64) -> Range<Int64>? {
         guard let first else {
             let count = min(last ?? 0, size)

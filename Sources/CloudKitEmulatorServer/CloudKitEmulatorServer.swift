@@ -13,8 +13,8 @@ public import OpenAPISwiftRuntime
 
 /// CloudKit Web Services over HTTP, with the rules of an emulator behind it.
 ///
-/// A client cannot tell it from the service but by its address: the same paths, credentials, JSON, header fields and
-/// errors. It can be called in process, or listen on a socket; it answers the same either way.
+/// To a client it differs from the service only by its address: it has the same paths, credentials, JSON, header fields
+/// and errors. You can call it in process, or let it listen on a socket. It answers the same either way.
 ///
 /// ```swift
 /// let emulator = try CloudKitEmulator(storage: .memory)
@@ -26,21 +26,23 @@ public import OpenAPISwiftRuntime
 ///
 /// ## What it takes from a request
 ///
-/// The query items `ckAPIToken` and `ckWebAuthToken`, or the three header fields of a server-to-server key, whose signature
-/// is verified over the request's target as it was sent and the bytes of its body. Any content type will do, unknown
-/// query items and unknown keys are ignored, and an endpoint of GET answers POST as well.
+/// The query items `ckAPIToken` and `ckWebAuthToken`, or the three header fields of a server-to-server key, whose
+/// signature is verified over the request's target as it was sent and the bytes of its body. Every content type is
+/// accepted, and unknown query items and keys are ignored. An endpoint for GET answers POST as well, except where
+/// another endpoint has POST.
 ///
 /// ## The web courier
 ///
-/// The `webcourierURL` of `tokens/create` is an address of this server. A GET there waits until there is a push for the device,
-/// and answers with its JSON; when none comes for a while (``Configuration/courierTimeout``), it answers with no bytes. The
-/// address itself is the credential.
+/// The `webcourierURL` of `tokens/create` is an address of this server. The response to a GET there waits until there
+/// is a push for the device, and holds the push as JSON. When no push comes within ``Configuration/courierTimeout``,
+/// the response has no bytes. The address itself is the credential.
 ///
 /// ## The sign-in page
 ///
-/// A request that needs a person and has none is answered with the address of a page, `redirectURL`. There a person chooses
-/// one of the emulator's users or makes a new one, without a password. The web token then goes where the API token's
-/// callback says: in a message to the window that opened the page, or in the query of an address.
+/// The response to a request without a user, where one is needed, has the address of a page, `redirectURL`. There a
+/// person chooses one of the emulator's users or creates a new one, without a password. The callback of the API token
+/// decides where the web authentication token then goes: in a message to the window that opened the page, or in the
+/// query of an address.
 ///
 /// ## Topics
 ///
@@ -65,61 +67,71 @@ public import OpenAPISwiftRuntime
 /// ### Joining another server
 /// - ``register(on:)``
 public struct CloudKitEmulatorServer: Sendable {
-    /// What is the server's own choice; how the service behaves is `EmulatorConfiguration`.
+    /// The limits and addresses of the server.
+    ///
+    /// The behaviour of the service is configured with `EmulatorConfiguration`.
     public struct Configuration: Sendable {
         /// The number of bytes of a request's body above which it is refused: 64 MiB. The service's figure is unknown.
         public var maximumBodySize = 64 * 1024 * 1024
         /// Where a user can sign in, the `redirectURL` of `AUTHENTICATION_REQUIRED`; `nil` makes it `/sign-in` at the
         /// address that the request was sent to.
         public var signInURL: String?
-        /// How long the web courier waits for a push before it answers with none: 30 seconds. The service's figure is unknown.
+        /// How long the web courier waits for a push before it responds without one: 30 seconds. The service's figure
+        /// is unknown.
         public var courierTimeout: Duration = .seconds(30)
-        /// Where files are uploaded to and downloaded from, without a slash at the end, such as `http://127.0.0.1:8081`; `nil` makes
-        /// it the address that the request was sent to.
+        /// Where files are uploaded to and downloaded from, without a slash at the end, such as
+        /// `http://127.0.0.1:8081`; `nil` makes it the address that the request was sent to.
         ///
-        /// Every address at which the server listens serves files: to have a host for files alone, as the service has, let the same
-        /// server run on a second port and name that here.
+        /// The server serves files at every address where it listens. To have a separate host for files, as the service
+        /// has, let the same server run on a second port as well, and set this property to that address.
         public var assetHostURL: String?
-        /// What the header field `X-Responding-Instance` says.
+        /// The value of the header field `X-Responding-Instance`.
         public var respondingInstance = "ckdatabasews:mistkit-emulator"
-        /// What goes wrong, and when, for tests of clients. By default nothing does.
+        /// The faults that a test orders, and the requests that they affect. By default there are none.
         public var faults: [FaultRule] = []
-        /// What ``courierTimeout`` and the times of ``faults`` are measured with. The timeouts of connections are in real time.
+        /// The clock that measures ``courierTimeout`` and the times of ``faults``. The timeouts of connections are in
+        /// real time.
         public var clock: any Clock<Duration> = ContinuousClock()
-        /// How long a connection can be open without a request, before the first one and between two: 75 seconds. Then it is closed.
+        /// How long a connection can be open without a request, before the first request and between two requests: 75
+        /// seconds. Then it is closed.
         ///
-        /// Clients that keep connections for reuse, such as AsyncHTTPClient, do so for 60 seconds. A server that closes first breaks the
-        /// request that is sent at that moment.
+        /// Clients that keep connections for reuse, such as AsyncHTTPClient, keep them for 60 seconds. If the server
+        /// closes a connection first, a request that the client sends at that moment fails.
         public var idleTimeout: Duration {
             get { limits.idleTimeout }
             set { limits.idleTimeout = newValue }
         }
-        /// How long the head of a request may take, from its first byte to its last: 30 seconds. Then the connection is closed.
+        /// How long the head of a request may take, from its first byte to its last: 30 seconds. Then the connection is
+        /// closed.
         public var headTimeout: Duration {
             get { limits.headTimeout }
             set { limits.headTimeout = newValue }
         }
-        /// How long a body may stand still, that of a request or of a response: 60 seconds. Then the connection is closed.
+        /// How long the body of a request or of a response may make no progress: 60 seconds. Then the connection is
+        /// closed.
         ///
-        /// A transfer that makes progress can last for any time, and so can a request that the server has not answered, such as one
-        /// to the web courier.
+        /// A transfer that makes progress can last for any time. So can a request whose response the server has not
+        /// begun, such as a request to the web courier.
         public var transferTimeout: Duration {
             get { limits.transferTimeout }
             set { limits.transferTimeout = newValue }
         }
-        /// The number of connections above which new ones wait until another is closed.
+        /// The maximum number of open connections.
         ///
-        /// `nil` makes it three quarters of the file descriptors that the process can open when the server starts, at most 10,000.
+        /// Further connections wait until another is closed.
+        ///
+        /// `nil` stands for three quarters of the file descriptors that the process can open when the server starts, at
+        /// most 10,000.
         public var maximumConnections: Int? {
             get { limits.maximumConnections }
             set { limits.maximumConnections = newValue }
         }
-        /// How long a server that stops waits for requests under way: 5 seconds. Then it closes their connections.
+        /// How long a stopping server waits for requests under way: 5 seconds. Then it closes their connections.
         public var shutdownTimeout: Duration {
             get { limits.shutdownTimeout }
             set { limits.shutdownTimeout = newValue }
         }
-        /// What the five properties above set, in the form that the server's connections take.
+        /// The values of the five properties above, in the form that the server's connections need.
         var limits = ServerLimits()
         /// Where requests are logged, at the level `debug`: method and path with no query, status, request uuid.
         public var logger: Logger
@@ -134,9 +146,11 @@ public struct CloudKitEmulatorServer: Sendable {
 
     /// The rules behind the server.
     public let emulator: CloudKitEmulator
-    /// What is the server's own choice.
+    /// The limits and addresses of the server.
     public let configuration: Configuration
-    /// What goes wrong, and when; to be changed while the server runs.
+    /// The faults that a test orders.
+    ///
+    /// They can be changed while the server runs.
     public let faults: EmulatorFaults
     let routes: ServerRoutes
 
@@ -144,8 +158,8 @@ public struct CloudKitEmulatorServer: Sendable {
     ///
     /// - Parameters:
     ///   - emulator: The rules.
-    ///   - configuration: What is the server's own choice.
-    /// - Throws: `RouteError` should two endpoints have the same path, which they do not.
+    ///   - configuration: The limits and addresses of the server.
+    /// - Throws: `RouteError` if two endpoints had the same method and path, which is not the case.
     public init(_ emulator: CloudKitEmulator, configuration: Configuration = Configuration()) throws {
         self.emulator = emulator
         self.configuration = configuration
@@ -153,19 +167,20 @@ public struct CloudKitEmulatorServer: Sendable {
         routes = try ServerRoutes()
     }
 
-    /// Answers one request, whatever it is.
+    /// Answers one request to any path.
     ///
     /// - Parameters:
     ///   - request: The request; its path is the target of the request line, query included.
     ///   - body: The body of the request, or nil if it has none.
-    /// - Returns: The response and its body. That of a file is read as it is asked for; any other holds all its bytes.
-    /// - Throws: Only what reading the request's body throws, `CancellationError`, and a `TransportError` where a rule of ``faults``
-    ///   breaks the connection. Every other error becomes a response.
+    /// - Returns: The response and its body. The body of a download is read from the storage as you read it; every
+    ///   other body holds all its bytes.
+    /// - Throws: Only the errors of reading the request's body, `CancellationError`, and a `TransportError` where a
+    ///   rule of ``faults`` breaks the connection. Every other error becomes a response.
     public func respond(to request: HTTPRequest, body: HTTPBody?) async throws -> (HTTPResponse, HTTPBody?) {
         try await respond(to: request, body: body, at: routes.match(request))
     }
 
-    /// Answers a request to a destination that is known already.
+    /// Answers a request whose route is known already.
     func respond(
         to request: HTTPRequest,
         body: HTTPBody?,
@@ -175,7 +190,8 @@ public struct CloudKitEmulatorServer: Sendable {
         return try await respond(to: request, body: body, at: route, with: fault)
     }
 
-    /// Serves a request. The clock may be ahead by some seconds for it, and single records of it may fail on purpose.
+    /// Serves a request. A fault can move the clock for the request, ahead by `clockSkew` seconds, or make single
+    /// records of it fail.
     func serve(
         _ request: HTTPRequest,
         body: HTTPBody?,
@@ -224,7 +240,7 @@ public struct CloudKitEmulatorServer: Sendable {
         }
     }
 
-    /// Finds out who makes a request, and makes the context in which the rules answer it.
+    /// Authenticates a request, and makes the context in which the rules answer it.
     private func makeContext(
         of request: HTTPRequest,
         body: ArraySlice<UInt8>,
@@ -250,7 +266,7 @@ public struct CloudKitEmulatorServer: Sendable {
         return context
     }
 
-    /// The bytes of a request's body. They are needed at once: the signature is over all of them.
+    /// The bytes of a request's body. All of them are needed before anything else, because a signature covers them.
     private func collect(_ body: HTTPBody?) async throws -> ArraySlice<UInt8> {
         guard let body else { return [] }
         do {
@@ -268,7 +284,7 @@ public struct CloudKitEmulatorServer: Sendable {
     /// unknown paths, are missing.
     ///
     /// - Parameter transport: Where the paths are registered.
-    /// - Throws: What the transport throws.
+    /// - Throws: The errors of the transport.
     public func register(on transport: some ServerTransport) throws {
         for route in routes.all {
             try transport.register(
@@ -280,7 +296,7 @@ public struct CloudKitEmulatorServer: Sendable {
     }
 }
 
-/// The request's body broke off: the client is gone.
+/// The request's body ended early, because the client closed the connection.
 struct UnreadableBody: Error {
     let underlyingError: any Error
 }
@@ -291,10 +307,11 @@ extension CloudKitEmulatorServer: ClientTransport {
     /// - Parameters:
     ///   - request: The request; its path is relative to the path of the base URL.
     ///   - body: The body of the request, or nil if it has none.
-    ///   - baseURL: The address that the client believes in; only its path matters, and the host for `redirectURL`.
-    ///   - operationID: The operation of the document; it has no influence.
+    ///   - baseURL: The address of the server in the client's view. Its path is put before that of the request, and
+    ///     addresses in responses, such as `redirectURL`, begin with its scheme and host.
+    ///   - operationID: The operation of the document. It has no effect.
     /// - Returns: The response and its body.
-    /// - Throws: What reading the request's body throws, and `CancellationError`.
+    /// - Throws: As ``respond(to:body:)``.
     public func send(
         _ request: HTTPRequest,
         body: HTTPBody?,

@@ -3,7 +3,7 @@ import HTTPTypes
 import OpenAPISwiftRuntime
 
 extension Credentials {
-    /// Takes the credentials from a request. What is empty counts as absent.
+    /// Reads the credentials of a request. Empty values count as absent.
     init(of request: HTTPRequest, body: ArraySlice<UInt8>) {
         self.init()
         let target = request.path ?? "/"
@@ -13,7 +13,7 @@ extension Credentials {
         }
         let fields = request.headerFields
         let parts = [fields[.cloudKitKeyID], fields[.cloudKitDate], fields[.cloudKitSignature]]
-        // One of the three alone is meant as a signature as well, and does not hold.
+        // One of the three fields alone counts as a signature as well, which is then not valid.
         guard parts.contains(where: { $0?.isEmpty == false }) else { return }
         signature = ServerKeySignature(
             keyID: parts[0] ?? "",
@@ -36,8 +36,8 @@ extension String {
 extension Substring.UTF8View {
     /// The value of a query item that begins with a name and `=`; `nil` for other items and for no value.
     ///
-    /// A plus sign that is not encoded is a space, as servers read queries. So a web token that was not encoded at all
-    /// does not hold, just as one that was encoded twice.
+    /// A plus sign that is not encoded is a space, as servers read queries. So a web authentication token is not valid
+    /// when it was not encoded, or encoded twice.
     fileprivate func value(of name: StaticString) -> String? {
         let isNamed = name.withUTF8Buffer { starts(with: $0) }
         guard isNamed, count > name.utf8CodeUnitCount else { return nil }

@@ -10,10 +10,10 @@ import StreamingJSON
 struct RequestFailure: Error {
     var status: HTTPResponse.Status
     var error: ErrorResponse
-    /// What the header field `Allow` says.
+    /// The value of the header field `Allow`.
     var allowedMethods: String?
 
-    /// Makes the failure with which the server answers an error.
+    /// Makes the failure for an error.
     init(_ error: any Error) {
         switch error {
         case let failure as RequestFailure:
@@ -24,7 +24,7 @@ struct RequestFailure: Error {
         where error.underlyingError is EmulatorError || error.underlyingError is RequestFailure:
             self.init(error.underlyingError)
         case let error as ServerError where error.operationInput == nil:
-            // The request could not be read: no JSON, or not of the expected form (observed live).
+            // The request could not be read: it is not JSON, or does not have the expected form (observed live).
             self.init(EmulatorError.unexpectedInput)
         default:
             self.init(EmulatorError(.internalError, "the emulator failed to answer"))
@@ -36,7 +36,8 @@ struct RequestFailure: Error {
         self.error = error.response
     }
 
-    /// The path is known, the method is not. The service was seen to answer 405 with `Allow`; its words are not known.
+    /// The failure for a known path with another method. The service was seen to answer 405 with `Allow`; its words are
+    /// not known.
     static func methodNotAllowed(allowed: [HTTPRequest.Method]) -> RequestFailure {
         var failure = RequestFailure(EmulatorError(.badRequest, "method not allowed"))
         failure.status = .methodNotAllowed
@@ -46,7 +47,7 @@ struct RequestFailure: Error {
         return failure
     }
 
-    /// The body is longer than the server takes. What the service says is not known.
+    /// The failure for a body that is longer than the limit. The service's words are not known.
     static func tooLong(limit: Int) -> RequestFailure {
         var failure = RequestFailure(EmulatorError(.badRequest, "the request body is longer than \(limit) bytes"))
         failure.status = .contentTooLarge
@@ -55,10 +56,10 @@ struct RequestFailure: Error {
 }
 
 extension EmulatorError {
-    /// What the service answers on a path it does not know (observed live).
+    /// The service's response to an unknown path (observed live).
     static let noHandler = EmulatorError(.notFound, "could not find handler for endpoint")
 
-    /// What the service answers to a request that does not have the expected form (observed live).
+    /// The service's response to a request that does not have the expected form (observed live).
     static let unexpectedInput = EmulatorError(.badRequest, "BadRequestException: Unexpected input")
 }
 

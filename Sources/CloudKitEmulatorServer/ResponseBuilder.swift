@@ -5,11 +5,11 @@ import Logging
 import OpenAPISwiftRuntime
 import StreamingJSON
 
-/// Completes the responses to one request: adds the header fields that every response of the service has, and turns failures into
-/// responses.
+/// Completes the responses to one request: adds the header fields of every response of the service, and turns failures
+/// into responses.
 struct ResponseBuilder {
     let request: HTTPRequest
-    /// The web token for the caller's next request, once the present one was accepted.
+    /// The web authentication token for the caller's next request; `nil` until the token of this request is accepted.
     var nextWebAuthToken: String?
     /// The API token, container and environment of the request, for the address of the sign-in page.
     var applicant: (apiToken: String, container: String, environment: ContainerEnvironment)?
@@ -33,7 +33,8 @@ struct ResponseBuilder {
         response.headerFields[.webAuthToken] = nextWebAuthToken
         if body != nil { response.headerFields[.contentType] = "application/json; charset=UTF-8" }
         if let origin = request.headerFields[.origin] {
-            // Recorded. The token's field is ours: without it a page could not read the token from another host.
+            // Recorded, except for the field of the web authentication token, which is an addition: without it, a page
+            // on another host could not read the token.
             response.headerFields[.accessControlAllowOrigin] = origin
             response.headerFields[.accessControlAllowCredentials] = "true"
             response.headerFields[.accessControlExposeHeaders] =
@@ -53,18 +54,19 @@ struct ResponseBuilder {
         }
         var response = HTTPResponse(status: failure.status)
         if let allowed = failure.allowedMethods { response.headerFields[.allow] = allowed }
-        // An error dictionary is text and numbers; only a number that is not finite could keep it from being JSON.
+        // An error dictionary holds text and numbers. It can be written as JSON unless a number is not finite.
         let bytes = (try? JSONWriter.bytes(of: error)) ?? Array(#"{"serverErrorCode":"INTERNAL_ERROR"}"#.utf8)
         return reply(response, body: HTTPBody(bytes))
     }
 
-    /// Completes the response of a page for people, which has nothing of the service's own.
+    /// Completes the response of a web page, which has none of the service's header fields.
     func reply(page response: HTTPResponse, body: HTTPBody?) -> (HTTPResponse, HTTPBody?) {
         log(response)
         return (response, body)
     }
 
-    /// What OPTIONS gets on a path that is known (observed live), and what browsers ask before they send.
+    /// The response to OPTIONS on a known path (observed live). Browsers send OPTIONS before their requests to other
+    /// hosts.
     var preflightResponse: HTTPResponse {
         let methods = "GET, POST, PUT, DELETE"
         var response = HTTPResponse(status: .ok, headerFields: [.allow: methods])
@@ -87,10 +89,10 @@ struct ResponseBuilder {
         return "\(page)?oauth_token=\(ticket)"
     }
 
-    /// Where files are uploaded to and downloaded from.
+    /// The address of the asset host.
     var assetHostURL: String { configuration.assetHostURL ?? serverAddress }
 
-    /// Where the client found this server: scheme and host, with no slash at the end.
+    /// The address of this server, as the client knows it: scheme and host, without a slash at the end.
     var serverAddress: String {
         let scheme = request.scheme.flatMap { $0.isEmpty ? nil : $0 } ?? "http"
         return "\(scheme)://\(request.authority ?? "localhost")"

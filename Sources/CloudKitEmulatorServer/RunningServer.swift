@@ -13,11 +13,12 @@ import ServiceLifecycle
 #endif
 
 extension CloudKitEmulatorServer {
-    /// Listens on a socket for the length of a closure.
+    /// Listens on a socket while a closure runs.
     ///
-    /// When the closure ends, no new connection is taken and requests under way are answered. A client that has sent a part of a request
-    /// or does not take its response is waited for until ``Configuration/shutdownTimeout``; then its connection is closed. The
-    /// socket is closed before this method returns. When the task is cancelled, connections are closed at once.
+    /// When the closure ends, the server accepts no new connection and answers the requests under way. It waits at most
+    /// ``Configuration/shutdownTimeout`` for clients that have sent only a part of a request or do not read their
+    /// response; then it closes their connections. The socket is closed before this method returns. When the task is
+    /// cancelled, connections are closed at once.
     ///
     /// ```swift
     /// try await server.withRunningServer { address in
@@ -28,9 +29,9 @@ extension CloudKitEmulatorServer {
     /// - Parameters:
     ///   - host: The name or number of the interface to listen on; the loopback interface unless told otherwise.
     ///   - port: The port to listen on; 0 takes one that is free.
-    ///   - body: What to do meanwhile. It is given the address, such as `http://127.0.0.1:49152`.
-    /// - Returns: What the closure returns.
-    /// - Throws: What the closure throws; what the system throws when it cannot listen there.
+    ///   - body: The closure. It gets the address, such as `http://127.0.0.1:49152`.
+    /// - Returns: The result of the closure.
+    /// - Throws: The errors of the closure, and the system's error when the server cannot listen there.
     public func withRunningServer<Result>(
         host: String = "127.0.0.1",
         port: Int = 0,
@@ -48,14 +49,16 @@ extension CloudKitEmulatorServer {
 
     /// Listens on a socket until the process gets SIGINT or SIGTERM, or the task is cancelled.
     ///
-    /// With the first signal the server stops as ``withRunningServer(host:port:_:)`` does: requests under way are answered until
-    /// ``Configuration/shutdownTimeout``. With a second signal, and when the task is cancelled, connections are closed at once.
+    /// With the first signal the server stops as ``withRunningServer(host:port:_:)`` does: requests under way are
+    /// answered until ``Configuration/shutdownTimeout``. With a second signal, and when the task is cancelled,
+    /// connections are closed at once.
     ///
     /// - Parameters:
     ///   - host: The name or number of the interface to listen on; the loopback interface unless told otherwise.
     ///   - port: The port to listen on; 0 takes one that is free.
-    ///   - onReady: Called once, when connections are taken, with the address, such as `http://127.0.0.1:8080`.
-    /// - Throws: What the system throws when it cannot listen there.
+    ///   - onReady: Called once, when the server accepts connections, with the address, such as
+    ///     `http://127.0.0.1:8080`.
+    /// - Throws: The system's error when the server cannot listen there.
     public func run(
         host: String = "127.0.0.1",
         port: Int = 8080,
@@ -75,7 +78,8 @@ extension CloudKitEmulatorServer {
         CallbackResponder { request, context in try await respond(to: request, on: context.channel) }
     }
 
-    /// Answers a request of Hummingbird's. All requests come here, so that a path that is unknown is answered as in process.
+    /// Answers a request of Hummingbird. All requests come here, so that unknown paths get the same response as in
+    /// process.
     private func respond(to request: Request, on channel: any Channel) async throws -> Response {
         let route = routes.match(request.head)
         if case .courier = route.destination { return try await respondToWaiting(request, at: route, on: channel) }
@@ -84,8 +88,8 @@ extension CloudKitEmulatorServer {
             length: request.headers[.contentLength].flatMap { Int64($0) }.map { .known($0) } ?? .unknown,
             iterationBehavior: .single
         )
-        // The rules answer at once. Only a fault can make them wait, and then they give up when the client does, and when the
-        // server stops.
+        // The rules answer at once. Only a fault can make a request wait. It then ends when the client closes the
+        // connection or the server stops.
         let connection = faults.areThereAny ? await Connection.of(channel) : nil
         let response: HTTPResponse
         let responseBody: HTTPBody?
@@ -110,7 +114,8 @@ extension CloudKitEmulatorServer {
         )
     }
 
-    /// Answers a request that waits: it ends as well when its client goes away, and when the server stops.
+    /// Answers a request to the web courier. Its wait also ends when the client closes the connection, and when the
+    /// server stops.
     private func respondToWaiting(
         _ request: Request,
         at route: ServerRoutes.Match,
@@ -122,7 +127,7 @@ extension CloudKitEmulatorServer {
                 try await cancelWhenGracefulShutdown { try await respond(to: head, body: nil, at: route) }
             }
             var headers = response.headerFields
-            // The request's stream was read to its end: the connection can take no other.
+            // The request's stream was read to its end, so the connection can carry no further request.
             headers[.connection] = "close"
             return Response(
                 status: response.status,
@@ -134,14 +139,15 @@ extension CloudKitEmulatorServer {
             try? await channel.close()
             throw CancellationError()
         } catch is CancellationError where !Task.isCancelled {
-            // To a client that is still there, nothing came while it waited.
+            // The server stops, and the client is still connected: no push came while it waited.
             return Response(status: .ok, headers: [.connection: "close"])
         }
     }
 }
 
 extension ResponseBody {
-    /// A body that is in memory, or that is read as fast as the connection takes it; one that breaks off closes the connection.
+    /// Makes a body from bytes in memory, or from bytes that are read as fast as the connection sends them. A body that
+    /// fails closes the connection.
     fileprivate init(_ body: HTTPBody, on connection: Connection?) {
         if let bytes = body.bufferedBytes {
             self.init(byteBuffer: ByteBuffer(bytes: bytes))

@@ -3,13 +3,13 @@ import CloudKitWebServices
 import HTTPTypes
 import OpenAPISwiftRuntime
 
-/// Everything that the server serves, by method and path.
+/// The destinations of the server's requests, by method and path.
 struct ServerRoutes: Sendable {
-    /// What answers the requests to a path.
+    /// The part of the server that answers the requests to a path.
     enum Destination: Sendable {
         /// An operation of the document.
         case operation(ServerOperation<RequestContext>)
-        /// The path that Apple's page gives for device tokens, where only OPTIONS is taken (observed live).
+        /// The path that Apple's page gives for device tokens. The service accepts only OPTIONS there (observed live).
         case misplacedToken
         case assetUpload
         case assetDownload
@@ -17,13 +17,13 @@ struct ServerRoutes: Sendable {
         case courier
     }
 
-    /// The answer of ``match(_:)``.
+    /// The result of ``match(_:)``.
     struct Match: Sendable {
         /// `nil` for a path that is not served.
         var destination: Destination?
         /// The values of the path's placeholders.
         var parameters: [String: Substring] = [:]
-        /// The methods that are served at the path, where the request has another one.
+        /// The methods that are served at the path, where the request has another method; `nil` otherwise.
         var allowedMethods: [HTTPRequest.Method]?
     }
 
@@ -32,11 +32,11 @@ struct ServerRoutes: Sendable {
     private var router = PathRouter<Destination>()
 
     init() throws {
-        // The service's replies are indented. These are not, which no program notices.
+        // The service's replies are indented. These are not, which makes no difference to a program.
         let operations = try EndpointHandlers().operations(configuration: Configuration(jsonEncodingOptions: []))
         for operation in operations {
             try add(.operation(operation), [operation.method], operation.path)
-            // A list is also answered to POST with the body `{}`, which Apple's web apps send (recorded for zones/list). POST to
+            // Lists also answer POST with the body `{}`, which Apple's web apps send (recorded for zones/list). POST to
             // users/discover is another operation.
             let hasPost = operations.contains { $0.path == operation.path && $0.method == .post }
             if operation.method == .get, !hasPost { try add(.operation(operation), [.post], operation.path) }
@@ -67,7 +67,7 @@ struct ServerRoutes: Sendable {
         }
     }
 
-    /// Finds what answers a request.
+    /// Finds the destination of a request.
     func match(_ request: HTTPRequest) -> Match {
         let path = request.path ?? "/"
         var match = router.match(request.method, path)
@@ -86,8 +86,8 @@ struct ServerRoutes: Sendable {
 extension HTTPRequest {
     /// The request in the form that generated code accepts, where the service accepts more.
     ///
-    /// The service insists on no content type and always answers in JSON. It ignores query items without a value, and it
-    /// takes the `True` of Python for `true` (recorded: `remapEnums=True&getCurrentSyncToken=True`).
+    /// The service requires no content type and always responds with JSON. It ignores query items without a value, and
+    /// reads the `True` of Python as `true` (recorded: `remapEnums=True&getCurrentSyncToken=True`).
     func relaxedForGeneratedCode(method: HTTPRequest.Method) -> HTTPRequest {
         var relaxed = self
         relaxed.method = method

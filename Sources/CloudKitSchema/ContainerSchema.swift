@@ -2,7 +2,7 @@ public import CloudKitModel
 
 /// The schema of a container: its record types with their fields, indexes and grants, and its security roles.
 ///
-/// It is what a schema file (`.ckdb`) of Apple's schema language says, without comments.
+/// It is the content of a schema file (`.ckdb`) in Apple's schema language, without the comments.
 ///
 /// ```swift
 /// let schema = ContainerSchema(
@@ -43,7 +43,7 @@ public import CloudKitModel
 /// ### Swift
 /// - ``RecordModels``
 public struct ContainerSchema: Hashable, Sendable {
-    /// The type of the records that describe people, which every container has.
+    /// The record type of users, which every container has.
     public static let userType = "Users"
 
     /// The roles that the container defines, without the three that every container has.
@@ -64,13 +64,13 @@ public struct ContainerSchema: Hashable, Sendable {
     /// The record type of this name; `nil` where the schema has no such type.
     public subscript(recordType name: String) -> RecordType? { recordTypes.first { $0.name == name } }
 
-    /// A record type: the fields that its records have, and what users of each role may do with them in a public database.
+    /// A record type: the fields of its records, and the permissions of each role in a public database.
     public struct RecordType: Hashable, Sendable {
         /// The name, such as `Note`.
         public var name: String
-        /// The fields. System fields are among them only where they have an index.
+        /// The fields. System fields are listed only where they have an index.
         public var fields: [Field]
-        /// The grants. A role that has none may do nothing.
+        /// The grants. Without a grant, users of a role may do nothing with the records.
         public var grants: [Grant]
 
         /// Makes a record type.
@@ -88,7 +88,7 @@ public struct ContainerSchema: Hashable, Sendable {
         /// The field of this name; `nil` where the type does not name it.
         public subscript(field name: String) -> Field? { fields.first { $0.name == name } }
 
-        /// What users of a role may do, by all grants together.
+        /// The permissions of a role, by all grants together.
         ///
         /// - Parameter role: The name of a role.
         /// - Returns: The permissions; empty where no grant names the role.
@@ -119,9 +119,9 @@ public struct ContainerSchema: Hashable, Sendable {
         }
     }
 
-    /// What users of a role may do with the records of a type in a public database.
+    /// The permissions of a role for the records of a type in a public database.
     public struct Grant: Hashable, Sendable {
-        /// What they may do.
+        /// The permissions.
         public var permissions: Permissions
         /// The role's name, such as `_icloud`.
         public var role: String
@@ -137,12 +137,12 @@ public struct ContainerSchema: Hashable, Sendable {
         }
     }
 
-    /// What users may do with the records of a type.
+    /// A set of permissions for the records of a type.
     public struct Permissions: OptionSet, Hashable, Sendable {
         /// The bits.
         public let rawValue: UInt8
 
-        /// Makes a set of its bits.
+        /// Makes a set from its bits.
         public init(rawValue: UInt8) {
             self.rawValue = rawValue
         }
@@ -165,7 +165,8 @@ public struct ContainerSchema: Hashable, Sendable {
 }
 
 extension [ContainerSchema.Grant] {
-    /// What a new record type has: everyone reads, signed-in users create, and the creator of a record changes it.
+    /// The grants of a new record type: all callers read, signed-in users create, and the creator of a record changes
+    /// it.
     public static var publicDefault: [ContainerSchema.Grant] {
         [
             ContainerSchema.Grant(.write, to: PredefinedRole.creator.rawValue),
@@ -177,7 +178,7 @@ extension [ContainerSchema.Grant] {
 
 /// A role that every container has.
 public enum PredefinedRole: String, CaseIterable, Sendable {
-    /// `_world`: everyone.
+    /// `_world`: every caller, also without a user.
     case world = "_world"
     /// `_icloud`: signed-in users, and server-to-server keys.
     case icloud = "_icloud"
@@ -199,7 +200,7 @@ public enum SystemField: String, CaseIterable, Sendable {
     case modifiedBy = "___modifiedBy"
     /// The record's name.
     case recordID = "___recordID"
-    /// The record above this one in what is shared.
+    /// The parent of the record in a shared hierarchy.
     case parent = "___parent"
     /// The share that the record is in.
     case share = "___share"

@@ -13,8 +13,9 @@
 /// // }
 /// ```
 ///
-/// Every property is optional or a list, since a schema does not say which fields a record always has. Make those that your program
-/// always sets non-optional. `INT64` becomes `Int`; where it holds 0 and 1 only, `Bool` reads it as well.
+/// Every property is optional or a list, since a schema does not say which fields a record always has. You can make
+/// properties non-optional where your program always sets them. `INT64` becomes `Int`; you can change it to `Bool` for
+/// a field that holds only 0 and 1.
 public struct RecordModels: Hashable, Sendable {
     /// A Swift file.
     public struct File: Hashable, Sendable {
@@ -26,20 +27,21 @@ public struct RecordModels: Hashable, Sendable {
         public var source: String
     }
 
-    /// The files, in the order of the record types. The service's own type `Users` has none, and neither has a type without fields of its
-    /// own.
+    /// The files, in the order of the record types. There is no file for the service's own type `Users`, and none for a
+    /// type that has only system fields.
     public let files: [File]
 
     /// Writes the structs.
     ///
     /// - Parameters:
-    ///   - schema: The schema. Types and fields that break its rules are left out; ``ContainerSchema/problems()`` has them.
-    ///   - recordTypes: The names of the record types that get a struct; all when it is `nil`.
+    ///   - schema: The schema. Types and fields whose names are not valid are left out; ``ContainerSchema/problems()``
+    ///     reports them.
+    ///   - recordTypes: The names of the record types that get a struct; all record types when `nil`.
     public init(of schema: ContainerSchema, recordTypes: Set<String>? = nil) {
         var names = SwiftNames(reserved: SwiftNames.reservedTypes)
         var files: [File] = []
         for type in schema.recordTypes where ContainerSchema.problem(ofName: type.name) == nil {
-            // A name is taken whether its struct is wanted or not, so that it is the same in each run.
+            // A name is taken even when its struct is not wanted, so that the names do not depend on `recordTypes`.
             let name = names.typeName(for: type.name)
             guard type.name != ContainerSchema.userType, recordTypes?.contains(type.name) ?? true,
                 type.fields.contains(where: { ContainerSchema.problem(ofName: $0.name) == nil })
@@ -71,7 +73,7 @@ public struct RecordModels: Hashable, Sendable {
             """
     }
 
-    /// `@CloudKitField` with what differs from the usual; `nil` where nothing does.
+    /// The attribute `@CloudKitField` with the parts that differ from the defaults; `nil` where none differs.
     private static func attribute(of field: ContainerSchema.Field, property: String) -> String? {
         var arguments: [String] = []
         if property.filter({ $0 != "`" }) != field.name { arguments.append("\"\(field.name)\"") }
@@ -96,9 +98,9 @@ extension SchemaFieldType.Element {
     }
 }
 
-/// Names of Swift for names of a schema, each once.
+/// Makes Swift names from names of a schema. Each Swift name is used once.
 private struct SwiftNames {
-    /// Names that are taken or cannot be.
+    /// Names that are used already or not allowed.
     private var taken: Set<String>
 
     init(reserved: Set<String>) {
@@ -131,7 +133,7 @@ private struct SwiftNames {
 
     private static func words(of name: String) -> [String] { name.split(separator: "_").map(String.init) }
 
-    /// Capitals at the beginning, except the one that begins the next word.
+    /// The word with the capitals at its beginning in lower case, except for the capital that begins the next word.
     private static func lowercasedStart(of word: String) -> String {
         let capitals = word.prefix(while: \.isUppercase)
         guard !capitals.isEmpty else { return word }
@@ -147,13 +149,14 @@ private struct SwiftNames {
         "Optional", "Protocol", "Reference", "Self", "String", "Type",
     ]
 
-    /// Properties of a stored record, which would hide those of the struct, and names that a property cannot have.
+    /// Names of properties of a stored record, which would hide those of the struct, and names that a property cannot
+    /// have.
     static let reservedProperties: Set<String> = [
         "changedFields", "created", "hasChanges", "hash", "hashValue", "init", "model", "modified", "original",
         "otherFields", "parent", "record", "recordChangeTag", "recordName", "self", "share", "shortGUID", "zoneID",
     ]
 
-    /// The words that name a property only within backticks.
+    /// The words that can name a property only within backticks.
     private static let keywords: Set<String> = [
         "as", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do",
         "else", "enum", "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard", "if", "import",

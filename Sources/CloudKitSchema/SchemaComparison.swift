@@ -1,6 +1,6 @@
 public import CloudKitModel
 
-/// What differs between two schemas, and what a production environment refuses of it.
+/// The differences between two schemas, and which of them a production environment refuses.
 ///
 /// ```swift
 /// let comparison = SchemaComparison(from: deployed, to: schema)
@@ -13,17 +13,18 @@ public struct SchemaComparison: Hashable, Sendable {
     /// The differences, by record type and field.
     public let changes: [SchemaChange]
 
-    /// Whether both schemas mean the same.
+    /// Whether the schemas do not differ.
     public var isEmpty: Bool { changes.isEmpty }
 
     /// The changes that production refuses.
     public var refused: [SchemaChange] { changes.filter { $0.refusal != nil } }
 
-    /// Compares two schemas. Order does not matter, and a system field that one of them does not name has no index there.
+    /// Compares two schemas. Order does not matter, and a system field that one of them does not name has no index
+    /// there.
     ///
     /// - Parameters:
-    ///   - old: The schema as it is.
-    ///   - new: The schema as it is to be.
+    ///   - old: The present schema.
+    ///   - new: The new schema.
     public init(from old: ContainerSchema, to new: ContainerSchema) {
         var changes: [SchemaChange] = []
         changes += Set(new.roles).subtracting(old.roles).sorted().map { .roleAdded($0) }
@@ -33,7 +34,7 @@ public struct SchemaComparison: Hashable, Sendable {
             switch (oldTypes[name], newTypes[name]) {
             case (let old?, let new?): changes += Self.changes(from: old, to: new)
             case (nil, let new?): changes.append(.recordTypeAdded(new))
-            // The service keeps its own types, whether a file names them or not.
+            // The service keeps its own types, also when a file does not name them.
             case (let old?, nil) where name != ContainerSchema.userType: changes.append(.recordTypeDropped(old))
             default: break
             }
@@ -76,21 +77,21 @@ public struct SchemaComparison: Hashable, Sendable {
 public enum SchemaChange: Hashable, Sendable {
     /// A role is created.
     case roleAdded(String)
-    /// A role is gone.
+    /// A role is dropped.
     case roleDropped(String)
     /// A record type is new, with its fields and grants.
     case recordTypeAdded(ContainerSchema.RecordType)
-    /// A record type is gone, with all its records.
+    /// A record type is dropped, with all its records.
     case recordTypeDropped(ContainerSchema.RecordType)
     /// A field is new.
     case fieldAdded(recordType: String, ContainerSchema.Field)
-    /// A field is gone, with its values.
+    /// A field is dropped, with its values.
     case fieldDropped(recordType: String, ContainerSchema.Field)
-    /// A field has another type, or is encrypted now.
+    /// A field has another type, or its encryption changes.
     case fieldTypeChanged(recordType: String, field: String, from: SchemaFieldType, to: SchemaFieldType)
     /// A field has other indexes.
     case indexesChanged(recordType: String, field: String, from: FieldIndexes, to: FieldIndexes)
-    /// Users of a role may do something else.
+    /// The permissions of a role change.
     case grantsChanged(
         recordType: String,
         role: String,
@@ -98,10 +99,10 @@ public enum SchemaChange: Hashable, Sendable {
         to: ContainerSchema.Permissions
     )
 
-    /// Why an environment that has data, which production is, refuses the change; `nil` where it does not.
+    /// The reason why production refuses the change; `nil` for a change that it accepts.
     ///
-    /// Source: Apple's page on the schema language: a change that would lose data is refused, and so are the change of a field's type and the
-    /// encryption of an existing field.
+    /// Source: Apple's page on the schema language. A change that would lose data is refused. So are the change of a
+    /// field's type and the encryption of an existing field.
     public var refusal: String? {
         switch self {
         case .recordTypeDropped: "production does not drop record types"

@@ -21,7 +21,7 @@ public struct SchemaDocument: Sendable {
 
         var kind: Kind
         var comments: Comments
-        /// The comments behind the opening parenthesis on its line.
+        /// The comments after the opening parenthesis, on the same line.
         var openingComments: [SchemaComment] = []
         /// The comments between the last item and the closing parenthesis.
         var closingComments: [SchemaComment] = []
@@ -31,7 +31,7 @@ public struct SchemaDocument: Sendable {
     struct Item {
         enum Kind {
             case field(Name, SchemaFieldType, FieldIndexes)
-            /// Apple's grammar has one role in a grant; published files have several.
+            /// Apple's grammar allows one role in a grant, but some published files have several.
             case grant(ContainerSchema.Permissions, roles: [Name])
         }
 
@@ -47,11 +47,11 @@ public struct SchemaDocument: Sendable {
 
     /// The comments of a statement or an item.
     struct Comments {
-        /// Those on lines of their own above.
+        /// The comments above, on lines of their own.
         var leading: [SchemaComment] = []
-        /// Those behind it on its line.
+        /// The comments after the statement or item, on the same line.
         var trailing: [SchemaComment] = []
-        /// Whether there is an empty line above it, below the leading comments.
+        /// Whether there is an empty line between the leading comments and the statement or item.
         var followsEmptyLine = false
     }
 
@@ -64,7 +64,7 @@ public struct SchemaDocument: Sendable {
 
     /// Reads a schema file.
     ///
-    /// Keywords may have any case. Where only a name can follow, a keyword such as `type` is a name.
+    /// Keywords are read in any case. Where only a name can follow, a keyword such as `type` is read as a name.
     ///
     /// - Parameter text: The text of the file.
     /// - Throws: A ``SchemaSyntaxError`` for the first place that does not follow the language.
@@ -102,7 +102,7 @@ public struct SchemaDocument: Sendable {
         return schema
     }
 
-    /// Everything in the file that breaks a rule of schemas, with its place.
+    /// Everything in the file that breaks a rule of schemas, with its location.
     ///
     /// - Returns: The problems; empty for a schema that the service can import.
     public func problems() -> [SchemaProblem] {
@@ -111,7 +111,7 @@ public struct SchemaDocument: Sendable {
         }
     }
 
-    /// Where something of ``schema`` is in the text.
+    /// The range of a part of ``schema`` in the text.
     private func range(of subject: SchemaViolation.Subject) -> Range<Int>? {
         var roles: [Name] = []
         var types: [(name: Name, items: [Item])] = []

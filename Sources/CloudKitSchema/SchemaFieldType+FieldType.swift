@@ -1,7 +1,8 @@
 public import CloudKitModel
 
 extension SchemaFieldType {
-    /// The type of the schema language for a type of the web services; `nil` for names that are no type of fields.
+    /// Makes the type of the schema language for a type of the web services; `nil` for a name that is not a type of
+    /// fields, and for types that cannot be encrypted.
     ///
     /// - Parameters:
     ///   - type: A type such as `STRING_LIST`.
@@ -15,8 +16,8 @@ extension SchemaFieldType {
         self.init(element, isList: known.element != nil)
     }
 
-    /// The type in records of the web services, such as `STRING_LIST`; `nil` for `NUMBER` without a preference, whose values have the
-    /// type `INT64` or `DOUBLE`.
+    /// The type in records of the web services, such as `STRING_LIST`; `nil` for `NUMBER` without a preference, whose
+    /// values have the type `INT64` or `DOUBLE`.
     public var fieldType: FieldType? {
         guard let type = element.valueType else { return nil }
         return isList ? type.list?.type : type.type

@@ -12,7 +12,7 @@ public struct SchemaFieldType: Hashable, Sendable {
         case int64 = "INT64"
         /// A location on Earth.
         case location = "LOCATION"
-        /// A pointer to another record.
+        /// A reference to another record.
         case reference = "REFERENCE"
         /// A string.
         case string = "STRING"
@@ -30,7 +30,8 @@ public struct SchemaFieldType: Hashable, Sendable {
         case encryptedString = "ENCRYPTED STRING"
         /// A point in time that the service encrypts.
         case encryptedTimestamp = "ENCRYPTED TIMESTAMP"
-        /// A number, whole or not. Development makes such fields of the numbers that it meets first.
+        /// An integer or a floating-point number. The development environment creates such fields from numbers that are
+        /// saved without a type.
         case number = "NUMBER"
         /// A number that is read as a whole number.
         case numberPreferredAsInt64 = "NUMBER PREFERRED AS INT64"
@@ -40,7 +41,7 @@ public struct SchemaFieldType: Hashable, Sendable {
         /// Whether the service encrypts the values.
         public var isEncrypted: Bool { rawValue.hasPrefix("ENCRYPTED ") }
 
-        /// Whether the values are numbers, whole or not.
+        /// Whether the type is `NUMBER`, with or without a preference.
         public var isNumber: Bool { rawValue.hasPrefix("NUMBER") }
     }
 

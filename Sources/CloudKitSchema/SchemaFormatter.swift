@@ -1,8 +1,10 @@
 import CloudKitModel
 
 extension SchemaDocument {
-    /// The canonical form of the file: keywords in upper case, one field or grant to a line, types in one column, quotes only where a name
-    /// needs them. Comments, the order of everything and single empty lines stay.
+    /// The canonical form of the file.
+    ///
+    /// Keywords are in upper case, each field and each grant has its own line, types are in one column, and names have
+    /// quotes only where they need them. Comments, single empty lines and the order of everything stay.
     ///
     /// ```swift
     /// print(try SchemaDocument(parsing: "define schema record type Note(title string queryable);").formatted())
@@ -24,7 +26,8 @@ extension SchemaDocument {
 extension ContainerSchema: CustomStringConvertible {
     /// The schema in the schema language, in its canonical form.
     ///
-    /// A record type that has neither fields nor grants is written with `"___recordID" REFERENCE`, since the language has no empty types.
+    /// A record type that has neither fields nor grants is written with `"___recordID" REFERENCE`, since the language
+    /// has no empty types.
     public var description: String {
         func name(_ text: String) -> SchemaDocument.Name { SchemaDocument.Name(text: text, range: 0..<0) }
         let types = recordTypes.map { type in
@@ -59,7 +62,7 @@ private struct SchemaFormatter {
         write("DEFINE SCHEMA", document.header.trailing, indent: 0)
         var isFirst = true
         for statement in document.statements {
-            // An empty line stands before each record type, and before the first role.
+            // An empty line comes before each record type, and before the first role.
             let isRole = if case .role = statement.kind { true } else { false }
             let leads = isFirst || !isRole || (statement.comments.leading.first?.followsEmptyLine ?? false)
             if leads || statement.comments.followsEmptyLine && statement.comments.leading.isEmpty { text += "\n" }
@@ -105,7 +108,7 @@ private struct SchemaFormatter {
         }
     }
 
-    /// A field is one line, a grant one for each role; without commas.
+    /// The lines of a field or a grant, without commas. A field has one line, a grant one for each role.
     private func lines(of item: SchemaDocument.Item, nameWidth: Int) -> [String] {
         switch item.kind {
         case .field(let name, let type, let indexes):
@@ -117,14 +120,14 @@ private struct SchemaFormatter {
         }
     }
 
-    /// The name in quotes, where it is neither a word of the language nor has other characters than a name without quotes. Roles have
-    /// quotes always, as in Apple's exports.
+    /// The name, in quotes where it is a keyword or has characters that a name without quotes cannot have. Roles always
+    /// have quotes, as in Apple's exports.
     private func spelling(_ name: SchemaDocument.Name, isRole: Bool = false) -> String {
         let isPlain = name.text.isSchemaIdentifier && !SchemaKeyword.all.contains(name.text.uppercased())
         return isPlain && !isRole ? name.text : "\"\(name.text)\""
     }
 
-    /// A line, and the comments behind it.
+    /// Writes a line, and the comments after it.
     private mutating func write(
         _ line: String,
         _ comments: [SchemaComment],
@@ -138,7 +141,7 @@ private struct SchemaFormatter {
         text += "\n"
     }
 
-    /// Comments on lines of their own.
+    /// Writes comments on lines of their own.
     private mutating func write(_ comments: [SchemaComment], indent: Int, isFirst: Bool) {
         for (index, comment) in comments.enumerated() {
             if comment.followsEmptyLine, index > 0 || !isFirst { text += "\n" }
@@ -149,7 +152,7 @@ private struct SchemaFormatter {
     private func padding(_ count: Int) -> String { String(repeating: " ", count: max(count, 0)) }
 }
 
-/// The words of the schema language.
+/// The keywords of the schema language.
 enum SchemaKeyword {
     static let all: Set<String> = Set(
         ["DEFINE", "SCHEMA", "CREATE", "ROLE", "RECORD", "TYPE", "GRANT", "TO", "LIST"]
@@ -159,7 +162,7 @@ enum SchemaKeyword {
 }
 
 extension String {
-    /// A letter, then letters, digits and underscores.
+    /// Whether the text is a letter, followed by letters, digits and underscores, all in ASCII.
     package var isSchemaIdentifier: Bool {
         func isLetter(_ byte: UInt8) -> Bool { (65...90).contains(byte) || (97...122).contains(byte) }
         guard let first = utf8.first, isLetter(first) else { return false }

@@ -1,7 +1,7 @@
 /// A word, a quoted name or a sign of a schema file, with the comments in front of it.
 struct SchemaToken {
     enum Kind: Equatable {
-        /// A keyword or a name without quotes; which of the two, the parser knows.
+        /// A keyword or a name without quotes. The parser decides which of the two it is.
         case word(String)
         /// A name in double quotes, without them.
         case quoted(String)
@@ -13,7 +13,7 @@ struct SchemaToken {
     var kind: Kind
     /// The bytes of the token in the text.
     var range: Range<Int>
-    /// The comments between the token before and this one.
+    /// The comments between the previous token and this one.
     var comments: [SchemaComment]
     /// Whether the token begins a line and there is an empty line above it.
     var followsEmptyLine: Bool
@@ -22,7 +22,7 @@ struct SchemaToken {
 /// A comment with its marks, `// …`, `-- …` or `/* … */`.
 struct SchemaComment: Hashable {
     var text: String
-    /// Whether something other than a comment is before it on its line.
+    /// Whether there is a token before the comment on the same line.
     var endsLine: Bool
     var followsEmptyLine: Bool
 
@@ -30,7 +30,7 @@ struct SchemaComment: Hashable {
     var takesLine: Bool { !text.hasPrefix("/*") }
 }
 
-/// Takes the text of a schema file apart.
+/// Splits the text of a schema file into tokens.
 struct SchemaLexer {
     private let bytes: [UInt8]
     private var offset = 0
@@ -45,7 +45,7 @@ struct SchemaLexer {
     /// The next token.
     mutating func next() throws(SchemaSyntaxError) -> SchemaToken {
         var comments: [SchemaComment] = []
-        // Ends of lines since the last thing that was not white space.
+        // The number of line ends since the last token or comment.
         var lineEnds = 0
         var isOnLineOfToken = offset > 0
         while offset < bytes.count {
@@ -79,7 +79,7 @@ struct SchemaLexer {
         )
     }
 
-    /// Where the comment ends that begins here; `nil` where none begins.
+    /// The end of the comment that begins at the offset; `nil` where no comment begins.
     private func endOfComment() throws(SchemaSyntaxError) -> Int? {
         guard offset + 1 < bytes.count else { return nil }
         switch (bytes[offset], bytes[offset + 1]) {

@@ -5,9 +5,9 @@ struct SchemaParser {
     private let bytes: [UInt8]
     private var lexer: SchemaLexer
     private var token: SchemaToken
-    /// The token after ``token``, which tells a grant from a field that is called `grant`.
+    /// The token after ``token``. It shows whether `grant` begins a grant or is the name of a field.
     private var following: SchemaToken
-    /// What is being read, for the comments within it.
+    /// The comments of the statement or item that is being read.
     private var comments = SchemaDocument.Comments()
 
     init(_ bytes: [UInt8]) throws(SchemaSyntaxError) {
@@ -100,7 +100,7 @@ extension SchemaParser {
             token.comments = []
         }
         try advance()
-        // What follows the parenthesis belongs to the statement.
+        // Comments after the parenthesis belong to the statement.
         return (SchemaDocument.Item(kind: kind, comments: isLast ? comments : end()), isLast, closingComments)
     }
 
@@ -115,7 +115,7 @@ extension SchemaParser {
         }
         try keyword("TO", "Expected TO and a role after the permissions")
         var roles = [try name("a role")]
-        // A comma is followed by another role, or by the next item: a field has a type behind its name.
+        // Another role or the next item follows a comma. A field has a type after its name, a role has none.
         while token.kind == .sign(UInt8(ascii: ",")), try isRoleAfterComma() {
             try advance()
             roles.append(try name("a role"))
@@ -123,7 +123,7 @@ extension SchemaParser {
         return .grant(permissions, roles: roles)
     }
 
-    /// Whether a comma or a parenthesis is behind the name that follows the comma.
+    /// Whether a comma or a parenthesis comes after the name that follows the comma.
     private func isRoleAfterComma() throws(SchemaSyntaxError) -> Bool {
         var lexer = lexer
         switch try lexer.next().kind {
@@ -200,7 +200,7 @@ extension SchemaParser {
         token.comments = []
     }
 
-    /// The comments that were collected, and those behind the last token on its line.
+    /// The comments that were collected, and those after the last token on its line.
     private mutating func end() -> SchemaDocument.Comments {
         comments.trailing += takeCommentsBehindLastToken()
         return comments
@@ -213,7 +213,7 @@ extension SchemaParser {
     }
 
     private mutating func advance() throws(SchemaSyntaxError) {
-        // Of comments in the middle of an item, only those that leave the line open can stay behind it.
+        // A comment in the middle of an item can follow the item only if it does not take the rest of the line.
         for comment in token.comments {
             if comment.takesLine { comments.leading.append(comment) } else { comments.trailing.append(comment) }
         }

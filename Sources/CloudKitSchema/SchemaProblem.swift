@@ -1,10 +1,10 @@
 import CloudKitModel
 
-/// Something in a schema that breaks a rule, though its text can be read.
+/// A part of a schema that breaks a rule, although the schema's syntax is valid.
 public struct SchemaProblem: Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, as a sentence.
+    /// The problem, as a sentence.
     public var message: String
-    /// Where, for a schema that was read from a file.
+    /// The location in the text; `nil` for a schema that was not read from a file.
     public var location: SchemaLocation?
 
     init(_ message: String, _ location: SchemaLocation? = nil) {
@@ -12,14 +12,18 @@ public struct SchemaProblem: Hashable, Sendable, CustomStringConvertible {
         self.location = location
     }
 
-    /// The message; for a schema that was read from a file, with the location before it and the line below.
+    /// The message.
+    ///
+    /// For a schema that was read from a file, the location comes before it, and the line of the file after it.
     public var description: String {
         location.map { "\($0): \(message)\n\($0.excerpt)" } ?? message
     }
 }
 
 extension ContainerSchema {
-    /// Everything that breaks a rule of schemas; ``SchemaDocument/problems()`` says where as well.
+    /// Everything that breaks a rule of schemas.
+    ///
+    /// ``SchemaDocument/problems()`` has the locations as well.
     ///
     /// ```swift
     /// let note = ContainerSchema.RecordType(
@@ -34,7 +38,7 @@ extension ContainerSchema {
     public func problems() -> [SchemaProblem] { violations().map { SchemaProblem($0.message) } }
 }
 
-/// A rule that is broken, and by what.
+/// A broken rule, with the part of the schema that breaks it.
 struct SchemaViolation {
     /// Positions in the lists of a schema.
     enum Subject {
@@ -51,7 +55,7 @@ struct SchemaViolation {
 // MARK: - Rules
 
 extension ContainerSchema {
-    /// The rules of section "The schema language" of the protocol reference, asked of everything in the schema.
+    /// Checks the rules of section "The schema language" of the protocol reference on the whole schema.
     func violations() -> [SchemaViolation] {
         var violations: [SchemaViolation] = []
         var names: Set<String> = []
@@ -83,7 +87,7 @@ extension ContainerSchema {
         return violations
     }
 
-    /// What is wrong with a name; `nil` for a valid one.
+    /// The problem of a name, as the end of a sentence; `nil` for a valid name.
     static func problem(ofName name: String) -> String? {
         if name.hasPrefix("_") { return "begins with _, as only names of the service do" }
         if !name.isSchemaIdentifier { return "has to be a letter, then letters, digits and underscores" }
@@ -145,7 +149,7 @@ extension SchemaFieldType {
         FieldIndexes(FieldIndexes.spellings.map(\.index).filter { reason(against: $0) == nil })
     }
 
-    /// Why a field of the type cannot have an index.
+    /// The reason why a field of the type cannot have an index; `nil` where it can.
     fileprivate func reason(against index: FieldIndexes) -> String? {
         // No filter compares files or encrypted values.
         if element == .asset || isEncrypted { return "a field of type \(self) has no indexes" }

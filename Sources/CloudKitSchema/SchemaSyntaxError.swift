@@ -1,4 +1,4 @@
-/// A place of a schema file that does not follow the schema language.
+/// The first error of a schema file against the syntax of the schema language.
 ///
 /// ```swift
 /// do {
@@ -11,12 +11,12 @@
 /// //                           ^^^^^
 /// ```
 public struct SchemaSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What was expected, and what was found.
+    /// The expected and the actual text, as a sentence without a full stop.
     public var message: String
-    /// Where.
+    /// The location in the file.
     public var location: SchemaLocation
 
-    /// The location, the message, and the line with a mark below.
+    /// The location, the message, and the line with a mark below the error.
     public var description: String { "\(location): \(message).\n\(location.excerpt)" }
 
     init(_ message: String, at range: Range<Int>, in bytes: [UInt8]) {
@@ -25,7 +25,7 @@ public struct SchemaSyntaxError: Error, Hashable, Sendable, CustomStringConverti
     }
 }
 
-/// Where something is in a schema file.
+/// A location in a schema file.
 public struct SchemaLocation: Hashable, Sendable, CustomStringConvertible {
     /// The line; the first is 1.
     public var line: Int
@@ -54,9 +54,9 @@ public struct SchemaLocation: Hashable, Sendable, CustomStringConvertible {
     /// `line 2, column 25`
     public var description: String { "line \(line), column \(column)" }
 
-    /// The line, and below it a mark under the place.
+    /// The line, and below it a mark of ``length`` characters at ``column``.
     public var excerpt: String {
-        // A tab stays a tab, so that the mark is below its place however wide a terminal shows one.
+        // A tab stays a tab, so that the mark is at the right column for every width of tabs.
         let indent = sourceLine.prefix(column - 1).map { $0 == "\t" ? "\t" : " " as Character }
         return "  \(sourceLine)\n  \(String(indent))\(String(repeating: "^", count: length))"
     }

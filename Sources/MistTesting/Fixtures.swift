@@ -8,15 +8,16 @@ public import CloudKitModel
 
 /// Records to test with.
 public enum Fixtures {
-    /// A record with a field of every type that can be saved without an upload: each scalar, each list, a list of nothing.
+    /// A record with a field of every type that can be saved without an upload: each scalar, each list, and an empty
+    /// list.
     ///
-    /// The references point to a record that does not exist, which the action `NONE` allows. The service adds their zone
-    /// when it sends them back; all other values come back as they are.
+    /// The references point to a record that does not exist, which the action `NONE` allows. The service adds their
+    /// zone when it sends them back; all other values come back as they are.
     ///
     /// - Parameters:
-    ///   - recordName: The record's name; the service makes one when it is `nil`.
+    ///   - recordName: The record's name; the service makes a name when `nil`.
     ///   - recordType: The record's type.
-    ///   - encrypted: Whether there is an encrypted field as well, which public databases refuse.
+    ///   - encrypted: Whether the record has an encrypted field as well, which public databases refuse.
     /// - Returns: The record, not saved yet.
     public static func recordOfEveryFieldType(
         named recordName: String? = nil,

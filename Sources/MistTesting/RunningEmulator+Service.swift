@@ -2,23 +2,23 @@ import CloudKitEmulator
 public import MistKit
 
 extension RunningEmulator {
-    /// As whom a service speaks to the emulator.
+    /// The identity with which a service uses the emulator.
     public enum Identity: Hashable, Sendable, CaseIterable {
-        /// As a caller without a user: with the API token alone, on the public database.
+        /// A caller without a user: the API token alone, for the public database.
         case apiToken
-        /// As the user: with the API token and a web authentication token, on all databases.
+        /// The user: the API token and a web authentication token, for all databases.
         case user
-        /// As the developer: with the server-to-server key, on the public database.
+        /// The developer: the server-to-server key, for the public database.
         case serverKey
     }
 
-    /// Makes a service of MistKit that talks to the emulator.
+    /// Makes a `CloudKitService` that uses the emulator.
     ///
     /// - Parameters:
-    ///   - identity: As whom it speaks.
-    ///   - retryPolicy: When a failed request is sent again. By default never, so that a test sees the failure.
-    ///   - clock: What the waits of the policy are measured with.
-    ///   - random: Gives a number from 0 up to 1 for each wait of the policy.
+    ///   - identity: The credentials that it uses.
+    ///   - retryPolicy: The retry policy. By default failed requests are not retried, so that a test sees the failure.
+    ///   - clock: The clock for the waits of the policy.
+    ///   - random: Returns a random number from 0 up to 1, without 1, for each wait of the policy.
     /// - Returns: The service.
     public func service(
         as identity: Identity,
@@ -45,18 +45,18 @@ extension RunningEmulator {
         )
     }
 
-    /// Makes a service of MistKit for another person, who is signed in.
+    /// Makes a `CloudKitService` for another user, who is signed in.
     ///
     /// ```swift
     /// let ben = try emulator.rules.createUser(emailAddress: "ben@example.com")
     /// try await emulator.service(asUser: ben).accept(link)
     /// ```
     ///
-    /// It does not repeat failed requests, so that a test sees the failure.
+    /// It does not retry failed requests, so that a test sees the failure.
     ///
-    /// - Parameter userRecordName: The person, whom ``rules`` know.
+    /// - Parameter userRecordName: The user, who must be a user of ``rules``.
     /// - Returns: The service, with a web authentication token of its own.
-    /// - Throws: An `EmulatorError` when there is no such person.
+    /// - Throws: An `EmulatorError` when there is no such user.
     public func service(asUser userRecordName: String) throws -> CloudKitService {
         CloudKitService(
             containerIdentifier: containerIdentifier,

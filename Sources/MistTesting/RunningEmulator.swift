@@ -15,13 +15,13 @@ public import OpenAPISwiftRuntime
 
 /// How a test reaches its emulator.
 public enum EmulatorConnection: Hashable, Sendable, CaseIterable {
-    /// By function calls: no socket, no port, the fastest.
+    /// By function calls, without a socket or a port. This is the fastest way.
     case inProcess
     /// Over HTTP on a free port of the loopback interface.
     case socket
 }
 
-/// Runs an emulator of CloudKit Web Services for the length of a closure, with everything ready to talk to it.
+/// Runs an emulator of CloudKit Web Services while a closure runs, with a user and credentials that are ready to use.
 ///
 /// ```swift
 /// @Test func savedNotesAreFound() async throws {
@@ -33,21 +33,21 @@ public enum EmulatorConnection: Hashable, Sendable, CaseIterable {
 /// }
 /// ```
 ///
-/// Each call has an emulator of its own, so tests may run side by side. When the closure ends, the emulator and its data are
-/// gone, unless they are in a file. Over a socket, requests that are still under way then have one second to end.
+/// Each call has an emulator of its own, so tests can run at the same time. When the closure ends, the emulator and its
+/// data are removed; data in a file stay. Over a socket, requests that are still under way then have one second to end.
 ///
 /// - Parameters:
 ///   - connection: In process, or over a socket.
 ///   - storage: Where the data are kept.
-///   - configuration: How the emulator behaves where that is a choice.
+///   - configuration: The limits and switches of the emulator's behaviour.
 ///   - environment: The environment of the container that the credentials are for, and that services use.
-///   - faults: What goes wrong, and when; see also ``RunningEmulator/faults``.
-///   - clock: What time it is in the emulator and for its signatures, and how long its web courier waits; the system's time
-///     when `nil`.
+///   - faults: The faults from the beginning; see also ``RunningEmulator/faults``.
+///   - clock: The clock of the emulator, of its signatures and of the waits of its web courier; the system's clock when
+///     `nil`.
 ///   - seed: Makes record names, tokens and keys the same in each run; they are random when `nil`.
 ///   - body: The test.
-/// - Returns: What the closure returns.
-/// - Throws: What the closure throws; an `EmulatorError` when the storage cannot be opened.
+/// - Returns: The result of the closure.
+/// - Throws: The errors of the closure; an `EmulatorError` when the storage cannot be opened or closed.
 public func withCloudKitEmulator<Result>(
     over connection: EmulatorConnection = .inProcess,
     storage: EmulatorStorage = .memory,
@@ -69,7 +69,7 @@ public func withCloudKitEmulator<Result>(
     let quiet = Logger(label: "MistTesting") { _ in SwiftLogNoOpLogHandler() }
     var serverConfiguration = CloudKitEmulatorServer.Configuration(logger: quiet)
     serverConfiguration.faults = faults
-    // What is under way when the closure ends has no reader any more.
+    // No one reads the responses of requests that are under way when the closure ends.
     serverConfiguration.shutdownTimeout = .seconds(1)
     if let clock { serverConfiguration.clock = clock.timer }
     let server = try CloudKitEmulatorServer(rules, configuration: serverConfiguration)
@@ -98,7 +98,7 @@ public func withCloudKitEmulator<Result>(
     return result
 }
 
-/// An emulator for the length of a test: its address, and one credential of each kind that it accepts.
+/// An emulator that runs during a test: its address, and one credential of each kind that it accepts.
 ///
 /// ## Topics
 ///
@@ -128,29 +128,31 @@ public func withCloudKitEmulator<Result>(
 /// ### Behind the wire
 /// - ``rules``
 public struct RunningEmulator: Sendable {
-    /// The address of the emulator; in process a name that nothing resolves.
+    /// The address of the emulator.
+    ///
+    /// In process it is a name without a DNS entry.
     public let serverURL: URL
-    /// What carries requests to the emulator.
+    /// The transport that carries requests to the emulator.
     public let transport: any ClientTransport
     /// The container that the credentials are for.
     public let containerIdentifier = "iCloud.test.mistkit"
     /// The environment that ``service(as:retryPolicy:clock:random:)`` uses, and in which the API token and the
-    /// server-to-server key hold. `rules.registerAPIToken(emulator.apiToken, for: emulator.containerIdentifier, in: .production)`
-    /// lets the token into the other one as well.
+    /// server-to-server key are valid. `rules.registerAPIToken(emulator.apiToken, for: emulator.containerIdentifier,
+    /// in: .production)` makes the token valid in the other environment as well.
     public let environment: ContainerEnvironment
     /// The registered API token.
     public let apiToken: String
     /// The user record name of the one user, Mei Chen.
     public let userRecordName: String
-    /// A web authentication token of the user, not percent-encoded. It lives as long as a session: 30 minutes.
+    /// A web authentication token of the user, not percent-encoded. It is valid for 30 minutes.
     public let webAuthToken: String
     /// The identifier of the registered server-to-server key.
     public let serverKeyID: String
     /// The private half of the server-to-server key, as PEM (PKCS #8).
     public let serverKeyPEM: String
-    /// What goes wrong at the emulator, and the requests that it had.
+    /// The faults that the test orders, and a list of the requests so far.
     public let faults: EmulatorFaults
-    /// The rules, to arrange or look at things that the wire does not show.
+    /// The rules, for setup and checks that are not possible with requests.
     public let rules: CloudKitEmulator
     let key: ServerToServerKey
     let now: @Sendable () -> Date
@@ -194,10 +196,10 @@ public struct RunningEmulator: Sendable {
     /// ```
     ///
     /// - Parameters:
-    ///   - request: Method, path with query, and header fields. The address is added; nothing else is.
+    ///   - request: Method, path with query, and header fields. Only the address is added.
     ///   - body: The bytes of the body; a request without bytes has no body.
     /// - Returns: The response, whatever its status.
-    /// - Throws: What the transport throws.
+    /// - Throws: The errors of the transport.
     public func send(_ request: HTTPRequest, body: [UInt8] = []) async throws -> RawResponse {
         let (response, responseBody) = try await transport.send(
             request,
@@ -220,7 +222,7 @@ public struct RunningEmulator: Sendable {
     }
 }
 
-/// A response as it came over the wire.
+/// A response, before anything decodes it.
 public struct RawResponse: Hashable, Sendable {
     /// The status.
     public var status: HTTPResponse.Status

@@ -16,8 +16,8 @@ import Synchronization
 /// }
 /// ```
 ///
-/// ``timer`` is the same clock for code that takes a `Clock`. With `skippingWaits` a wait moves the clock to its end and takes no time;
-/// ``waits`` has all of them:
+/// ``timer`` is the same clock for code that takes a `Clock`. With `skippingWaits` a wait moves the clock to its end
+/// and takes no time. ``waits`` lists all waits:
 ///
 /// ```swift
 /// let clock = TestClock(skippingWaits: true)
@@ -42,9 +42,9 @@ public final class TestClock: Sendable {
     /// Makes a clock that shows a point in time.
     ///
     /// - Parameters:
-    ///   - start: The point; 2026-01-01 00:00:00 UTC by default.
-    ///   - skippingWaits: Whether a wait on ``timer`` ends at once and moves the clock by its length. Otherwise it ends when
-    ///     ``advance(by:)`` has moved the clock to its end.
+    ///   - start: The point in time; 2026-01-01 00:00:00 UTC by default.
+    ///   - skippingWaits: Whether a wait on ``timer`` ends at once and moves the clock by its length. Otherwise it ends
+    ///     when ``advance(by:)`` has moved the clock to its end.
     public init(_ start: Date = Date(timeIntervalSince1970: 1_767_225_600), skippingWaits: Bool = false) {
         self.start = start
         skipsWaits = skippingWaits
@@ -61,7 +61,7 @@ public final class TestClock: Sendable {
 
     /// Moves the clock, and wakes each task whose sleep is over.
     ///
-    /// - Parameter seconds: How far; backwards when it is negative.
+    /// - Parameter seconds: The number of seconds; negative to move backwards.
     public func advance(by seconds: Double) {
         let woken = state.withLock { state in
             state.elapsed += .seconds(seconds)
@@ -74,13 +74,15 @@ public final class TestClock: Sendable {
         for continuation in woken { continuation.resume() }
     }
 
-    /// The same clock for code that sleeps: its sleepers wake when ``advance(by:)`` takes it past their time.
+    /// The same clock for code that takes a `Clock`.
+    ///
+    /// Its sleepers wake when ``advance(by:)`` moves the clock to their deadline.
     public var timer: Timer { Timer(clock: self) }
 
-    /// How many tasks sleep on ``timer`` at the moment.
+    /// The number of tasks that sleep on ``timer`` now.
     public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-    /// Waits until `count` tasks sleep on ``timer``. Then the test can call ``advance(by:)``.
+    /// Waits until at least `count` tasks sleep on ``timer``. Then the test can call ``advance(by:)``.
     ///
     /// - Parameter count: The number of tasks.
     public func waitForSleepers(_ count: Int = 1) async {
@@ -110,7 +112,8 @@ public final class TestClock: Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 let (isOver, watchers): (Result<Void, any Error>?, [CheckedContinuation<Void, Never>]) =
                     state.withLock { state in
-                        // The handler of an earlier cancellation found no task to wake.
+                        // If the task was cancelled before this, the cancellation handler found no continuation to
+                        // resume.
                         if Task.isCancelled { return (.failure(CancellationError()), []) }
                         if deadline <= state.elapsed { return (.success(()), []) }
                         state.sleepers[id] = (deadline, continuation)
@@ -135,10 +138,10 @@ extension TestClock {
         public struct Instant: InstantProtocol {
             let elapsed: Duration
 
-            /// The point a while later.
+            /// The point in time that is `duration` later.
             public func advanced(by duration: Duration) -> Instant { Instant(elapsed: elapsed + duration) }
 
-            /// How long it is until another point.
+            /// The duration until another point in time.
             public func duration(to other: Instant) -> Duration { other.elapsed - elapsed }
 
             /// Whether a point comes before another.
@@ -153,7 +156,7 @@ extension TestClock {
         /// The clock does not tick by itself.
         public var minimumResolution: Duration { .zero }
 
-        /// Sleeps until the clock was moved to a point in time, or past it.
+        /// Sleeps until the clock is moved to a point in time, or past it.
         public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
             try await clock.sleep(until: deadline.elapsed)
         }

@@ -194,7 +194,7 @@ let assetRules: [ContractRule] = [
         let other = try saved.text("records", "0", "fields", "cover", "value", "downloadURL")
         let file = try await session.fetch(other)
         try file.require(file.bytes == picture, "the \(picture.count) bytes")
-        // It stays when the first record goes.
+        // The file stays when the first record is deleted.
         _ = try await session.modify([.forceDelete("a")], in: zone)
         let kept = try await session.fetch(other)
         try kept.require(kept.bytes == picture, "the \(picture.count) bytes")
@@ -255,7 +255,7 @@ extension ContractSession {
         return reply.body?["singleFile"] ?? .null
     }
 
-    /// Saves a new record with a file in its field `photo`, and returns where to download it.
+    /// Saves a new record with a file in its field `photo`, and returns the file's download address.
     fileprivate func savedAsset(_ bytes: [UInt8], named name: String, in destination: Destination) async throws
         -> String
     {
@@ -264,7 +264,7 @@ extension ContractSession {
         return try reply.text("records", "0", "fields", "photo", "value", "downloadURL")
     }
 
-    /// A request to the asset host, without credentials.
+    /// Sends a request to the asset host, without credentials.
     fileprivate func fetch(
         _ url: some StringProtocol,
         method: HTTPRequest.Method = .get,

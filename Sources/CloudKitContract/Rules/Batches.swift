@@ -1,6 +1,6 @@
 import StreamingJSON
 
-/// Batches: their items' places, and what `atomic` does.
+/// Batches: the order of their results, and the effect of `atomic`.
 let batchRules: [ContractRule] = [
     ContractRule("the result of an operation stands at its place, failures included", "AR") { session in
         let zone = try await session.makeZone()

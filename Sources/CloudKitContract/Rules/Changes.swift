@@ -233,7 +233,7 @@ let zoneChangesRules: [ContractRule] = [
             in: zone
         )
         .expectRecords([], and: ["syncToken": .text, "moreComing": false])
-        // The tokens are those of changes/zone.
+        // The token is also valid for changes/zone.
         try await session.changes(in: zone, since: token)
             .expectZones([.including(["records": [], "moreComing": false])])
     },

@@ -300,7 +300,7 @@ extension ContractSession {
     }
 }
 
-/// A rule that filters find the records whose names stand beside them.
+/// Makes a rule: each filter finds exactly the records of the names beside it.
 private func comparatorRule(
     _ name: String,
     _ evidence: String,
@@ -317,7 +317,8 @@ private func comparatorRule(
     }
 }
 
-/// A rule that a negation finds records that have the field and do not match; whether it finds those beside them is not known.
+/// Makes a rule: a negation finds the records that have the field and do not match. It may also find the records of
+/// `unsettled`, which lack the field.
 private func negationRule(
     _ comparator: String,
     _ lines: [(filter: JSONValue, names: String, unsettled: String)]

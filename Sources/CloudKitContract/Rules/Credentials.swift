@@ -7,7 +7,7 @@ import StreamingJSON
     import Foundation
 #endif
 
-/// API tokens and web tokens.
+/// API tokens and web authentication tokens.
 let credentialRules: [ContractRule] = [
     ContractRule("private and shared databases need a user: the error says where to sign in", "AL", requires: []) {
         session in
@@ -173,7 +173,7 @@ let serverKeyRules: [ContractRule] = [
         "JLU",
         requires: [.serverKey]
     ) { session in
-        // Apple's sample for Node begins with users/caller; a live note says that it is refused.
+        // Apple's sample for Node begins with users/caller. An observation of the live service says that it is refused.
         let record = try await session.save(session.unique("a"), ["title": "a"], in: keyDatabase)
         let writer = record["created"]?["userRecordName"] ?? .null
         for endpoint in ["users/caller", "users/current"] {
@@ -210,7 +210,7 @@ let serverKeyRules: [ContractRule] = [
 
 private let keyDatabase = Destination.publicDatabase(as: .serverKey)
 
-/// A rule that a signature made wrong is refused, with no hint of what was wrong.
+/// Makes a rule: an invalid signature is refused, with no hint of what was wrong.
 private func refusedSignature(
     _ name: String,
     _ evidence: String,

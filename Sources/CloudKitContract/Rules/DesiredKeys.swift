@@ -1,6 +1,6 @@
 import StreamingJSON
 
-/// `desiredKeys`: which fields come back.
+/// `desiredKeys`: the fields that replies have.
 let desiredKeysRules: [ContractRule] = [
     desiredKeysRule("desiredKeys limits the fields of replies, and nothing else of a record", ["title"], "AR") {
         .record($0, ["title": "a"])
@@ -47,7 +47,7 @@ let desiredKeysRules: [ContractRule] = [
     },
 ]
 
-/// A rule about `desiredKeys`, asked of the four endpoints that reply with records.
+/// Makes a rule about `desiredKeys`, which is checked at the four endpoints that reply with records.
 private func desiredKeysRule(
     _ name: String,
     _ keys: JSONValue,

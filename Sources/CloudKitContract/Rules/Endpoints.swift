@@ -1,7 +1,7 @@
 import HTTPTypes
 import StreamingJSON
 
-/// Which endpoints there are, and by which methods.
+/// The endpoints and their methods.
 let endpointRules: [ContractRule] = [
     ContractRule("POST zones/list with an empty object is GET zones/list", "R") { session in
         let zone = try await session.makeZone()

@@ -1,6 +1,6 @@
 import StreamingJSON
 
-/// Development and production of a container.
+/// The environments of a container: development and production.
 let environmentRules: [ContractRule] = [
     ContractRule("an API token of one environment is refused in the other", "AI", requires: [.production]) {
         session in
@@ -16,7 +16,7 @@ let environmentRules: [ContractRule] = [
     ContractRule("production takes no record type that was not deployed", "N", requires: [.user, .production]) {
         session in
         guard let production = session.target.production else { return }
-        // A type that no schema has, since the session's ending is in its name.
+        // No schema has this type, because the session's random ending is in its name.
         let (name, type) = (session.unique("a"), "Undeployed" + session.ending)
         let creation = Operation.create(name, ["title": "a"], type: type)
         for (database, endpoint) in [("private", "records/modify"), ("public", "records/modify")] {

@@ -1,6 +1,6 @@
 import StreamingJSON
 
-/// Which values a field refuses.
+/// The values that a field refuses.
 let fieldTypeRules: [ContractRule] = [
     refusedRule(
         "an untyped whole number in a field of doubles",
@@ -143,7 +143,7 @@ let fieldTypeRules: [ContractRule] = [
             .expectRecords([.record("a", fields, type: type), .failure("b", "NOT_FOUND")])
     },
     ContractRule("a field that the record type does not have is refused", "L") { session in
-        // Where the schema is open, the field comes into being instead.
+        // Where the schema is open, the save creates the field instead.
         let zone = try await session.makeZone()
         let open = session.target.hasOpenSchema
         let type = open ? "ContractOpen_\(session.ending)" : noteType
@@ -156,7 +156,7 @@ let fieldTypeRules: [ContractRule] = [
     },
 ]
 
-/// A rule that a value is refused in a field whose type is known, and that nothing changes.
+/// Makes a rule: a value is refused in a field whose type is known, and the record does not change.
 private func refusedRule(
     _ name: String,
     _ field: String,

@@ -1,6 +1,6 @@
 import StreamingJSON
 
-/// What comes back of a field that was sent.
+/// The values that replies have for saved fields.
 let fieldValueRules: [ContractRule] = [
     keptRule("a text without a type is a STRING", ["title": (.untyped("x"), "x")], "AR"),
     keptRule(
@@ -158,7 +158,7 @@ private let wholeLocation = Field.typed(
     "LOCATION"
 )
 
-/// A rule that fields come back, at once and on lookup, as the second of each pair.
+/// Makes a rule: the reply and a lookup have the value `kept` for each field that was sent.
 private func keptRule(
     _ name: String,
     _ fields: [String: (sent: Field, kept: Field)],

@@ -1,6 +1,6 @@
 import StreamingJSON
 
-/// Which filters are refused.
+/// Filters, and the filters that are refused.
 let filterRules: [ContractRule] = [
     ContractRule(
         "one filter may stand without a list, and an empty list is none",

@@ -1,6 +1,6 @@
 import StreamingJSON
 
-/// What records/modify answers besides its items, and how much it takes.
+/// The members of replies to records/modify, and the limits of its requests.
 let modifyReplyRules: [ContractRule] = [
     ContractRule("a saved record comes back with its name, type, fields, change tag and both stamps", "AR") {
         session in

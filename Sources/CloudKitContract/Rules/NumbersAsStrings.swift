@@ -61,7 +61,7 @@ let numbersAsStringsRules: [ContractRule] = [
     },
 ]
 
-/// Whether a value, or each of a list, is a number or the text of it.
+/// Whether a value, or each element of a list, is the expected number or its text.
 private func isNumber(_ value: JSONValue, _ expected: JSONValue) -> Bool {
     if let values = value.arrayValue, let all = expected.arrayValue {
         return values.count == all.count && zip(values, all).allSatisfy(isNumber)

@@ -1,9 +1,9 @@
 import StreamingJSON
 
-/// The seven operations of records/modify, each against each state that a record can be in: a table, and one rule for each line of it.
+/// The seven operations of records/modify in each state that a record can have: one rule for each row of a table.
 let operationRules = operationTable.map(\.rule)
 
-/// The state of a record before an operation, and what change tag the operation carries.
+/// The state of a record before an operation, and the change tag that the operation carries.
 private enum State: String {
     case missing = "of a record that does not exist, with no change tag"
     case missingWithTag = "of a record that does not exist, with a change tag"
@@ -12,17 +12,17 @@ private enum State: String {
     case untagged = "of an existing record, with no change tag"
 }
 
-/// What becomes of the record, and what the reply says.
+/// The effect of an operation on the record, and its reply.
 private enum Effect {
-    /// It is there with the fields sent.
+    /// The record is created with the fields sent.
     case created
-    /// It has the fields sent, and keeps its others.
+    /// The record has the fields sent, and keeps its other fields.
     case updated
-    /// It has the fields sent alone.
+    /// The record has only the fields sent.
     case replaced
-    /// It is gone.
+    /// The record is deleted.
     case deleted
-    /// Nothing became of it; the item is a failure with this code, and a reason where one is known.
+    /// The record does not change. The item is a failure with this code, and with this reason where it is known.
     case refused(String, String? = nil)
 
     var clause: String {
@@ -39,7 +39,7 @@ private enum Effect {
 private struct Line {
     var operation: String
     var state: State
-    /// What may happen; one of them where the sources agree.
+    /// The possible effects; only one where the sources agree.
     var effects: [Effect]
     var evidence: String
 
@@ -110,7 +110,8 @@ extension Line {
         }
     }
 
-    /// Brings the record into its state, sends the operation, and compares the reply and what a lookup finds afterwards.
+    /// Brings the record into its state, sends the operation, and compares the reply and a later lookup with the
+    /// possible effects.
     private func check(in session: inout ContractSession) async throws {
         let zone = try await session.makeZone()
         let (before, tag) = try await prepare("x", in: zone, session: &session)
@@ -146,7 +147,7 @@ extension Line {
         }
     }
 
-    /// The record as it stands, and the change tag that the operation carries.
+    /// Creates the record in its state. Returns it as a lookup does, with the change tag that the operation carries.
     private func prepare(
         _ name: String,
         in zone: Destination,
@@ -154,7 +155,7 @@ extension Line {
     ) async throws -> (before: JSONValue?, tag: String?) {
         if state == .missing { return (nil, nil) }
         if state == .missingWithTag {
-            // A tag that is the zone's own, but of another record.
+            // The tag is of the same zone, but of another record.
             return (nil, try await session.save("other", in: zone)["recordChangeTag"]?.stringValue)
         }
         let first = try await session.save(name, ["title": "old", "body": "kept"], in: zone)
@@ -179,7 +180,7 @@ extension Effect {
         return .including(["records": .array([item])], without: ["serverErrorCode"])
     }
 
-    /// The record after an operation that succeeded; its tag is none that it had before.
+    /// The record after an operation that succeeded. Its change tag differs from the one before.
     fileprivate func record(_ before: JSONValue?) -> JSONPattern {
         let tag = before?["recordChangeTag"]?.stringValue.map(JSONPattern.text(otherThan:)) ?? .text
         return switch self {

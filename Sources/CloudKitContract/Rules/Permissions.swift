@@ -65,7 +65,7 @@ let permissionRules: [ContractRule] = [
         if reply.status == 200 {
             try reply.expectZones([.zoneFailure(zone.zoneName, "ZONE_NOT_FOUND")])
         } else {
-            // Tokens of the service are good in one environment alone.
+            // Tokens of the service are valid in one environment only.
             try reply.expectError("AUTHENTICATION_FAILED", "AUTHENTICATION_REQUIRED")
         }
     },

@@ -1,7 +1,7 @@
 import HTTPTypes
 import StreamingJSON
 
-/// The form of replies: headers, and the one shape of errors.
+/// The form of replies: their header fields, and the form of errors, which is the same for all.
 let replyRules: [ContractRule] = [
     ContractRule("replies are JSON in UTF-8", "R") { session in
         let zone = try await session.makeZone()

@@ -1,7 +1,7 @@
 import HTTPTypes
 import StreamingJSON
 
-/// The form of requests: what may be there, what must, and what does not matter.
+/// The form of requests: their required and optional parts, and the parts that have no effect.
 let requestFormRules: [ContractRule] = [
     ContractRule("the content type of a request does not matter", "JRP") {
         session in

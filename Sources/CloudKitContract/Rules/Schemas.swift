@@ -1,6 +1,6 @@
 import StreamingJSON
 
-/// What the schema of a container decides: fields, indexes and grants. The rules need ``CloudKitContract/schema``.
+/// The effects of a container's schema: fields, indexes and grants. The rules need ``CloudKitContract/schema``.
 let schemaRules: [ContractRule] = [
     ContractRule("a save of a field that the schema lacks is refused", "L", requires: [.user, .closedSchema]) {
         session in

@@ -1,6 +1,7 @@
 import StreamingJSON
 
-/// Shares: records of a type of their own, resolved and accepted by short GUID, seen in the shared database.
+/// Shares. They are records of their own type, which users resolve and accept by short GUID, and then find in the
+/// shared database.
 let sharingRules: [ContractRule] = [
     ContractRule("a record made with createShortGUID has a short GUID, and keeps it", "A") { session in
         let zone = try await session.makeZone()
@@ -189,7 +190,7 @@ let sharingRules: [ContractRule] = [
             },
             "\(zone.zoneName) of \(owner) among the zones"
         )
-        // What is shared can be read and written; what is beside it is not there.
+        // The guest can read and write the shared record. Other records of the zone do not exist for the guest.
         try await session.lookup(["root", "private"], in: destination)
             .expectRecords([.record("root", ["title": "a"]), .failure("private", "NOT_FOUND")])
         let writer = try await session.get("users/caller", in: guest).text("userRecordName")
@@ -201,7 +202,7 @@ let sharingRules: [ContractRule] = [
         try await session.post("changes/database", [:], in: database)
             .expect(.including(["zones": .anything, "syncToken": .text, "moreComing": .anything]))
 
-        // Who deletes the share from the shared database has left it.
+        // A participant who deletes the share in the shared database leaves it.
         try await session.modify([.forceDelete(shared.recordName)], in: destination)
             .expectRecords([.deleted(shared.recordName)])
         try await session.lookup(["root"], in: destination).expectError("ZONE_NOT_FOUND")
@@ -231,7 +232,7 @@ let sharingRules: [ContractRule] = [
 ]
 
 extension Operation {
-    /// Makes a record that can be shared.
+    /// Creates a record that can be shared.
     fileprivate static func root(_ recordName: String) -> Operation {
         Operation("create", recordName, ["title": "a"], record: ["createShortGUID": true])
     }
@@ -273,7 +274,7 @@ extension Operation {
 }
 
 extension ContractSession {
-    /// Makes a record and shares it, as Apple's page on sharing does: the record first, then the share.
+    /// Creates a record and shares it, as Apple's page on sharing does: the record first, then the share.
     fileprivate func share(
         _ name: String,
         in zone: Destination,

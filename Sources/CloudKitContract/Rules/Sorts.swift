@@ -56,7 +56,8 @@ let sortRules: [ContractRule] = [
     },
 ]
 
-/// A rule that sorts give an order; `r5`, which has no fields, may stand at either end.
+/// Makes a rule: sorts give an order. Records of `ignoring` are not compared, such as `r5`, which has no fields and may
+/// come first or last.
 private func sortRule(
     _ name: String,
     _ sorts: [JSONValue],

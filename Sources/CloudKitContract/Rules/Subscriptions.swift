@@ -320,7 +320,7 @@ extension ContractSession {
         return try reply.text("webcourierURL")
     }
 
-    /// Asks the courier once.
+    /// Sends one request to the web courier.
     func askCourier(_ address: String) async throws -> ContractReply {
         guard let url = URL(string: address), let host = url.host(), let scheme = url.scheme,
             let server = URL(string: "\(scheme)://\(host)\(url.port.map { ":\($0)" } ?? "")")
@@ -351,7 +351,7 @@ extension ContractSession {
         )
     }
 
-    /// Waits for a push: answers without bytes only keep the connection alive.
+    /// Waits for a push. Responses without bytes only keep the connection alive.
     func push(from courier: String) async throws -> ContractReply {
         var reply = try await askCourier(courier)
         for _ in 0..<20 where reply.status == 200 && reply.bytes.isEmpty { reply = try await askCourier(courier) }
@@ -370,7 +370,7 @@ extension ContractReply {
         (body?["subscriptions"]?.arrayValue ?? []).compactMap { $0["subscriptionID"]?.stringValue }
     }
 
-    /// The reply succeeds and holds these subscriptions or failures, in this order.
+    /// Checks that the reply succeeds and holds these subscriptions or failures, in this order.
     fileprivate func expectSubscriptions(_ patterns: [JSONPattern]) throws {
         try expect(.including(["subscriptions": .array(patterns)], without: ["serverErrorCode"]))
     }

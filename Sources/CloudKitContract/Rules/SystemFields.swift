@@ -1,6 +1,6 @@
 import StreamingJSON
 
-/// Queries by what the service knows of each record.
+/// Queries by system fields.
 let systemFieldRules: [ContractRule] = [
     ContractRule("records can be found by their names", "AU") { session in
         let zone = try await session.makeItems()

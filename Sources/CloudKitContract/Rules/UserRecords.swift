@@ -40,7 +40,7 @@ let userRecordRules: [ContractRule] = [
 ]
 
 extension JSONPattern {
-    /// A person's record, with at least these fields.
+    /// A user record, with at least these fields.
     fileprivate static func userRecord(_ name: String, _ fields: [String: Field] = [:]) -> JSONPattern {
         var members: [String: JSONPattern] = [
             "recordName": .value(.string(name)),

@@ -8,7 +8,7 @@ import GRDB
     public import Foundation
 #endif
 
-/// The key that makes an emulator's download addresses its own. It is kept with the data, so addresses outlive the process.
+/// The key that signs an emulator's download addresses. It is kept with the data, so addresses outlive the process.
 struct AssetKey: Sendable {
     private let key: SymmetricKey
 
@@ -24,12 +24,12 @@ struct AssetKey: Sendable {
 
 /// Gives the assets of a reply their download addresses.
 ///
-/// An address has the form of the recorded ones: the checksums, the text `${f}` for a file name, when it ends in seconds since
-/// 1970, a signature. It is worth as much as the file for as long as it lasts, and no credential goes with it.
+/// An address has the form of the recorded ones: the checksums, the text `${f}` for a file name, its expiry in seconds
+/// since 1970, and a signature. Until then the address alone opens the file: the asset host asks for no credentials.
 struct AssetLinks {
     let key: AssetKey
     let host: String
-    /// In seconds since 1970.
+    /// When the addresses expire, in seconds since 1970.
     let expires: Int64
 
     func linked(_ value: FieldValue) -> FieldValue {
@@ -52,7 +52,7 @@ struct AssetLinks {
 }
 
 extension RequestContext {
-    /// What gives assets of replies their addresses.
+    /// The addresses for the assets of this request's reply.
     var assetLinks: AssetLinks {
         AssetLinks(
             key: emulator.assetKey,
@@ -63,12 +63,12 @@ extension RequestContext {
 }
 
 extension CloudKitEmulator {
-    /// Opens a file by its download address: what the asset host does with a request to one.
+    /// Opens a file by its download address, as the asset host does for a request.
     ///
     /// - Parameters:
     ///   - target: The address from its path on, query included.
     ///   - time: When the request is made; now when `nil`.
-    /// - Returns: The file, whose bytes are read as they are asked for.
+    /// - Returns: The file. Its bytes are read later, by ``OutgoingAsset/read(at:upTo:)``.
     /// - Throws: An ``AssetHostError``.
     public func openAsset(_ target: String, at time: Date? = nil) throws -> OutgoingAsset {
         var items: [Substring: Substring] = [:]
@@ -86,7 +86,7 @@ extension CloudKitEmulator {
     }
 }
 
-/// A file on its way out of the emulator.
+/// A file that a client downloads.
 public struct OutgoingAsset: Sendable {
     let emulator: CloudKitEmulator
     let file: AssetFile
@@ -96,7 +96,7 @@ public struct OutgoingAsset: Sendable {
     /// The file's checksum, as records show it.
     public var fileChecksum: String { file.checksum }
 
-    /// Reads some bytes.
+    /// Reads bytes of one piece of the file.
     ///
     /// - Parameters:
     ///   - offset: Where to begin.

@@ -3,10 +3,10 @@ import GRDB
 
 /// The files of a record that is written.
 ///
-/// In the body of a stored record, ``Asset/receipt`` is the number of the file's row. No reply shows it: ``AssetLinks`` puts
-/// the download address in its place.
+/// In the body of a stored record, ``Asset/receipt`` is the number of the file's row. No reply shows it: ``AssetLinks``
+/// replaces it with the download address.
 extension RecordWriter {
-    /// Puts the files that a request refers to into a record's content, and returns the receipts that this spends.
+    /// Puts the files that a request refers to into a record's content, and returns the receipts that are then used up.
     ///
     /// - Throws: The failure of ``AssetRules``.
     func attachAssets(
@@ -64,11 +64,11 @@ extension RecordWriter {
         )
     }
 
-    /// The record name for a record that a request leaves unnamed: the one that its files were uploaded for.
+    /// The record name for a record that a request leaves unnamed: the name that its files were uploaded for.
     ///
-    /// CloudKit JS uploads a file for a record without a name, does not copy the name of the upload token into the record, and saves
-    /// it without one. A name that the client chose for an upload goes before one that was made for it; among several, the first
-    /// field decides.
+    /// CloudKit JS uploads a file for a record without a name, does not copy the name of the upload token into the
+    /// record, and saves it without one. A name that the client chose for an upload goes before a name that the
+    /// emulator made for it. Among several names, the first field decides.
     func recordName(ofUploadsFor request: Record) throws -> String? {
         var madeName: String?
         for receipt in request.fields.flatMap({ $0.value.plain.assets }).compactMap(\.receipt) {
@@ -88,7 +88,7 @@ extension RecordWriter {
 }
 
 extension DatabaseContext {
-    /// Removes what a zone has of files, before its records go.
+    /// Removes the files, receipts and upload addresses of a zone, before its records are removed.
     func eraseAssets(of zone: ZoneRow) throws {
         let files = try db.values(
             """
@@ -106,7 +106,7 @@ extension DatabaseContext {
 }
 
 extension FieldValue {
-    /// The assets of a field of either kind.
+    /// The assets of a field that holds one asset or a list.
     var assets: [Asset] {
         switch self {
         case .asset(let asset): [asset]

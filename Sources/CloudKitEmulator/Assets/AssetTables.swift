@@ -1,13 +1,13 @@
 import GRDB
 
-/// The tables of files: what was uploaded, what may be attached, and what is.
+/// The tables of files: the uploaded files, the receipts to attach them with, and the records that hold them.
 ///
-/// - `asset_file` is a file, and `asset_chunk` its bytes in pieces of one size; so a file of any length goes in and out through the memory
-///   of one piece.
+/// - `asset_file` is a file, and `asset_chunk` holds its bytes in pieces of one size. So writing or reading a file of
+///   any length needs the memory of one piece.
 /// - `asset_upload` is an address to which one file may be sent, for one field of one record.
-/// - `asset_receipt` is the right to attach a file. The receipt of an upload is good for that record and field, the one of a
-///   re-reference for any record of a zone. Where the upload named no record and got a made name (`is_name_made`), it is also good
-///   for a record that is saved without a name.
+/// - `asset_receipt` is the right to attach a file. The receipt of an upload is valid for that record and field, the
+///   receipt of a re-reference for any record of a zone. Where the upload named no record and the emulator made a name
+///   (`is_name_made`), the receipt is also valid for a record that is saved without a name.
 /// - `asset_use` says which records hold which files. A file without a record and without a receipt is removed.
 enum AssetTables {
     static func create(in db: Database) throws {
@@ -73,7 +73,7 @@ struct AssetFile {
 
     // MARK: Pieces
 
-    /// The length of all pieces of a file but the last.
+    /// The length in bytes of every piece of a file except the last.
     static let chunkSize = 256 * 1024
 
     /// The row numbers of a file's pieces begin here; there is room for four tebibytes.
@@ -81,7 +81,7 @@ struct AssetFile {
 
     // MARK: Removal
 
-    /// Removes those files that have neither a record nor a receipt.
+    /// Removes the files that have neither a record nor a receipt.
     static func removeUnused(_ files: some Sequence<Int64>, _ db: Database) throws {
         for file in files {
             let isWanted = try db.value(
@@ -104,7 +104,8 @@ struct AssetFile {
         try db.run("DELETE FROM asset_file WHERE id = ?", [file])
     }
 
-    /// Removes what has had its time: addresses, receipts, files that were never attached, and uploads that broke off.
+    /// Removes expired receipts, files that were not attached in time, interrupted uploads, and upload addresses that
+    /// expired a day ago.
     static func sweep(now: Int64, _ db: Database) throws {
         try db.run("DELETE FROM asset_upload WHERE expires <= ?", [now - 24 * 60 * 60 * 1000])
         try db.run("DELETE FROM asset_receipt WHERE expires <= ?", [now])

@@ -9,9 +9,11 @@ import GRDB
     public import Foundation
 #endif
 
-/// What a file is to be uploaded for: one field of one record.
+/// A request for an address to upload a file to.
+///
+/// The file is for one field of one record.
 public struct AssetUploadRequest: Hashable, Sendable {
-    /// The record's name; one is made when `nil`.
+    /// The record's name; the emulator makes a name when `nil`.
     public var recordName: String?
     /// The record's type.
     public var recordType: String
@@ -26,25 +28,27 @@ public struct AssetUploadRequest: Hashable, Sendable {
     }
 }
 
-/// Where one file may be sent.
+/// An address to which one file may be sent.
 public struct AssetUploadTicket: Hashable, Sendable {
-    /// The record that the file is for. The record must be saved under this name, or without one, when it gets this name.
+    /// The record that the file is for. The record must be saved under this name. Where the request had no name, it can
+    /// also be saved without one, and then gets this name.
     public var recordName: String
     /// The field that the file is for.
     public var fieldName: String
-    /// What ``CloudKitEmulator/beginAssetUpload(_:length:at:)`` takes: the last part of the address.
+    /// The last part of the address, for ``CloudKitEmulator/beginAssetUpload(_:length:at:)``.
     public var token: String
     /// The address.
     public var url: String
 }
 
-/// Why the asset host refuses a request. It answers with a bare HTTP status (observed live), so this has no code of the
-/// service.
+/// Why the asset host refuses a request.
+///
+/// The host responds with a bare HTTP status (observed live), so this error has no code of the service.
 public enum AssetHostError: Error, Hashable, Sendable {
     /// There is no such address, or the file is gone.
     case notFound
-    /// The address was good once: its time is over, or it was used. The service was seen to answer 410 for download
-    /// addresses whose time is over.
+    /// The address was valid once: it has expired, or it was used. The service was seen to answer 410 for expired
+    /// download addresses.
     case gone
     /// The address was tampered with.
     case forbidden
@@ -55,7 +59,7 @@ public enum AssetHostError: Error, Hashable, Sendable {
 }
 
 extension RequestContext {
-    /// Gives out addresses to upload files to (`assets/upload`).
+    /// Issues addresses to upload files to (`assets/upload`).
     ///
     /// ```swift
     /// let ticket = try emulator.request(in: notes, as: .user(user)).requestAssetUploads(
@@ -66,11 +70,11 @@ extension RequestContext {
     /// ```
     ///
     /// - Parameters:
-    ///   - requests: What the files are for, at most 200.
+    ///   - requests: The record and field of each file, at most 200.
     ///   - zoneID: The zone of the records; the default zone when `nil`.
-    /// - Returns: One address for each request, in order, good for 15 minutes.
-    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for too many, and for a field that holds something else than files;
-    ///   `ZONE_NOT_FOUND`, `AUTHENTICATION_REQUIRED`, `ACCESS_DENIED`.
+    /// - Returns: One address for each request, in order, valid for 15 minutes.
+    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for too many, and for a field that holds something else than
+    ///   files; `ZONE_NOT_FOUND`; `ACCESS_DENIED` in the public database without a user.
     public func requestAssetUploads(
         _ requests: [AssetUploadRequest],
         zoneID: ZoneID? = nil
@@ -134,22 +138,22 @@ extension RequestContext {
 }
 
 extension CloudKitEmulator {
-    /// Begins to take a file: what the asset host does with the body of a request to an upload address.
+    /// Begins to receive a file, as the asset host does for a request to an upload address.
     ///
-    /// The address can be used again as long as no file arrived there whole.
+    /// The address can be used again until a whole file has arrived there.
     ///
     /// - Parameters:
     ///   - token: The ``AssetUploadTicket/token``.
-    ///   - length: The file's length, where it is known already.
+    ///   - length: The file's length in bytes, where it is known already.
     ///   - time: When the request is made; now when `nil`.
-    /// - Returns: What takes the bytes.
+    /// - Returns: The upload, which takes the bytes.
     /// - Throws: An ``AssetHostError``.
     public func beginAssetUpload(_ token: String, length: Int64? = nil, at time: Date? = nil) throws -> IncomingAsset {
         let now = time?.milliseconds ?? now
         if let length, length > configuration.limits.assetSize { throw AssetHostError.tooLarge }
         let id = try writeAssets { db in
             try checkAddress(token, now: now, db)
-            // Far longer than any upload takes, so that only what broke off is swept away.
+            // Far longer than any upload takes, so that only interrupted uploads are removed.
             let deadline = now + 24 * 60 * 60 * 1000
             try db.run("INSERT INTO asset_file (keep_until) VALUES (?)", [deadline])
             return db.lastInsertedRowID
@@ -168,7 +172,7 @@ extension CloudKitEmulator {
             try checkAddress(upload.token, now: now, db)
             try db.run("UPDATE asset_upload SET used = 1 WHERE token = ?", [upload.token])
             let isPrivate: Bool? = try db.value("SELECT is_private FROM asset_upload WHERE token = ?", [upload.token])
-            // Private files are encrypted; their own key, and the checksum of what it makes of them, go with them (recorded).
+            // Private files are encrypted: each has its own key and the checksum of the encrypted bytes (recorded).
             let key = isPrivate == true ? identifiers.next(16) : nil
             let reference = key.map { key in [1] + Array(Insecure.SHA1.hash(data: key + digest)) }
             let expires = now + Int64(configuration.assets.receiptLifetime * 1000)
@@ -209,9 +213,9 @@ extension CloudKitEmulator {
     }
 }
 
-/// A file on its way into the emulator.
+/// A file that a client uploads.
 ///
-/// An upload that is neither finished nor discarded, as when the process dies, is removed a day later.
+/// An upload that is neither finished nor discarded, as when the process dies, is removed after a day.
 public struct IncomingAsset: Sendable {
     let emulator: CloudKitEmulator
     let token: String
@@ -258,8 +262,8 @@ public struct IncomingAsset: Sendable {
     /// Ends the file: the address is used up, and the file can be attached.
     ///
     /// - Returns: The dictionary to save in the field, with its receipt.
-    /// - Throws: An ``AssetHostError``: ``AssetHostError/gone`` when the address went out of date or was used meanwhile;
-    ///   the file is then removed.
+    /// - Throws: An ``AssetHostError``: ``AssetHostError/gone`` when the address went out of date or was used
+    ///   meanwhile; the file is then removed.
     public consuming func finish() throws -> Asset {
         do throws(AssetHostError) {
             if !piece.isEmpty { try store() }
@@ -270,14 +274,14 @@ public struct IncomingAsset: Sendable {
         }
     }
 
-    /// Gives the file up, and removes what is there of it.
+    /// Gives the upload up, and removes the bytes that have arrived.
     public func discard() {
         try? emulator.writeAssets { db in try AssetFile.remove(file, db) }
     }
 }
 
 extension Asset {
-    /// What a response shows of a file, without the file's address.
+    /// The asset of a response for a file, without the file's address.
     init(_ file: AssetFile, receipt: String) {
         self.init(
             fileChecksum: file.checksum,

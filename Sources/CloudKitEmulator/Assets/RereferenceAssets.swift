@@ -19,13 +19,15 @@ extension RequestContext {
     /// Makes files of records usable in other records, without another upload (`assets/rereference`).
     ///
     /// - Parameters:
-    ///   - fields: Where the files are, at most 200. A list of files is refused, because the request cannot say which one.
+    ///   - fields: The fields that hold the files, at most 200. A field with a list of files is refused, because the
+    ///     request cannot say which file it means.
     ///   - zoneID: The zone of the records that hold the files; the default zone when `nil`.
     ///   - targetZoneID: The zone of the records that will hold them; the same zone when `nil`.
-    /// - Returns: For each field, in order, the dictionary to save, with a receipt that is good once; or an error:
-    ///   `NOT_FOUND` where there is no such record or file.
-    /// - Throws: An ``EmulatorError``: `ZONE_NOT_FOUND`, `AUTHENTICATION_REQUIRED`, `ACCESS_DENIED`, `BAD_REQUEST` for
-    ///   too many.
+    /// - Returns: For each field, in order, the dictionary to save, with a receipt that can be used once; or an error:
+    ///   `NOT_FOUND` where there is no such record or file, `BAD_REQUEST` where the field holds no file or a list of
+    ///   them.
+    /// - Throws: An ``EmulatorError``: `ZONE_NOT_FOUND`, `ACCESS_DENIED` in the public database without a user,
+    ///   `BAD_REQUEST` for too many.
     public func rereferenceAssets(
         _ fields: [AssetFieldID],
         zoneID: ZoneID? = nil,

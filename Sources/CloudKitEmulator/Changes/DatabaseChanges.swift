@@ -5,12 +5,12 @@ extension RequestContext {
     /// Fetches which zones changed (`changes/database`): custom zones of private and shared databases.
     ///
     /// - Parameters:
-    ///   - syncToken: Where to go on from; `nil` for all zones.
-    ///   - resultsLimit: Zones of one page, at most 200.
-    /// - Returns: The zones in the order of their last change, each once; deleted ones carry `deleted`. Those that were
-    ///   gone before the first page are left out.
-    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for the public database and for a token of another database,
-    ///   `AUTHENTICATION_REQUIRED`.
+    ///   - syncToken: The token of the previous page; `nil` for all zones.
+    ///   - resultsLimit: The number of zones of one page; more than 200 are never sent.
+    /// - Returns: The zones in the order of their last change, each once; deleted zones carry `deleted`. Without a
+    ///   token, deleted zones are left out.
+    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for the public database, for an invalid token and for a token of
+    ///   another database.
     public func fetchDatabaseChanges(
         since syncToken: String?,
         resultsLimit: Int? = nil

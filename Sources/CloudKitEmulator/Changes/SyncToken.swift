@@ -1,11 +1,11 @@
 import CloudKitModel
 import GRDB
 
-/// A point in the history of a database or a zone, as the text of a sync token says it.
+/// A point in the history of a database or a zone: the content of a sync token.
 ///
-/// Tokens are not consumed: the same token gives the same answer again, in any order (observed on the live service).
+/// Tokens are not used up: the same token gives the same response again, in any order (observed on the live service).
 struct SyncToken: Hashable {
-    /// Which feed the token belongs to.
+    /// The feed that the token belongs to.
     enum Kind: UInt8 {
         case database = 1
         case zone = 2
@@ -20,10 +20,10 @@ struct SyncToken: Hashable {
     var zone: Int64 = 0
     /// A hash of the zone's name. It shows whether an unknown row number belongs to an earlier zone of the same name.
     var zoneName: UInt32 = 0
-    /// The number of the last change that the bearer has seen.
+    /// The number of the last change that the client has seen.
     var position: Int64
-    /// In the feed of a shared zone, where many records may come into sight with one change: the last one seen of them.
-    /// In a feed read backwards, where the reading began.
+    /// In the feed of a shared zone, the last record that the client has seen of the change at `position`: one change
+    /// may make many records visible. In a feed read backwards, the position where the reading began.
     var top: Int64 = 0
 
     static func database(_ id: Int64, at position: Int64) -> SyncToken {
@@ -42,8 +42,10 @@ struct SyncToken: Hashable {
     }
 }
 
-/// Writes and reads the text of sync tokens. A check over the bytes, with a number that each storage picks for itself,
-/// tells tokens of this storage from all other text.
+/// Writes and reads the text of sync tokens.
+///
+/// A text ends with a fingerprint of its bytes, salted with a number that each storage picks at random. So tokens of
+/// other storages, and any other text, are refused.
 struct SyncTokenKey: Sendable {
     let salt: UInt64
 
@@ -95,7 +97,7 @@ struct SyncTokenKey: Sendable {
         )
     }
 
-    /// The bytes of base64 text, as far as they go: a token that was cut may end anywhere.
+    /// The bytes of base64 text, up to its last whole group of four characters: a token that was cut may end anywhere.
     private static func decode(_ text: String) -> [UInt8] {
         if let bytes = [UInt8](base64: text) { return bytes }
         let whole = text.utf8.prefix { $0 != UInt8(ascii: "=") }

@@ -1,11 +1,13 @@
 public import CloudKitModel
 import GRDB
 
-/// What to fetch of one zone's changes.
+/// A request for the changes of one zone.
 public struct ZoneChangesRequest: Hashable, Sendable {
-    /// The zone: a custom one.
+    /// The zone.
+    ///
+    /// The default zone has no changes to fetch.
     public var zoneID: ZoneID
-    /// Where to go on from; `nil` for the whole history.
+    /// The token of the previous page; `nil` for the whole history.
     public var syncToken: String?
     /// Whether the newest changes come first.
     public var reverse: Bool
@@ -13,7 +15,7 @@ public struct ZoneChangesRequest: Hashable, Sendable {
     public var desiredKeys: [String]?
     /// Whether numbers of the reply are JSON strings.
     public var numbersAsStrings: Bool
-    /// Records of one page; more than 200 are never sent.
+    /// The number of records of one page; more than 200 are never sent.
     public var resultsLimit: Int?
     /// The record types to return; `nil` for all.
     public var desiredRecordTypes: [String]?
@@ -42,10 +44,11 @@ public struct ZoneChangesRequest: Hashable, Sendable {
 public struct ZoneChangesPage: Hashable, Sendable {
     /// The zone.
     public var zoneID: ZoneID
-    /// Each record that changed, in its latest state, where it was last written; deleted ones have a name, a tag and
-    /// `deleted`.
+    /// Each record that changed, once, in its latest state, in the order of the last writes.
+    ///
+    /// Deleted records have a name, a change tag and `deleted`.
     public var records: [RecordResult]
-    /// Where to go on from. Every page has a new one, and any may be kept.
+    /// The token for the next page. Every page has a new one, and the client may keep any of them.
     public var syncToken: String
     /// Whether the next page has more.
     public var moreComing: Bool
@@ -54,12 +57,12 @@ public struct ZoneChangesPage: Hashable, Sendable {
 }
 
 extension RequestContext {
-    /// Fetches what changed in zones (`changes/zone`): custom zones of private and shared databases.
+    /// Fetches the changes of zones (`changes/zone`): custom zones of private and shared databases.
     ///
     /// - Parameter requests: The zones, each with its token.
     /// - Returns: One page or failure for each zone, in order. An invalid token fails with `BAD_REQUEST`, an
     ///   unknown zone with `ZONE_NOT_FOUND`, the default zone with `BAD_REQUEST`.
-    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for the public database, `AUTHENTICATION_REQUIRED`.
+    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for the public database.
     public func fetchZoneChanges(_ requests: [ZoneChangesRequest]) throws -> [Result<ZoneChangesPage, ZoneError>] {
         guard database.scope != .public else { throw EmulatorError.notApplicable(in: .public) }
         return try read { context in
@@ -71,8 +74,7 @@ extension RequestContext {
         }
     }
 
-    /// Fetches what changed in one zone (`records/changes`, deprecated: use
-    /// ``fetchZoneChanges(_:)``).
+    /// Fetches the changes of one zone (`records/changes`, deprecated: use ``fetchZoneChanges(_:)``).
     ///
     /// - Throws: An ``EmulatorError``: what ``fetchZoneChanges(_:)`` returns as the zone's failure.
     public func fetchRecordChanges(_ request: ZoneChangesRequest) throws -> ZoneChangesPage {
@@ -117,7 +119,7 @@ extension DatabaseContext {
         if moreComing, let last = page.last {
             end.position = last.sequence
         } else if start.kind == .reversedZone {
-            // All was seen: go on forwards from where the backwards reading began.
+            // The client has seen everything: it goes on forwards from where the backwards reading began.
             end = .zone(zone, in: self, at: start.top)
         } else {
             end.position = zone.sequence
@@ -131,7 +133,7 @@ extension DatabaseContext {
         )
     }
 
-    /// A page of what a participant sees change in a zone of another person.
+    /// A page of the changes that a participant sees in a zone of another user.
     private func sharedChanges(
         _ request: ZoneChangesRequest,
         from start: SyncToken,
@@ -185,7 +187,7 @@ extension DatabaseContext {
                 throw .badRequest("Unknown sync continuation type")
             }
             guard token.zone == zone.id, token.position <= zone.sequence else {
-                // The zone was deleted and made again since (text: native 21/2026).
+                // The zone was deleted and created again since (text: native 21/2026).
                 throw EmulatorError(
                     configuration.unsettled.expiredToken,
                     "client knowledge differs from server knowledge"
@@ -196,7 +198,7 @@ extension DatabaseContext {
             start.top = token.top
         }
         if request.reverse {
-            // `position` is the upper end of what is still to come; what the bearer has seen is below `top` of nothing.
+            // Changes below `position` are still to come. `top` is where the client goes on forwards afterwards.
             start.kind = .reversedZone
             start.top = zone.sequence
             start.position = zone.sequence + 1
@@ -213,7 +215,7 @@ extension DatabaseContext {
         limit: Int
     ) throws -> [RecordRow] {
         let isReversed = start.kind == .reversedZone
-        // Deletions come whatever their type: the reply does not tell it.
+        // Deletions come whatever their type, because the reply does not name the type of a deleted record.
         let condition =
             types.map { types in
                 let ids = types.compactMap { schema[$0]?.id }.map(String.init).joined(separator: ",")

@@ -14,9 +14,9 @@ extension CloudKitEmulator {
     /// - Parameters:
     ///   - token: The token, 64 lower-case hexadecimal digits; `nil` makes a new one.
     ///   - container: The container's identifier.
-    ///   - environment: The environment in which the token holds.
+    ///   - environment: The environment in which the token is valid.
     /// - Returns: The token.
-    /// - Throws: An ``EmulatorError``: a `BAD_REQUEST` when the token does not look like one.
+    /// - Throws: An ``EmulatorError``: a `BAD_REQUEST` when the token does not have 64 lower-case hexadecimal digits.
     @discardableResult
     public func registerAPIToken(
         _ token: String? = nil,

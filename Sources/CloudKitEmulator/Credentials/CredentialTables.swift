@@ -2,7 +2,7 @@ import GRDB
 
 /// The API tokens and server-to-server keys, each for a container's environment.
 enum CredentialTables {
-    /// Gives each credential its environment. Those that were registered before hold in both, as they did.
+    /// Gives each credential its environment. Those that were registered before stay valid in both.
     static func separateEnvironments(_ db: Database) throws {
         try db.execute(
             sql: """

@@ -6,7 +6,7 @@ public import CloudKitModel
     public import Foundation
 #endif
 
-/// What a request brought to show who sends it.
+/// The credentials that a request carries.
 public struct Credentials: Hashable, Sendable {
     /// The query item `ckAPIToken`.
     public var apiToken: String?
@@ -23,30 +23,30 @@ public struct Credentials: Hashable, Sendable {
     }
 }
 
-/// What comes of credentials that hold.
+/// The result of valid credentials.
 public struct Authentication: Hashable, Sendable {
     /// The caller of the request.
     public var caller: Caller
-    /// The token for the next request, for the response header `X-Apple-CloudKit-Web-Auth-Token`; `nil` when the request
-    /// had no web token.
+    /// The token for the next request, for the response header `X-Apple-CloudKit-Web-Auth-Token`; `nil` when the
+    /// request had no web authentication token.
     public var nextWebAuthToken: String?
 }
 
 extension CloudKitEmulator {
     /// Checks a request's credentials.
     ///
-    /// A signature, where there is one, decides alone. Otherwise the API token must be registered for the environment of the
-    /// container; a web token beside it must be one of ours and alive. Neither tokens nor keys of one environment hold in
-    /// the other.
+    /// Where there is a signature, nothing else is looked at. Otherwise the API token must be registered for the
+    /// environment of the container; a web authentication token beside it must be issued by this emulator and not be
+    /// expired. Tokens and keys of one environment are not valid in the other.
     ///
     /// - Parameters:
-    ///   - credentials: What the request brought.
+    ///   - credentials: The credentials that the request carries.
     ///   - container: The container's identifier.
     ///   - environment: The environment of the request.
     ///   - time: When the request is made; now when `nil`.
-    /// - Returns: Who makes the request, and the next web token.
+    /// - Returns: The caller, and the next web authentication token.
     /// - Throws: An ``EmulatorError``: `AUTHENTICATION_FAILED`, "Authentication failed", with no hint which part was
-    ///   wrong. For a web token that does not hold, what ``EmulatorConfiguration/WebAuthTokens/rejection`` says.
+    ///   wrong. For an invalid web authentication token, the code is ``EmulatorConfiguration/WebAuthTokens/rejection``.
     public func authenticate(
         _ credentials: Credentials,
         for container: String,

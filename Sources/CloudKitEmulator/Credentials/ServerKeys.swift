@@ -16,7 +16,7 @@ public struct ServerKeySignature: Hashable, Sendable {
     public var date: String
     /// The SHA-256 digest of the body's bytes, 32 bytes.
     public var bodyDigest: [UInt8]
-    /// The path of the request from `/database` or `/device` on, query included, as it stood on the request line.
+    /// The path of the request from `/database` or `/device` on, query included, as on the request line.
     public var subpath: String
     /// The header `X-Apple-CloudKit-Request-SignatureV1`: base64 of the ASN.1 DER form.
     public var signature: String
@@ -42,9 +42,9 @@ public struct ServerKeySignature: Hashable, Sendable {
     }
 }
 
-/// The public half of a server-to-server key, in one of the forms in which people have it.
+/// The public half of a server-to-server key, in one of its usual forms.
 public enum ServerKey: Hashable, Sendable {
-    /// PEM with the header `-----BEGIN PUBLIC KEY-----`, what `openssl ec -pubout` prints and the console takes.
+    /// PEM with the header `-----BEGIN PUBLIC KEY-----`, which `openssl ec -pubout` prints and the console accepts.
     case pem(String)
     /// The DER bytes within such a PEM (SubjectPublicKeyInfo).
     case der([UInt8])
@@ -63,7 +63,8 @@ public enum ServerKey: Hashable, Sendable {
         }
     }
 
-    /// The user record name of the developer that a key acts as. It hangs on the key, not on any person (observed live).
+    /// The user record name of the developer that a key acts as. It depends on the key alone, not on any person
+    /// (observed live).
     static func userRecordName(ofKeyID keyID: String) -> String {
         "_" + SHA256.hash(data: Array("user of \(keyID)".utf8)).prefix(16).hexadecimal
     }
@@ -76,9 +77,9 @@ extension CloudKitEmulator {
     /// - Parameters:
     ///   - key: The public key.
     ///   - container: The container's identifier.
-    ///   - environment: The environment in which the key holds.
-    /// - Returns: The key ID, 64 hexadecimal digits; the same key gets the same ID again, in the other environment as well.
-    /// - Throws: An ``EmulatorError``: a `BAD_REQUEST` when it is not a public key on the curve P-256.
+    ///   - environment: The environment in which the key is valid.
+    /// - Returns: The key ID, 64 hexadecimal digits; the same key of a container has the same ID in both environments.
+    /// - Throws: An ``EmulatorError``: a `BAD_REQUEST` when `key` is not a public key on the curve P-256.
     @discardableResult
     public func registerServerKey(
         _ key: ServerKey,
@@ -96,7 +97,8 @@ extension CloudKitEmulator {
         return keyID
     }
 
-    /// The IDs of the server-to-server keys that are registered for an environment of a container, in alphabetical order.
+    /// The IDs of the server-to-server keys that are registered for an environment of a container, in alphabetical
+    /// order.
     ///
     /// - Parameters:
     ///   - container: The container's identifier.
@@ -118,8 +120,8 @@ extension CloudKitEmulator {
 
     /// Verifies a signature, and returns the ID of the key that made it.
     ///
-    /// The message is `date:base64(SHA-256 of the body):subpath`. For an empty body some clients sign an empty hash part,
-    /// and the service is said to take both.
+    /// The message is `date:base64(SHA-256 of the body):subpath`. For an empty body some clients sign an empty hash
+    /// part instead, and the service is said to accept both.
     func verify(
         _ signature: ServerKeySignature,
         for container: String,

@@ -8,15 +8,15 @@ import GRDB
     import Foundation
 #endif
 
-/// What a web token says: whose it is and when it ends.
+/// The content of a web authentication token: its user and its expiry.
 ///
-/// A token is these facts and a keyed hash over them, so a new one for every reply costs no write.
+/// A token is this content and a keyed hash over it, so a new token for every reply costs no write.
 private struct WebAuthToken {
     /// The digits of the user record name, as bytes.
     var user: [UInt8]
     var expires: Int64
     var keepsSignedIn: Bool
-    /// A fingerprint of the container and the environment that the token is for; 0 is all of them.
+    /// A fingerprint of the container and the environment that the token is for; 0 stands for all of them.
     var container: UInt64
     var nonce: [UInt8]
 
@@ -44,7 +44,7 @@ extension WebAuthToken {
     }
 }
 
-/// The key that makes an emulator's web tokens its own. It is kept with the data, so tokens outlive the process.
+/// The key that signs an emulator's web authentication tokens. It is kept with the data, so tokens outlive the process.
 struct WebAuthTokenKey: Sendable {
     private let key: SymmetricKey
 
@@ -52,13 +52,13 @@ struct WebAuthTokenKey: Sendable {
         WebAuthTokenKey(key: SymmetricKey(data: try db.secret("web token key", 32, from: identifiers)))
     }
 
-    /// The code that makes the ticket of a sign-in page our own. A web token begins with another byte, so neither is
-    /// taken for the other.
+    /// The code that signs the ticket of a sign-in page. A web authentication token begins with another byte, so
+    /// neither is taken for the other.
     func code(ofTicket bytes: [UInt8]) -> [UInt8] {
         Array(HMAC<SHA256>.authenticationCode(for: [2] + bytes, using: key))
     }
 
-    /// Whether a code is the one of a ticket.
+    /// Whether a code is the code of a ticket.
     func isCode(_ code: [UInt8], ofTicket bytes: [UInt8]) -> Bool {
         HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: [2] + bytes, using: key)
     }
@@ -81,16 +81,17 @@ struct WebAuthTokenKey: Sendable {
 }
 
 extension CloudKitEmulator {
-    /// Signs a user in: issues a web token, for the query item `ckWebAuthToken`.
+    /// Signs a user in: issues a web authentication token, for the query item `ckWebAuthToken`.
     ///
     /// The text has `+`, `/` and `=`, as the service's tokens have; it must be percent-encoded exactly once.
     ///
     /// - Parameters:
-    ///   - userRecordName: The user, made by ``CloudKitEmulator/createUser(_:emailAddress:phoneNumber:isDiscoverable:userRecordName:)``.
-    ///   - container: The container that the token is good for; `nil` for all.
-    ///   - environment: The environment of the container that the token is good for, as tokens of the service are for the
-    ///     environment of the API token with which the person signed in; `nil` for both. It matters beside a container only.
-    ///   - keepsSignedIn: Whether the token lives two weeks instead of 30 minutes.
+    ///   - userRecordName: The user, created by
+    ///     ``CloudKitEmulator/createUser(_:emailAddress:phoneNumber:isDiscoverable:userRecordName:)``.
+    ///   - container: The container that the token is valid for; `nil` for all.
+    ///   - environment: The environment that the token is valid for; `nil` for both. Without a `container` it has no
+    ///     effect. A token of the service is valid for the environment of the API token with which the user signed in.
+    ///   - keepsSignedIn: Whether the token is valid for two weeks instead of 30 minutes.
     /// - Returns: The token.
     /// - Throws: An ``EmulatorError``: `NOT_FOUND` when there is no such user.
     public func issueWebAuthToken(
@@ -110,13 +111,13 @@ extension CloudKitEmulator {
         )
     }
 
-    /// What a token says about the container and environment that it is for.
+    /// The fingerprint of the container and the environment that a token is for.
     private func reach(of container: String, _ environment: ContainerEnvironment?) -> UInt64 {
         guard let environment else { return container.utf8.fingerprint() }
         return "\(container)/\(environment.rawValue)".utf8.fingerprint()
     }
 
-    /// Takes a web token for a request, and issues the next one.
+    /// Checks the web authentication token of a request, and issues the next one.
     func redeem(
         _ text: String,
         for container: String,

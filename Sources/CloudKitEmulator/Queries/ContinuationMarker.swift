@@ -1,5 +1,7 @@
-/// Where a query's next page begins, as the text of a continuation marker says it: the last record's position, and a
-/// print of the query that it belongs to. So a page does not repeat or skip what was written in the meantime before it.
+/// Where a query's next page begins: the content of a continuation marker.
+///
+/// A marker holds the position of the page's last record and a fingerprint of the query. So the next page neither
+/// repeats nor skips records when others were written before that position meanwhile.
 struct ContinuationMarker: Hashable {
     var query: UInt64
     var position: QueryPosition
@@ -37,7 +39,7 @@ struct ContinuationMarker: Hashable {
 }
 
 extension ContinuationMarker {
-    /// Reads a marker of ours; `nil` for any other text.
+    /// Reads a marker of this emulator; `nil` for any other text.
     init?(_ text: String, salt: UInt64) {
         guard let bytes = [UInt8](base64: text), bytes.count >= 25 else { return nil }
         var rest = bytes.dropLast(8)

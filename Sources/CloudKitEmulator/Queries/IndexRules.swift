@@ -1,9 +1,10 @@
 import CloudKitModel
 import CloudKitSchema
 
-/// Which indexes queries need where a schema was imported. Without one every field has every index.
+/// The indexes that queries need where a schema was imported. Without an imported schema every field has every index.
 ///
-/// Source: section "The schema language" of the protocol reference; the words of the failures were observed live for `QUERYABLE`.
+/// Source: section "The schema language" of the protocol reference; the words of the failures were observed live for
+/// `QUERYABLE`.
 enum IndexRules {
     /// The index that a filter needs.
     static func index(
@@ -31,21 +32,22 @@ enum IndexRules {
         throw .badRequest("Field '\(subject.name)' is not marked \(index.names.joined(separator: ", ").lowercased())")
     }
 
-    /// A query without filters asks for all records by their names (observed live: "Field 'recordName' is not marked queryable").
+    /// A query without filters asks for all records by their names (observed live: "Field 'recordName' is not marked
+    /// queryable").
     static func requireFilter(_ filters: [QueryFilter], of type: Schema.RecordType) throws(EmulatorError) {
         if filters.isEmpty { try require(.queryable, of: .recordName, in: type) }
     }
 }
 
 extension Schema.RecordType {
-    /// The indexes of what a filter or a sort looks at; `nil` where no schema says which there are.
+    /// The indexes of the subject of a filter or a sort; `nil` where no imported schema restricts them.
     func indexes(of subject: QuerySubject) -> FieldIndexes? {
         guard let declaration = enforcedDeclaration else { return nil }
         if case .field(_, let name, _) = subject { return declaration[field: name]?.indexes }
         return subject.systemField.flatMap { declaration[field: $0.rawValue]?.indexes } ?? []
     }
 
-    /// The fields in which a search without a field looks; `nil` for all.
+    /// The fields that a text search without a field name looks in; `nil` for all.
     var searchedFields: Set<String>? {
         guard let declaration = enforcedDeclaration else { return nil }
         let undeclared = fields.keys.filter { declaration[field: $0] == nil }

@@ -9,7 +9,7 @@ import GRDB
 
 /// A value as the index holds it: comparable in SQLite and here in the same order.
 ///
-/// Whole and other numbers are compared by what they are: 10 is 10.0.
+/// Integers and floating-point numbers are compared by value: 10 equals 10.0.
 enum IndexValue: Hashable {
     case integer(Int64)
     case real(Double)
@@ -53,7 +53,8 @@ extension IndexValue: Comparable {
         }
     }
 
-    /// Whether a whole number is less than another number. Neither is rounded for that, as a double does not have all whole numbers.
+    /// Whether an integer is less than a floating-point number. The result is exact, although a double cannot represent
+    /// every integer.
     private static func isLess(_ left: Int64, _ right: Double) -> Bool {
         if right >= 0x1p63 { return true }
         guard right > -0x1p63 else { return false }
@@ -92,22 +93,24 @@ extension IndexValue: DatabaseValueConvertible, StatementBinding {
 }
 
 extension IndexValue {
-    /// How many bytes of a text or of bytes the index holds. Longer values are compared when the record is read.
+    /// The number of bytes of a text or of a byte value that the index holds. Longer values are compared when the
+    /// record is read.
     static let prefixLength = 1000
 
-    /// The value of records that lack the field. It is less than all others.
+    /// The value of records that lack the field. It is less than all other values.
     static let absent = IndexValue.real(-.infinity)
 
-    /// The index values of a field of a record: those of its value, or ``absent`` where a sort will ask for one.
+    /// The index values of a field of a record: those of its value; without a value, ``absent`` if records can be
+    /// sorted by the field.
     static func values(of value: FieldValue?, in kind: FieldKind) -> [IndexValue] {
         if let value, !value.isNull { return values(of: value) }
         return kind.isSortable ? [absent] : []
     }
 
-    /// Whether the value may say less than what it was made of.
+    /// Whether the value may be only the beginning of the value of the field.
     var isCut: Bool {
         switch self {
-        // At its length or at a NUL.
+        // A text may be cut at the maximum length or at a NUL.
         case .text: true
         case .bytes(let bytes): bytes.count >= Self.prefixLength
         default: false

@@ -1,43 +1,43 @@
 import GRDB
 
-/// One way to the records of a query: a walk along an index, as SQL.
+/// One way to find the records of a query: a walk along an index, as SQL.
 ///
-/// The walk gives pairs of a key and a record's row number. It is one `SELECT` for each zone and each wanted value,
-/// merged by SQLite without sorting: each part comes in order already. So a page costs the same however many records
-/// there are.
+/// The walk gives pairs of a key and a record's row number. It is one `SELECT` for each zone and each wanted value.
+/// Each part is in order already, so SQLite merges them without sorting, and the cost of a page does not depend on the
+/// number of records.
 struct QueryAccess {
-    /// What is walked along.
+    /// The index that the walk follows.
     enum Path {
-        /// The values of a field, in order. `values` restricts them to some; then the rows of each come in the order in
-        /// which the records were made.
+        /// The values of a field, in order. `values` restricts them to some; then the rows come in the creation order
+        /// of the records.
         case entries(field: Int64, values: [IndexValue]?)
         /// The locations in a field, by latitude.
         case locations(field: Int64, latitude: ClosedRange<Double>, longitude: ClosedRange<Double>?)
-        /// The records of the type, by the time of their making or of their last change.
+        /// The records of the type, by the time of their creation or of their last change.
         case times(type: Int64, isCreation: Bool)
         /// The records of the type, by name; `names` restricts them to some.
         case names(type: Int64, names: [String]?)
     }
 
     var path: Path
-    /// A range that the keys lie in.
+    /// The range of the keys.
     var lower: QueryCondition.Bound?
     var upper: QueryCondition.Bound?
-    /// Other fields and values that the records have: each is one step down the index for each record.
+    /// Other fields with values that the records must have. Each costs one search in the index for each record.
     var probes: [(field: Int64, values: [IndexValue])] = []
     /// Whether rows come from the last to the first.
     var isDescending = false
-    /// Where the page before ended.
+    /// Where the previous page ended.
     var start: Start?
 
-    /// Where a walk starts.
+    /// The start of a walk.
     struct Start {
         let key: IndexValue
-        /// The record after which the walk goes on among those with this key; `nil` starts before all of them.
+        /// Among the records with this key, the record after which the walk goes on; `nil` starts before all of them.
         let record: Int64?
     }
 
-    /// Whether rows come in the order of their keys; otherwise in the order in which the records were made.
+    /// Whether rows come in the order of their keys; otherwise in the creation order of the records.
     var isOrderedByKey: Bool {
         switch path {
         case .entries(_, let values): values == nil
@@ -47,9 +47,11 @@ struct QueryAccess {
         }
     }
 
-    /// The SQL of the records along the walk, and what to put in it.
+    /// The SQL of the records along the walk, and its arguments.
     ///
-    /// Where the walk needs a sort, its numbers alone go through it. With a limit it keeps its order, and is not mixed with the rest.
+    /// The walk is an expression of its own: where SQLite has to sort it, it sorts row numbers and not whole records.
+    /// The `LIMIT` makes SQLite keep the walk's order, because it then does not merge the expression into the outer
+    /// query.
     ///
     /// - Parameter zones: The zones to look in.
     /// - Returns: A statement whose rows are ``RecordRow/columns`` and a key.
@@ -63,14 +65,15 @@ struct QueryAccess {
         return (sql, arguments)
     }
 
-    /// The SQL of the walk, and what to put in it.
+    /// The SQL of the walk, and its arguments.
     ///
     /// - Parameters:
     ///   - zones: The zones to look in.
-    ///   - limit: How many rows are wanted at most; `nil` for all.
+    ///   - limit: The maximum number of rows; `nil` for all.
     /// - Returns: A statement whose rows are a key and a record's row number.
     func statement(zones: [Int64], limit: Int? = nil) -> (sql: String, arguments: StatementArguments) {
-        // SQLite merges this number of parts fast (its limit is 500). With more values, one part has all of them, and its rows are sorted.
+        // SQLite merges up to this number of parts fast (its own limit is 500 parts). With more values, one part has
+        // all of them, and its rows are sorted.
         let mergedParts = 100
         let alternatives: Int
         switch path {

@@ -1,10 +1,10 @@
 import CloudKitModel
 import Foundation
 
-/// A filter that was found sound: what a record must be like.
+/// A filter that was checked: a condition on records.
 ///
-/// Whether a record is in a query's result, ``matches(_:)`` alone decides. The index only narrows down which records are
-/// looked at.
+/// ``matches(_:)`` alone decides whether a record is in a query's result. The index only narrows down the records that
+/// are looked at.
 struct QueryCondition {
     typealias Comparator = QueryFilter.Comparator.Known
 
@@ -14,7 +14,8 @@ struct QueryCondition {
         case beginsWith(String)
         case near(Location, metres: Double)
         case containsTokens(Set<String>, all: Bool)
-        /// In any of some fields; of all fields where no schema names those that can be searched.
+        /// The words of any of these fields together; `nil` means all fields, where no schema names the fields that can
+        /// be searched.
         case anyFieldContainsTokens(Set<String>, all: Bool, fields: Set<String>?)
         case listContains([FieldValue], all: Bool)
         case listMemberBeginsWith(String)
@@ -160,7 +161,7 @@ extension QueryCondition {
 // MARK: - Matching
 
 extension QueryCondition {
-    /// Whether the condition holds of a record.
+    /// Whether a record meets the condition.
     func matches(_ candidate: QueryCandidate) throws -> Bool {
         guard let subject else {
             guard case .anyFieldContainsTokens(let tokens, let all, let fields) = test else { return false }
@@ -207,7 +208,7 @@ extension QueryCondition {
 
     private static func areEqual(_ left: FieldValue, _ right: FieldValue) -> Bool {
         if case .reference(let left) = left, case .reference(let right) = right {
-            // The action is not compared, and a zone counts only where both name one.
+            // The action is not compared, and the zones are compared only where both references name one.
             if let zone = left.zoneID?.zoneName, let other = right.zoneID?.zoneName, zone != other { return false }
             return left.recordName == right.recordName
         }
@@ -226,7 +227,7 @@ extension QueryCondition {
 // MARK: - Narrowing
 
 extension QueryCondition {
-    /// Which rows of an index can belong to records that match. Every match is among them.
+    /// The rows of an index that can belong to matching records. Every match is among them.
     enum Narrowing {
         /// Records with one of these values in the field.
         case values(field: Int64, [IndexValue])
@@ -245,14 +246,14 @@ extension QueryCondition {
         let value: IndexValue
         let isIncluded: Bool
 
-        /// A cut value represents many values, less and greater than it, so the bound includes it.
+        /// Makes a bound. It includes a cut value always, as that value represents many longer values of records.
         init(_ value: IndexValue, isIncluded: Bool) {
             self.value = value
             self.isIncluded = isIncluded || value.isCut
         }
     }
 
-    /// How the index can serve the condition; `nil` when all records must be looked at.
+    /// How the index narrows down the records; `nil` when all records must be looked at.
     var narrowing: Narrowing? {
         guard !isNegated, let subject else { return nil }
         switch (test, subject) {
@@ -285,7 +286,7 @@ extension QueryCondition {
         }
     }
 
-    /// The first text after all that begin with `prefix`.
+    /// The first text after all texts that begin with `prefix`; `nil` where there is no such text.
     private static func successor(of prefix: String) -> String? {
         var scalars = Array(prefix.unicodeScalars)
         while let last = scalars.popLast() {
@@ -318,7 +319,7 @@ extension QueryCondition {
 }
 
 extension IndexValue {
-    /// The whole value of a scalar, longer than the index would keep it.
+    /// The whole value of a scalar, also where the index keeps only its beginning.
     static func whole(_ value: FieldValue) -> IndexValue? {
         switch value {
         case .string(let text): .text(text)

@@ -1,15 +1,15 @@
 import CloudKitModel
 
-/// The order of a query's result: the sorts of the request, and at last the order in which the records were made, so that
-/// no two records have the same position.
+/// The order of a query's result: the sorts of the request, and finally the creation order, so that no two records have
+/// the same position.
 ///
-/// A record that lacks the value of a sort comes before all that have one, or after them when the sort descends. One
-/// without a location is infinitely far.
+/// A record that lacks the value of a sort comes before all records that have it, or after them when the sort descends.
+/// A record without a location counts as infinitely far.
 struct QueryOrder {
     enum Key {
         case subject(QuerySubject)
         case distance(QuerySubject, from: Location)
-        /// Sorting by an encrypted field is accepted, and means nothing (observed live).
+        /// An encrypted field. Sorting by it is accepted and has no effect (observed live).
         case nothing
     }
 
@@ -86,7 +86,7 @@ struct QueryOrder {
         return isAscending ? left.record < right.record : left.record > right.record
     }
 
-    /// Which way records go that all sorts find equal.
+    /// Whether records that are equal by all sorts come in creation order; otherwise they come in reverse.
     var isAscending: Bool { sorts.first?.ascending ?? true }
 }
 

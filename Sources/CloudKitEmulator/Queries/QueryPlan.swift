@@ -1,24 +1,24 @@
 import CloudKitModel
 import GRDB
 
-/// How a query is answered: which index is walked along, and whether the records come in the result's order already.
+/// How a query is executed: the index to walk along, and whether its records come in the order of the result already.
 ///
-/// There are two ways. To *stream*, the records come in the order of the result, and the page is full after a few of
-/// them. To *gather*, the few records that a filter leaves are all read and then sorted. A query that could do both
-/// counts (up to a bound) how many records the filter leaves.
+/// There are two ways. A query that *streams* reads records in the order of the result until the page is full. A query
+/// that *gathers* reads all records that a filter leaves, and then sorts them. A query that could do both counts, up to
+/// a bound, the records that the filter leaves.
 struct QueryPlan {
     let access: QueryAccess
     let order: QueryOrder
     let streams: Bool
 
-    /// Up to how many records gathering is preferred to streaming.
+    /// With fewer records than this, gathering is preferred to streaming.
     private static let gatheringLimit = 2000
 
-    /// Picks the way.
+    /// Chooses the index and the way.
     ///
-    /// What decides about the order of a query without sorts is the form of the query alone, never the data: with filters
-    /// on equality it is the order of making, with a filter on a range the order of that field, otherwise the time of
-    /// making.
+    /// The order of a query without sorts depends on the form of the query alone, never on the data. With filters that
+    /// name values, record names or a location it is creation order, with only a filter on a range it is the order of
+    /// that field, and otherwise it is the creation time.
     init(
         conditions: [QueryCondition],
         sorts: QueryOrder,
@@ -45,7 +45,7 @@ struct QueryPlan {
             }
         }
 
-        // Ranges on one key are one walk between the ends.
+        // Ranges on one key become one walk between the innermost ends.
         var walks: [(key: RangeKey, access: QueryAccess)] = []
         for range in ranges {
             if let index = walks.firstIndex(where: { $0.key == range.key }) {
@@ -57,7 +57,7 @@ struct QueryPlan {
             }
         }
         for index in walks.indices where walks[index].access.lower == nil {
-            // Records without a value stand before all values, and match no range.
+            // Records without a value come before all values, and match no range.
             if case .field = walks[index].key {
                 walks[index].access.lower = QueryCondition.Bound(.absent, isIncluded: false)
             }
@@ -67,7 +67,7 @@ struct QueryPlan {
         var order = sorts
         if sorts.sorts.isEmpty {
             if !filters.isEmpty {
-                // Each filter's rows come in the order of making.
+                // The rows of each filter come in creation order.
                 let best = try Self.mostSelective(filters, zones: zones, db: db)
                 access = filters[best].probing(probes, except: best, of: filters)
                 self.order = order
@@ -86,7 +86,7 @@ struct QueryPlan {
         streamed?.probes = probes
         streamed?.isDescending = !order.isAscending
 
-        // What the filters leave, where they leave little.
+        // Gathering is chosen where the filters leave few records.
         var candidates = filters
         if !sorts.sorts.isEmpty {
             candidates += walks.filter { $0.key != RangeKey(sorts.sorts[0].key) }.map(\.access)
@@ -118,7 +118,7 @@ struct QueryPlan {
         return counts.indices.min { counts[$0] < counts[$1] } ?? 0
     }
 
-    /// What a range is a range of.
+    /// The field or the time that a range restricts.
     private enum RangeKey: Hashable {
         case field(Int64)
         case time(isCreation: Bool)
@@ -158,7 +158,7 @@ extension QueryAccess {
         if case .locations = path { true } else { false }
     }
 
-    /// The walk that also asks for what the other filters ask.
+    /// The walk that also requires the values of the other filters.
     fileprivate func probing(
         _ probes: [(field: Int64, values: [IndexValue])],
         except index: Int,
@@ -183,7 +183,7 @@ extension QueryAccess {
         }
     }
 
-    /// How many rows the walk gives, as far as it matters.
+    /// The number of rows of the walk, counted up to `limit` and without the probes.
     fileprivate func count(upTo limit: Int, zones: [Int64], db: Database) throws -> Int {
         var unprobed = self
         unprobed.probes = []

@@ -6,8 +6,8 @@ import StreamingJSON
 extension RequestContext {
     /// Queries the records of one type (`records/query`).
     ///
-    /// All filters must hold. Records come in the order of the sorts, equal ones in creation
-    /// order. What is saved is found at once (the service takes a few seconds).
+    /// A record must match all filters. Records come in the order of the sorts, equal ones in creation order. A saved
+    /// record is found at once (the service takes a few seconds).
     ///
     /// ```swift
     /// let page = try emulator.request(in: notes, as: .user(user)).queryRecords(
@@ -17,17 +17,17 @@ extension RequestContext {
     /// ```
     ///
     /// - Parameters:
-    ///   - query: Type, filters and sorts. Every field of a container without a schema can be queried, sorted and searched.
+    ///   - query: Type, filters and sorts. Without an imported schema, every field can be queried, sorted and searched.
     ///   - zoneID: The zone; the default zone when `nil`.
     ///   - zoneWide: Whether all zones of a private or shared database are queried. Ignored beside a `zoneID`.
-    ///   - resultsLimit: Records of the page; more than 200 are never sent.
-    ///   - continuationMarker: Where the page begins: what the page before gave, with the same query.
+    ///   - resultsLimit: The number of records of the page; more than 200 are never sent.
+    ///   - continuationMarker: Where the page begins: the marker of the previous page, with the same query.
     ///   - desiredKeys: The fields to return; `nil` for all, an empty list for none.
     ///   - numbersAsStrings: Whether numbers of the reply are JSON strings.
     ///   - getCurrentSyncToken: Whether the reply carries the zone's sync token.
     /// - Returns: A page of records.
-    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for what is wrong with the query, in the recorded words where they
-    ///   are known; `ZONE_NOT_FOUND`; `AUTHENTICATION_REQUIRED`.
+    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for an invalid query, in the recorded words where they are known;
+    ///   `ZONE_NOT_FOUND`; `ACCESS_DENIED` where no grant of the type lets the caller read.
     public func queryRecords(
         _ query: RecordQuery,
         zoneID: ZoneID? = nil,
@@ -105,7 +105,7 @@ extension RequestContext {
         }
     }
 
-    /// What a marker is bound to: the query, the zones and the database.
+    /// The fingerprint that binds a marker to the query, the zones and the database.
     private func queryFingerprint(of query: RecordQuery, zones: [ZoneRow], in context: DatabaseContext) throws -> UInt64
     {
         let salt = zones.reduce(UInt64(context.databaseID)) { ($0 &+ UInt64($1.id)) &* 31 }
@@ -127,7 +127,7 @@ extension RequestContext {
     }
 }
 
-/// A query on its way: reads records along the plan's index, and keeps those that match.
+/// The execution of a query: it reads records along the plan's index, and keeps those that match.
 private struct QueryRun {
     struct Match {
         let position: QueryPosition
@@ -139,20 +139,21 @@ private struct QueryRun {
     let zones: [Int64]
     let start: QueryPosition?
     let limit: Int
-    /// What the caller may see, in zones that are not the caller's.
+    /// The access of the caller to zones that are not the caller's; `nil` where the caller sees all records.
     let access: SharedAccess?
-    /// Which records the grants of the type let the caller read.
+    /// The records that the grants of the type let the caller read.
     let readable: ReadableRecords
     let db: Database
 
-    /// The records of the page, and one more where there is one.
+    /// The records of the page, and one more where a further page follows.
     func records() throws -> [Match] {
         try plan.streams ? streamed() : gathered()
     }
 
     /// Reads records in the order of the result until the page is full.
     ///
-    /// The index knows only the first sort. Records that it finds equal are collected and put in order by the others.
+    /// The index knows only the first sort. Records that are equal by it are collected, and then ordered by the other
+    /// sorts.
     private func streamed() throws -> [Match] {
         var access = plan.access
         let sorts = plan.order.sorts.count
@@ -220,7 +221,7 @@ private struct QueryRun {
 /// The records along an index, each once.
 private struct Steps {
     private let records: RecordRowCursor
-    /// The records met so far, where the index can show one twice.
+    /// The records read so far, where the index can give a record twice; `nil` otherwise.
     private var seen: Set<Int64>?
 
     init(along access: QueryAccess, zones: [Int64], _ db: Database) throws {
@@ -239,7 +240,7 @@ private struct Steps {
 }
 
 extension QueryAccess {
-    /// Whether a record may come more than once: one entry for each element of its list.
+    /// Whether a record may come more than once. A list has one entry for each element.
     fileprivate var canRepeat: Bool {
         switch path {
         case .entries(_, let values): (values?.count ?? 2) > 1

@@ -7,7 +7,7 @@ import CloudKitSchema
     import Foundation
 #endif
 
-/// What a filter or a sort looks at: a field of the app's own, or one that every record has.
+/// The subject of a filter or a sort: a field of the app, or a system field.
 enum QuerySubject: Hashable {
     case field(id: Int64, name: String, kind: FieldKind)
     case recordName
@@ -65,10 +65,10 @@ enum QuerySubject: Hashable {
             }
     }
 
-    /// The name in schemas; `nil` for a field of the app's own.
+    /// The name in schemas; `nil` for a field of the app.
     var systemField: SystemField? { SystemField.allCases.first { QuerySubject($0) == self } }
 
-    /// The name that refusals print.
+    /// The name in error texts.
     var name: String {
         switch self {
         case .field(_, let name, _): name
@@ -114,7 +114,7 @@ enum QuerySubject: Hashable {
 /// A record that a query looks at.
 final class QueryCandidate {
     let row: RecordRow
-    /// The content, once it was read.
+    /// The content; `nil` until it is read.
     private(set) var knownContent: Record?
 
     init(row: RecordRow, content: Record? = nil) {
@@ -122,7 +122,7 @@ final class QueryCandidate {
         knownContent = content
     }
 
-    /// What the record holds. It is read when it is first asked for, which many queries never do.
+    /// The content of the record. It is read on first use, which many queries do not need.
     func content() throws -> Record {
         if let knownContent { return knownContent }
         let content = try row.content()

@@ -2,8 +2,8 @@ import Foundation
 
 /// The words of a text for a search: without case and diacritics, split where a character is neither letter nor digit.
 ///
-/// The service matches whole words so (native documentation of `CKQuery`; the page on queries splits the searched words
-/// on white space).
+/// The service matches whole words in this way (native documentation of `CKQuery`; the page on queries splits the
+/// searched words on white space).
 func textTokens(in text: String) -> Set<String> {
     // Most text is ASCII, and needs no tables.
     if let tokens = text.utf8.withContiguousStorageIfAvailable(asciiTokens) ?? nil { return tokens }

@@ -5,7 +5,7 @@ import GRDB
 public struct RecordLookup: Hashable, Sendable {
     /// The record's name.
     public var recordName: String
-    /// The fields to return of it; `nil` leaves that to the request.
+    /// The fields to return; `nil` for those of the whole request.
     public var desiredKeys: [String]?
 
     /// Makes a lookup.
@@ -24,8 +24,9 @@ extension RequestContext {
     ///   - desiredKeys: The fields to return; `nil` for all.
     ///   - numbersAsStrings: Whether numbers of the reply are JSON strings.
     ///   - getCurrentSyncToken: Whether the reply carries the zone's sync token.
-    /// - Returns: One result for each lookup, in order; `NOT_FOUND`, "Record not found", where there is none.
-    /// - Throws: An ``EmulatorError``: `ZONE_NOT_FOUND`, `AUTHENTICATION_REQUIRED`, `BAD_REQUEST` for too many records.
+    /// - Returns: One result for each lookup, in order; `NOT_FOUND`, "Record not found", where there is no such record
+    ///   or the caller cannot see it, `ACCESS_DENIED` where no grant lets the caller read it.
+    /// - Throws: An ``EmulatorError``: `ZONE_NOT_FOUND`, `BAD_REQUEST` for too many records.
     public func lookupRecords(
         _ lookups: [RecordLookup],
         zoneID: ZoneID? = nil,

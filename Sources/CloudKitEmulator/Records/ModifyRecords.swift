@@ -5,8 +5,8 @@ import StreamingJSON
 extension RequestContext {
     /// Creates, changes and deletes records of one zone (`records/modify`).
     ///
-    /// The operations are applied in order, in one transaction. Unless the batch is atomic, they are independent: an operation
-    /// that is refused is a failure at its index in the reply, and changes nothing.
+    /// The operations are applied in order, in one transaction. Unless the batch is atomic, they are independent: an
+    /// operation that is refused is a failure at its index in the reply, and changes nothing.
     ///
     /// ```swift
     /// try emulator.request(in: notes, as: .user(user)).modifyRecords([
@@ -20,14 +20,14 @@ extension RequestContext {
     ///   - operations: At most 200, and at most one on each record.
     ///   - zoneID: The zone of all the records; a zone within a record is ignored, as the service does. Default: the
     ///     default zone.
-    ///   - atomic: Whether one failure undoes all. Only custom zones support it; what an absent value means, and what
-    ///     becomes of `true` elsewhere, ``EmulatorConfiguration/Unsettled`` says.
+    ///   - atomic: Whether one failure undoes all operations. Only custom zones support it.
+    ///     ``EmulatorConfiguration/Unsettled`` decides the meaning of `nil`, and of `true` in other zones.
     ///   - desiredKeys: The fields that the reply shows; `nil` for all. An operation's own list takes precedence.
     ///   - numbersAsStrings: Whether numbers of the reply are JSON strings.
     ///   - getCurrentSyncToken: Whether the reply carries the zone's sync token.
     /// - Returns: One result for each operation, in order.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for too many operations or two on one record, `ZONE_NOT_FOUND`,
-    ///   `AUTHENTICATION_REQUIRED`, and `ATOMIC_ERROR` where the configuration says so.
+    ///   and `ATOMIC_ERROR` where the configuration says so.
     public func modifyRecords(
         _ operations: [RecordOperation],
         zoneID: ZoneID? = nil,
@@ -117,7 +117,7 @@ extension RequestContext {
 }
 
 extension RecordOperation {
-    /// Whether the record will be there afterwards.
+    /// Whether the record exists after the operation.
     fileprivate var makesRecord: Bool { operationType != .delete && operationType != .forceDelete }
 
     /// CloudKit JS puts `desiredKeys` beside `operationType`; Apple's example of an upload has it within `record`.
@@ -136,7 +136,7 @@ extension RecordResult {
         if case .failure = self { true } else { false }
     }
 
-    /// In a failed atomic batch the culprits keep their errors, and all others have `ATOMIC_ERROR`.
+    /// The result in a failed atomic batch: a failed operation keeps its error, and all others have `ATOMIC_ERROR`.
     fileprivate var withinFailedBatch: RecordResult {
         isFailure
             ? self : .failure(RecordError(id: itemID, serverErrorCode: .atomicError, reason: "Atomic failure"))

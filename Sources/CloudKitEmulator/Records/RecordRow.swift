@@ -9,10 +9,10 @@ import StreamingJSON
     import Foundation
 #endif
 
-/// CloudKit's record; GRDB has a class of that name.
+/// CloudKit's record. GRDB has a class of the same name.
 typealias Record = CloudKitModel.Record
 
-/// A row of the table `record`: what the service keeps about a record, with its body as JSON.
+/// A row of the table `record`: the system fields of a record, and its body as JSON.
 struct RecordRow {
     let id: Int64
     let zone: Int64
@@ -24,7 +24,8 @@ struct RecordRow {
     let creator: String?
     let modified: Int64
     let modifier: String?
-    /// An object with the fields, the parent and other parts that a write brings; `nil` when the record is deleted, or was written just now.
+    /// An object with the fields, the parent and other parts of the last write; `nil` when the record is deleted, and
+    /// in the rows that ``RecordStorage`` returns.
     let body: JSONRawValue?
 
     /// The columns of a ``RecordRowCursor``, for a `SELECT` over `record`.
@@ -33,16 +34,16 @@ struct RecordRow {
         record.created, record.creator, record.modified, record.modifier, record.body
         """
 
-    /// The change tag: the zone's count of writes in base 36, which is what all recorded tags look like.
+    /// The change tag: the zone's count of writes in base 36, the form of all recorded tags.
     var changeTag: String { String(sequence, radix: 36) }
 
-    /// What the body holds: fields, parent.
+    /// The content of the body: the fields, the parent and the parts of a share.
     func content() throws -> Record {
         guard let body else { return Record(recordName: nil) }
         var content = try body.read(Record.self)
-        // Some values are read with their spelling, such as doubles that have no room for all their digits. What is
-        // stored has no spelling, or it would be another value than the one that was saved. A type that says that the value is
-        // encrypted is kept: replies show it.
+        // Some values are read together with their spelling, such as numbers with more digits than a double can hold. A
+        // stored value keeps no spelling, as it would then differ from the saved value. A type that says that the value
+        // is encrypted is kept, because replies show it.
         for (name, value) in content.fields {
             guard case .verbatim(let verbatim) = value, FieldKind(encryptedTag: verbatim.type) == nil else { continue }
             content.fields[name] = verbatim.value
@@ -50,7 +51,7 @@ struct RecordRow {
         return content
     }
 
-    /// The body for a content: spelled as replies are, which may hold it as it is.
+    /// The body for a content. It is spelled like a reply, so that a reply can contain it unchanged.
     static func body(of content: Record) throws -> [UInt8] {
         try JSONWriter.bytes(of: content, options: .wholeDoublesWithoutFraction)
     }
@@ -81,7 +82,7 @@ struct RecordRow {
 }
 
 extension RecordRow {
-    /// Reads the columns from the statement itself: by way of a `Row` a page took an eighth longer.
+    /// Reads the columns from the statement itself. With a `Row` for each record, a page took an eighth longer.
     fileprivate init(of statement: SQLiteStatement, _ identities: IdentityNames) throws {
         func integer(_ column: CInt) -> Int64 { sqlite3_column_int64(statement, column) }
         id = integer(0)
@@ -96,13 +97,13 @@ extension RecordRow {
         modifier = try identities.name(of: integer(9))
         body = sqlite3_column_blob(statement, 10).map { blob in
             let bytes = UnsafeRawBufferPointer(start: blob, count: Int(sqlite3_column_bytes(statement, 10)))
-            // A writer made them.
+            // A JSON writer made these bytes, so they are not checked.
             return JSONRawValue(unchecked: Array(bytes))
         }
     }
 }
 
-/// The records that a statement finds. Its columns are ``RecordRow/columns``, and further ones if it likes.
+/// The records that a statement finds. The first columns of the statement are ``RecordRow/columns``; others may follow.
 final class RecordRowCursor: Cursor {
     private let statement: Statement
     private let rows: RowCursor
@@ -114,14 +115,14 @@ final class RecordRowCursor: Cursor {
         identities = IdentityNames(db)
     }
 
-    /// The next record, and the row that it was read from; that one is good until the next call.
+    /// The next record, and the row that it was read from. The row is valid until the next call.
     func next() throws -> (record: RecordRow, row: Row)? {
         guard let row = try rows.next() else { return nil }
         return (try RecordRow(of: statement.sqliteStatement, identities), row)
     }
 }
 
-/// The record names of the users that rows have as numbers, each looked up once.
+/// The user record names for the numbers in rows, each looked up once.
 private final class IdentityNames {
     private let db: Database
     private var names: [Int64: String] = [:]
@@ -130,7 +131,7 @@ private final class IdentityNames {
         self.db = db
     }
 
-    /// The name; `nil` where there is no user, whose number is read as 0, which none has.
+    /// The name; `nil` for the number 0, as which SQLite reads the NULL of a row without a user.
     func name(of id: Int64) throws -> String? {
         if id == 0 { return nil }
         if let name = names[id] { return name }
@@ -141,7 +142,7 @@ private final class IdentityNames {
 }
 
 extension Record {
-    /// The size that the limit of 1 MB is about: names and values, not their spelling in JSON.
+    /// The size in bytes to which the limit of 1 MB applies: names and values, not their spelling in JSON.
     var sizeWithoutAssets: Int {
         fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.plain.sizeWithoutAssets }
     }
@@ -172,9 +173,9 @@ struct RecordPresentation {
     var numbersAsStrings: Bool
     var deviceID: String
     var assetLinks: AssetLinks
-    /// The zone to name on each record; recorded replies do so for custom zones, and not after a modification.
+    /// The zone ID of each record. Recorded replies have it for custom zones, but not replies of `records/modify`.
     var zoneID: ZoneID?
-    /// Who looks at the records.
+    /// The caller; `nil` for an anonymous caller.
     var user: String?
     var form: RequestContext.ReplyForm
 
@@ -205,7 +206,7 @@ struct RecordPresentation {
         return record
     }
 
-    /// The content as it is stored, where the reply has it so.
+    /// The content as it is stored; `nil` where the reply has it in another form.
     private func encodedContent(of row: RecordRow, schema: Schema) -> JSONRawValue? {
         guard form == .written, desiredKeys == nil, !numbersAsStrings, !schema.isTranslated(row.type) else {
             return nil
@@ -213,7 +214,7 @@ struct RecordPresentation {
         return row.body
     }
 
-    /// Puts in what the service keeps about a record.
+    /// Adds the system fields of a record.
     private func stamp(_ record: inout Record, _ row: RecordRow, schema: Schema) {
         record.recordName = row.name
         record.recordType = schema.name(of: row.type)

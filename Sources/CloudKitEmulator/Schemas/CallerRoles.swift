@@ -11,14 +11,14 @@ struct CallerRoles {
 
     /// - Parameters:
     ///   - user: The caller; `nil` for an anonymous one.
-    ///   - own: The roles that the schema creates and the caller has.
+    ///   - own: The caller's roles of those that the schema creates.
     init(user: String?, own: Set<String> = []) {
         self.user = user
         let predefined: [PredefinedRole] = user == nil ? [.world] : [.world, .icloud]
         roles = own.union(predefined.map(\.rawValue))
     }
 
-    /// What the caller may do with a record of a type. Types without a declaration have the default grants.
+    /// The caller's permissions for a record of a type. Types without a declaration have the default grants.
     ///
     /// - Parameters:
     ///   - type: The record type.
@@ -36,10 +36,10 @@ struct CallerRoles {
     private static let defaultGrants: [ContainerSchema.Grant] = .publicDefault
 }
 
-/// Which records of a type a caller may read in a public database.
+/// The records of a type that a caller may read in a public database.
 enum ReadableRecords {
     case all
-    /// Those that the caller created.
+    /// The records that the caller created.
     case own(creator: String)
     case noRecords
 }
@@ -58,7 +58,7 @@ extension CallerRoles {
 }
 
 extension DatabaseContext {
-    /// The roles of the caller, which count in public databases alone.
+    /// The roles of the caller. They have an effect in public databases only.
     func callerRoles(in schema: Schema) throws -> CallerRoles {
         guard let user, address.scope == .public, schema.declaration?.roles.isEmpty == false else {
             return CallerRoles(user: user)

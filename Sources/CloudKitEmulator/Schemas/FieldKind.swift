@@ -1,10 +1,10 @@
 import CloudKitModel
 import StreamingJSON
 
-/// What a field of a record type holds: values of a type, or encrypted ones.
+/// The kind of values that a field of a record type holds: values of one type, encrypted or not.
 struct FieldKind: Hashable {
-    /// The type; `nil` for a `NUMBER`, which holds whole and other numbers side by side. Development makes such fields of untagged numbers; no
-    /// value has this type itself.
+    /// The type; `nil` for a `NUMBER`, which holds integers and floating-point numbers. Writes in development create
+    /// such fields from numbers without a type. No value has the type `NUMBER` itself.
     var type: FieldType.Known?
     var isEncrypted = false
 
@@ -15,7 +15,7 @@ struct FieldKind: Hashable {
         self.isEncrypted = isEncrypted
     }
 
-    /// The kind of a value; `nil` for null, an empty list of no type, and what has no kind.
+    /// The kind of a value; `nil` for null, an empty list without a type, and a value of an unknown type.
     init?(of value: FieldValue) {
         switch value {
         case .encrypted(let inner):
@@ -45,11 +45,12 @@ struct FieldKind: Hashable {
 
     /// The kind that a field gets from its first value.
     ///
-    /// A number that comes without a type, or with one of the types of a `NUMBER` field, makes the field a `NUMBER`: whole and other
-    /// numbers fit it afterwards. CloudKit JS needs that, as JavaScript writes `10.0` as `10`.
+    /// A number that comes without a type, or with one of the types of a `NUMBER` field, makes the field a `NUMBER`:
+    /// integers and floating-point numbers fit it afterwards. CloudKit JS needs that, as JavaScript writes `10.0` as
+    /// `10`.
     ///
     /// - Parameters:
-    ///   - request: The value as it came.
+    ///   - request: The value as the request has it.
     ///   - stored: The value as it is stored.
     init?(inferredFrom request: FieldValue, stored: FieldValue) {
         self.init(of: stored)
@@ -64,7 +65,7 @@ struct FieldKind: Hashable {
         }
     }
 
-    /// Whether values of a kind fit a field of this one.
+    /// Whether values of `kind` fit a field of this kind.
     func holds(_ kind: FieldKind) -> Bool {
         self == kind || self == .number && (kind == FieldKind(.int64) || kind == FieldKind(.double))
     }
@@ -77,10 +78,10 @@ struct FieldKind: Hashable {
     /// Whether records can be sorted by fields of this kind.
     var isSortable: Bool { !isEncrypted && (type ?? .double).features.contains(.sort) }
 
-    /// Whether queries can compare fields of this kind so.
+    /// Whether queries can compare fields of this kind with the comparator.
     func has(_ comparator: QueryFilter.Comparator.Known) -> Bool { !isEncrypted && comparator.fits(type ?? .double) }
 
-    /// An empty list of this kind; `nil` where it is not one of lists.
+    /// An empty list of this kind; `nil` where this is not a kind of lists.
     var emptyList: FieldValue? { type?.element.flatMap { .list([], of: $0) } }
 }
 
@@ -100,14 +101,15 @@ extension FieldKind: RawRepresentable {
 }
 
 extension FieldType {
-    /// Whether the service knows the type as one of a field's value.
+    /// Whether the service knows this type tag.
     var isKnown: Bool {
         self == .unknownList || FieldType.names.contains { $0.name == rawValue } || FieldKind(encryptedTag: self) != nil
     }
 }
 
 extension FieldValue {
-    /// The type of a value that came in another form than it would be written in: the only values whose type may be unknown.
+    /// The type tag of a value that was read in another form than its written form; `nil` for all others. Only these
+    /// values can have an unknown type.
     var unusualType: FieldType? {
         switch self {
         case .unknown(let type, _): type
@@ -119,7 +121,7 @@ extension FieldValue {
 }
 
 extension FieldValue {
-    /// What the value counts towards the limit of 1 MB: values, not their spelling in JSON.
+    /// The number of bytes that the value counts towards the limit of 1 MB. The spelling in JSON does not matter.
     var sizeWithoutAssets: Int {
         switch self {
         case .string(let text): text.utf8.count
@@ -136,8 +138,8 @@ extension FieldValue {
 }
 
 extension IndexValue {
-    /// The index values of a field's value: one for a scalar, one for each different element of a list, none for what has
-    /// no order (assets, locations, encrypted values).
+    /// The index values of a field's value: one for a scalar, one for each different element of a list, none for values
+    /// without an order (assets, locations, encrypted values).
     static func values(of value: FieldValue) -> [IndexValue] {
         switch value {
         case .string(let text): [.text(prefix(text))]
@@ -154,8 +156,8 @@ extension IndexValue {
 }
 
 extension FieldValue {
-    /// The value with JSON strings for numbers. Which types the service does so for is not known; here all three that are numbers,
-    /// and lists of them.
+    /// The value with JSON strings for numbers. It is not known for which types the service does this. The emulator
+    /// does it for all three types of numbers, and for lists of them.
     var numbersAsStrings: FieldValue {
         switch self {
         case .int64(let number): Self.quoted("\(number)", .int64) ?? self
@@ -177,7 +179,7 @@ extension FieldValue {
 }
 
 extension FieldRules {
-    /// The value of a field as it is stored, with the zone that references lead to.
+    /// The value of a field as it is stored. References get the zone of their target.
     ///
     /// - Throws: A `BAD_REQUEST` for a value that no field can hold.
     func checked(_ value: FieldValue) throws(EmulatorError) -> FieldValue {

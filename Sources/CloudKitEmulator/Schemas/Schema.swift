@@ -3,19 +3,20 @@ import CloudKitSchema
 import GRDB
 import Synchronization
 
-/// The record types of a container's environment: those of the schema that was imported or deployed, and those that writes added.
+/// The record types of a container's environment: those of the imported or deployed schema, and those that writes
+/// added.
 ///
-/// A development container that has no schema makes types and fields of what is saved. A field keeps the kind of its
+/// In a development container without an imported schema, writes create types and fields. A field keeps the kind of its
 /// first value.
 struct Schema: Sendable {
     struct RecordType: Sendable {
         let id: Int64
         let name: String
         var fields: [String: Field] = [:]
-        /// What the imported schema says of the type; `nil` for a type that writes added.
+        /// The declaration of the type in the imported schema; `nil` for a type that writes added.
         var declaration: ContainerSchema.RecordType?
 
-        /// What requests are held to: the declaration, except for the service's own types.
+        /// The declaration that requests must obey; `nil` for the service's own types and for types that writes added.
         var enforcedDeclaration: ContainerSchema.RecordType? { FieldRules.isSystemType(name) ? nil : declaration }
     }
 
@@ -39,8 +40,8 @@ struct Schema: Sendable {
     /// The type with this row number.
     func type(_ id: Int64) -> RecordType? { names[id].flatMap { types[$0] } }
 
-    /// Whether replies have records of this type in another form than the stored one: shares say who of the people the caller is, and
-    /// files have addresses.
+    /// Whether replies have records of this type in another form than the stored one. A share names the participant who
+    /// is the caller, and files have addresses.
     func isTranslated(_ type: Int64) -> Bool { translatedTypes.contains(type) }
 
     mutating func insert(_ type: RecordType) {
@@ -77,10 +78,10 @@ struct Schema: Sendable {
     }
 }
 
-/// The schemas as they were last read, so that not every request need read them again.
+/// A cache of the schemas, so that not every request reads them again.
 ///
-/// Writes only ever add rows of types and fields, and everything else counts the container's revision up. So a look at the last row
-/// numbers and the revisions tells whether what was read still holds, whether this process changed it or another that has the file open.
+/// Writes only add rows of types and fields, and every other change increments the container's revision. So the last
+/// row numbers and the revision show whether a cached schema is still valid, also when another process changed it.
 final class SchemaCache: Sendable {
     private struct Stamp: Hashable {
         let lastType: Int64
@@ -90,7 +91,7 @@ final class SchemaCache: Sendable {
 
     private let schemas = Mutex<[Int64: (stamp: Stamp, schema: Schema)]>([:])
 
-    /// The schema of a container. Within a transaction that has added to it, the transaction's own.
+    /// The schema of a container, with the additions of the current transaction.
     func schema(of container: Int64, in db: Database) throws -> Schema {
         let row = try db.row(
             """
@@ -128,8 +129,8 @@ enum SchemaTables {
 extension Schema {
     /// The schema in the schema language.
     ///
-    /// Types and fields that writes added have every index that their type can have, since that is how the emulator treats them. The
-    /// service's own types are not among them, except users with fields of the app's.
+    /// Types and fields that writes added have every index that their type can have, since the emulator treats them so.
+    /// The service's own types are left out, except for the users' type where the app added fields to it.
     var exported: ContainerSchema {
         var schema = ContainerSchema(roles: declaration?.roles ?? [])
         for type in types.values.sorted(by: { $0.name < $1.name }) {
@@ -159,7 +160,7 @@ extension Schema.RecordType {
 }
 
 extension FieldKind {
-    /// What values a field of the schema holds.
+    /// The kind of a field that the schema declares.
     init(_ type: SchemaFieldType) {
         let element = type.element.valueType
         if type.isList {

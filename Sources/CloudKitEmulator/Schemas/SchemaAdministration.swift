@@ -5,7 +5,7 @@ import GRDB
 extension CloudKitEmulator {
     /// The schema of a container's environment.
     ///
-    /// It is what was imported or deployed, with the types and fields that writes added.
+    /// It is the imported or deployed schema, with the types and fields that writes added.
     ///
     /// ```swift
     /// try emulator.request(in: DatabaseAddress("iCloud.com.example", .development, .public), as: user).modifyRecords([create])
@@ -20,16 +20,17 @@ extension CloudKitEmulator {
     /// - Parameters:
     ///   - container: The container's identifier.
     ///   - environment: The environment.
-    /// - Returns: The schema; without record types for a container that has none.
-    /// - Throws: An ``EmulatorError``: `NOT_FOUND` for a container that is not registered, where the configuration asks for that.
+    /// - Returns: The schema. It is empty for a container without record types.
+    /// - Throws: An ``EmulatorError``: `NOT_FOUND` for a container that is not registered, where the configuration asks
+    ///   for that.
     public func schema(of container: String, in environment: ContainerEnvironment) throws -> ContainerSchema {
         try write { db in try Schema.load(container: containerID(container, environment, db), from: db).exported }
     }
 
-    /// Makes a schema that of the development environment, as `cktool import-schema` does.
+    /// Replaces the schema of the development environment, as `cktool import-schema` does.
     ///
-    /// From then on indexes and grants are enforced, and the environment takes no other types and fields, unless
-    /// ``EmulatorConfiguration/developmentSchema`` says otherwise.
+    /// From then on indexes and grants are enforced. Writes can add no other types and fields, unless
+    /// ``EmulatorConfiguration/developmentSchema`` is ``EmulatorConfiguration/DevelopmentSchema/extendedByWrites``.
     ///
     /// ```swift
     /// let schema = try ContainerSchema(parsing: "DEFINE SCHEMA RECORD TYPE Note (title STRING QUERYABLE);")
@@ -38,12 +39,13 @@ extension CloudKitEmulator {
     /// ```
     ///
     /// - Parameters:
-    ///   - schema: The schema. What it does not name is dropped.
+    ///   - schema: The schema. Types and fields that it does not name are dropped.
     ///   - container: The container's identifier.
-    /// - Returns: What differs from the schema before.
-    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for a schema that breaks a rule, for one that lacks or changes what production has,
-    ///   and for one that drops or changes a field or a type of which there are records. Nothing is imported then. The service deletes
-    ///   such records; the emulator leaves that to ``resetSchema(of:)``. `NOT_FOUND` as for ``schema(of:in:)``.
+    /// - Returns: The differences from the schema before.
+    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for a schema that breaks a rule, that lacks or changes a type or
+    ///   field of production, or that drops or changes a type or field of which there are records. Nothing is imported
+    ///   then. The service deletes such records; the emulator leaves that to ``resetSchema(of:)``. `NOT_FOUND` as for
+    ///   ``schema(of:in:)``.
     @discardableResult
     public func importSchema(_ schema: ContainerSchema, into container: String) throws -> SchemaComparison {
         let problems = schema.problems()
@@ -64,8 +66,8 @@ extension CloudKitEmulator {
     /// Copies the development schema of a container to its production environment, as "Deploy Schema Changes" of the
     /// console does.
     ///
-    /// No record is copied. A second deployment of the same schema does nothing. The indexes and grants of an imported schema are enforced in
-    /// production afterwards.
+    /// No record is copied. A second deployment of the same schema does nothing. The indexes and grants of an imported
+    /// schema are enforced in production afterwards.
     ///
     /// ```swift
     /// try emulator.request(in: DatabaseAddress("iCloud.com.example", .development, .public), as: user).modifyRecords([create])
@@ -74,9 +76,9 @@ extension CloudKitEmulator {
     /// ```
     ///
     /// - Parameter container: The container's identifier.
-    /// - Returns: What production did not have before.
-    /// - Throws: An ``EmulatorError``: a `BAD_REQUEST` for what production refuses, such as a field whose type differs in the two
-    ///   environments, with nothing deployed; `NOT_FOUND` as for ``schema(of:in:)``.
+    /// - Returns: The additions to the schema of production.
+    /// - Throws: An ``EmulatorError``: a `BAD_REQUEST` for changes that production refuses, such as a field whose type
+    ///   differs in the two environments (nothing is deployed then); `NOT_FOUND` as for ``schema(of:in:)``.
     @discardableResult
     public func deploySchema(of container: String) throws -> SchemaComparison {
         try write { db in
@@ -88,18 +90,20 @@ extension CloudKitEmulator {
                 throw EmulatorError.badRequest(comparison.refused.map(\.description).joined(separator: "; "))
             }
             try replaceSchema(of: target, by: development.exported, db)
-            // Where writes alone made the schema, no index and no grant is enforced, neither here nor there.
+            // Where writes alone made the schema, no index and no grant is enforced, in either environment.
             if development.declaration == nil { try setDeclaration(nil, of: target, db) }
             return comparison
         }
     }
 
-    /// Makes the development environment of a container what production is, without records, as `cktool reset-schema` does.
+    /// Replaces the development schema of a container by that of production, and deletes all records of development, as
+    /// `cktool reset-schema` does.
     ///
-    /// All zones, records, shares and files of its public and private databases are deleted, and change tokens from before expire.
+    /// All zones, records, shares and files of the public and private databases are deleted, and earlier change tokens
+    /// expire.
     ///
     /// - Parameter container: The container's identifier.
-    /// - Returns: What differs from the schema before.
+    /// - Returns: The differences from the schema before.
     /// - Throws: An ``EmulatorError``: `NOT_FOUND` as for ``schema(of:in:)``.
     @discardableResult
     public func resetSchema(of container: String) throws -> SchemaComparison {
@@ -113,15 +117,15 @@ extension CloudKitEmulator {
         }
     }
 
-    /// Gives a user the security roles of a container that its schema defines.
+    /// Sets the security roles of a user in a container.
     ///
     /// - Parameters:
-    ///   - roles: The names of the roles that the user has afterwards.
+    ///   - roles: The names of all roles that the user has afterwards. The schema must create each of them.
     ///   - user: The user record name.
     ///   - container: The container's identifier.
     ///   - environment: The environment.
-    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for a role that the environment's schema does not create; `NOT_FOUND` as for
-    ///   ``schema(of:in:)``.
+    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for a role that the environment's schema does not create;
+    ///   `NOT_FOUND` as for ``schema(of:in:)``.
     public func setRoles(
         _ roles: Set<String>,
         of user: String,
@@ -163,7 +167,7 @@ extension CloudKitEmulator {
         )
     }
 
-    /// Brings the rows of types and fields to what a schema says, and keeps its text.
+    /// Adds and drops rows of types and fields to match a schema, and stores the schema's text.
     @discardableResult
     private func replaceSchema(
         of container: Int64,
@@ -194,9 +198,9 @@ extension CloudKitEmulator {
         return comparison
     }
 
-    /// Drops types and fields, and fields that get another type.
+    /// Drops types and fields, also the fields that get another type.
     ///
-    /// - Throws: A `BAD_REQUEST` that names those of which there are records.
+    /// - Throws: A `BAD_REQUEST` that names the types and fields of which there are records.
     private func drop(_ changes: [SchemaChange], from old: Schema, container: Int64, _ db: Database) throws {
         var obstacles: [String] = []
         for change in changes {
@@ -219,7 +223,7 @@ extension CloudKitEmulator {
                 try db.run("DELETE FROM location_entry WHERE field = ?", [field.id])
                 try db.run("DELETE FROM field WHERE id = ?", [field.id])
             }
-            // Deleted records keep the number of their type, which stays theirs.
+            // Deleted records keep the number of their type, so the type's row stays.
             if fieldName == nil, try db.row("SELECT 1 FROM record WHERE type = ? LIMIT 1", [type.id]) == nil {
                 try db.run("DELETE FROM record_type WHERE id = ?", [type.id])
             }
@@ -227,7 +231,8 @@ extension CloudKitEmulator {
         guard obstacles.isEmpty else { throw EmulatorError.badRequest(obstacles.joined(separator: "; ")) }
     }
 
-    /// The number of records of a type that have a value in a field; of all records of the type where no field is given.
+    /// The number of records of a type that have a value in a field; of all records of the type where no field is
+    /// given.
     private static func recordCount(
         of type: Schema.RecordType,
         withValueIn field: String?,
@@ -254,11 +259,11 @@ extension CloudKitEmulator {
         return count
     }
 
-    /// Deletes all zones of a container with what is in them, and gives each database a new default zone.
+    /// Deletes all zones of a container with their content, and gives each database a new default zone.
     private func eraseRecords(ofContainer id: Int64, named container: String, _ db: Database) throws {
         for row in try db.rows("SELECT id, owner, sequence FROM database WHERE container = ?", [id]) {
             let (database, owner): (Int64, String) = (row[0], row[1])
-            // Shared databases hold nothing of their own.
+            // Shared databases have no records of their own.
             guard !owner.hasPrefix(DatabaseContext.ownerKey(of: .shared, for: nil)) else { continue }
             let address = DatabaseAddress(container, .development, owner.isEmpty ? .public : .private)
             let caller: Caller = owner.isEmpty ? .anonymous : .user(owner)
@@ -295,23 +300,24 @@ extension DatabaseContext {
 }
 
 extension EmulatorError {
-    /// What production answers to a record type that was not deployed. The native framework shows the service's words for
-    /// fields; those for types are the same sentence as developers report it.
+    /// The failure in production for a record type that was not deployed. The native framework shows the service's
+    /// words for fields; the words for types are the same sentence, as developers report it.
     static func notDeployed(type: String) -> EmulatorError {
         .badRequest("Cannot create new type '\(type)' in production schema")
     }
 
-    /// What production answers to a field that was not deployed (shown by the native framework).
+    /// The failure in production for a field that was not deployed (shown by the native framework).
     static func notDeployed(field: String, of type: String) -> EmulatorError {
         .badRequest("Cannot create or modify field '\(field)' in record '\(type)' in production schema")
     }
 
-    /// What development answers to a record type that the imported schema lacks; the words are those for queries.
+    /// The failure in development for a record type that the imported schema lacks. The words are those for queries.
     static func notDefined(type: String) -> EmulatorError {
         .badRequest("Did not find record type: \(type)")
     }
 
-    /// What development answers to a field that the imported schema lacks (observed live with a server-to-server key).
+    /// The failure in development for a field that the imported schema lacks (observed live with a server-to-server
+    /// key).
     static func notDefined(field: String, of type: String) -> EmulatorError {
         .badRequest("Field \(field) not found in \(type)")
     }

@@ -1,16 +1,17 @@
 import GRDB
 
 extension Tables {
-    /// What is shared, and who sees it.
+    /// The tables of shares and of the users who accepted them.
     ///
     /// - `share` finds the record of a share by its short name and by the record that it shares.
-    /// - `share_member` says which records belong to a share: its own record, the root, all records below it. A record that
-    ///   left keeps its row, for those who saw it must learn that it is gone.
-    /// - `participation` says who accepted, from when to when.
-    /// - `parent_link` holds the `parent` of records, to walk from a record to those below it.
+    /// - `share_member` says which records belong to a share: its own record, the root, and all records below the root.
+    ///   A record that left the share keeps its row, because the change feeds of participants must report it as
+    ///   deleted.
+    /// - `participation` says which users accepted a share, from when to when.
+    /// - `parent_link` holds the `parent` of records, to find the records below a record.
     /// - `shared_zone` is a shared database's list of zones, with its order of changes.
     ///
-    /// Points in time are numbers of the zone's count of writes, in which its change feed goes.
+    /// Points in time are numbers of the zone's count of writes, by which its change feed is ordered.
     static func createTablesOfSharing(in db: Database) throws {
         try db.execute(
             sql: """
@@ -52,7 +53,7 @@ struct ShareRow {
     let zone: Int64
     /// The name of the share's own record.
     let name: String
-    /// The name of the record that is shared; `nil` where a whole zone is.
+    /// The name of the record that is shared; `nil` for the share of a whole zone.
     let root: String?
     let shortGUID: String
 
@@ -86,7 +87,7 @@ struct ShareRow {
         try fetch("id = ?", [id], db)
     }
 
-    /// Those who accepted the share and still see it.
+    /// The users who accepted the share and still see it.
     func users(_ db: Database) throws -> [String] {
         try db.values("SELECT user FROM participation WHERE share = ? AND ended IS NULL", [id])
     }

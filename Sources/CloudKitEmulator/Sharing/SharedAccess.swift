@@ -1,10 +1,10 @@
 import CloudKitModel
 import GRDB
 
-/// What a participant may see and do in zones that others share with them.
+/// The access of a participant to zones that other users share with them.
 struct SharedAccess {
     let user: String
-    /// The shares that the participant accepted, with what they may do there.
+    /// The shares that the participant accepted, with the participant's permission in each.
     let shares: [Int64: SharePermission]
     private let db: Database
 
@@ -23,7 +23,7 @@ struct SharedAccess {
         self.shares = shares
     }
 
-    /// What the participant may do with a record; `nil` where they do not see it.
+    /// The participant's permission for a record; `nil` where they do not see it.
     func permission(on record: Int64) throws -> SharePermission? {
         try ShareRow.id(ofMember: record, db).flatMap { shares[$0] }
     }
@@ -34,7 +34,8 @@ struct SharedAccess {
 }
 
 extension DatabaseContext {
-    /// What restricts a caller to parts of zones: `nil` in databases that are wholly the caller's to see.
+    /// The access of the caller to parts of zones; `nil` in public and private databases, where sharing restricts
+    /// nothing.
     func sharedAccess(to zones: [ZoneRow]) throws -> SharedAccess? {
         guard address.scope == .shared, let user else { return nil }
         return try SharedAccess(user: user, zones: zones, db)

@@ -1,13 +1,13 @@
 import CloudKitModel
 import GRDB
 
-/// The zones of shared databases: other people's zones, in which the caller accepted a share.
+/// The zones of shared databases: zones of other users, in which the caller accepted a share.
 extension DatabaseContext {
     private static let columns = """
         zone.id, shared_zone.name, zone.sequence, shared_zone.database_sequence, shared_zone.deleted, shared_zone.owner
         """
 
-    /// A zone of another person that is shared with the caller.
+    /// A zone of another user that is shared with the caller.
     func sharedZone(_ zoneID: ZoneID, owner: String) throws -> ZoneRow? {
         try db.row(
             """
@@ -30,7 +30,7 @@ extension DatabaseContext {
         ).map(ZoneRow.init)
     }
 
-    /// The shared zones that changed after a point of the database's history, those that are not shared any more among
+    /// The shared zones that changed after a point of the database's history. Zones that are no longer shared are among
     /// them.
     func changedSharedZones(
         since position: Int64,
@@ -49,7 +49,7 @@ extension DatabaseContext {
         ).map(ZoneRow.init)
     }
 
-    /// Gives the feeds of all shared databases that show a zone their next number.
+    /// Gives a changed zone the next number in the feed of each shared database that shows it.
     func noteChangeForParticipants(of zone: ZoneRow) throws {
         guard !zone.isDefault else { return }
         let sql = "SELECT database FROM shared_zone WHERE zone = ? AND deleted = 0"
@@ -60,7 +60,7 @@ extension DatabaseContext {
     func show(_ zone: ZoneRow, owner: String, to user: String) throws {
         let key = Self.ownerKey(of: .shared, for: user)
         try db.run("INSERT OR IGNORE INTO database (container, owner) VALUES (?, ?)", [containerID, key])
-        // A zone of that name which is not shared any more leaves the feed: this one takes its place.
+        // An earlier zone of that name that is no longer shared leaves the feed: this zone replaces it.
         try db.run(
             """
             DELETE FROM shared_zone WHERE name = ? AND owner = ? AND deleted = 1
@@ -93,7 +93,7 @@ extension DatabaseContext {
         try touch(zone, inShared: database)
     }
 
-    /// Removes everything that is shared of a zone which goes as a whole.
+    /// Removes all shares of a zone, before the whole zone is removed.
     func eraseShares(of zone: ZoneRow) throws {
         let sql = "SELECT DISTINCT user FROM participation WHERE zone = ? AND ended IS NULL"
         let users: [String] = try db.values(sql, [zone.id])
@@ -115,10 +115,10 @@ extension DatabaseContext {
         )
     }
 
-    /// What changed for a participant in a zone of another person, in the order in which it changed: records as they
-    /// were written or came into sight, and those that went out of sight.
+    /// The changes of a zone of another user that a participant sees, in order: records that were written or became
+    /// visible, and records that are no longer visible.
     ///
-    /// A page goes on after the position of `start` and, among the records that came into sight there, after its `top`.
+    /// A page goes on after the position of `start` and, among the records that became visible there, after its `top`.
     func sharedFeed(
         from start: SyncToken,
         of zone: ZoneRow,
@@ -128,8 +128,8 @@ extension DatabaseContext {
     ) throws -> [(row: RecordRow, position: Int64, isGone: Bool)] {
         let condition =
             types.map { " AND (gone OR record.type IN (\($0.map(String.init).joined(separator: ","))))" } ?? ""
-        // Of one record that several shares show, one after the other, the last point counts; at the same point, that it
-        // can be seen.
+        // Several shares may have shown one record, one after the other. Then the last point counts, and at the same
+        // point visible wins over gone.
         let sql = """
             SELECT \(RecordRow.columns), seen.point / 2, 1 - seen.point % 2 AS gone
             FROM (

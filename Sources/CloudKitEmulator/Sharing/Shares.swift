@@ -4,7 +4,8 @@ import GRDB
 extension Record {
     /// The type of shares, as the service spells it (recorded, CloudKit JS).
     static let shareType = "cloudkit.share"
-    /// How Apple's page spells it. The service does not know it, and says so in words of its own (observed live).
+    /// The spelling on Apple's page. The service does not know it, and refuses it with a text of its own (observed
+    /// live).
     static let misspelledShareType = "cloudKit.share"
     /// The name of the share of a whole zone (native framework).
     static let zoneShareName = "cloudkit.zoneshare"
@@ -15,10 +16,10 @@ extension Record {
 extension RecordWriter {
     /// Creates or changes a share.
     ///
-    /// A new share makes its root, and all records below that, members. The list of participants of a request is the
-    /// whole list: a user who is not in it is no longer a participant. The owner always stays one.
+    /// A new share includes its root and all records below the root. The list of participants of a request is the whole
+    /// list: a user who is not in it is no longer a participant. The owner always stays a participant.
     ///
-    /// - Throws: What is wrong with the share; then nothing was written.
+    /// - Throws: An ``EmulatorError`` when the share is refused; nothing is written then.
     func saveShare(
         _ request: Record,
         as name: String,
@@ -122,7 +123,8 @@ extension RecordWriter {
         return nil
     }
 
-    /// Brings those who accepted to what a share says of them now.
+    /// Updates the permissions of the users who accepted a share, and ends the participation of those whom it no longer
+    /// names.
     private func admit(_ terms: ShareTerms, to share: ShareRow) throws {
         for user in try share.users(db) {
             if let permission = terms.permission(of: user) {
@@ -136,7 +138,7 @@ extension RecordWriter {
         }
     }
 
-    /// Ends a person's part in a share: what they saw of it is gone for them.
+    /// Ends the participation of a user in a share. The user no longer sees its records.
     func endParticipation(of user: String, in share: ShareRow) throws {
         try db.run(
             "UPDATE participation SET ended = ? WHERE share = ? AND user = ? AND ended IS NULL",
@@ -149,7 +151,7 @@ extension RecordWriter {
 // MARK: - Deleting shares
 
 extension RecordWriter {
-    /// Deletes a share: its owner stops sharing, a participant leaves.
+    /// Deletes a share. The owner ends it for all participants; a participant only leaves it.
     func deleteShare(_ row: RecordRow) throws {
         guard let share = try ShareRow.fetch(named: row.name, zone: zone.id, db) else {
             try delete(row)
@@ -165,7 +167,7 @@ extension RecordWriter {
         try endParticipation(of: user, in: share)
     }
 
-    /// Ends the share that a deleted record was, or was the root of.
+    /// Ends the share whose own record, or whose root, was deleted.
     func endShare(ofDeleted row: RecordRow) throws {
         guard hasShares else { return }
         if let share = try ShareRow.fetch(named: row.name, zone: zone.id, db) {
@@ -174,7 +176,7 @@ extension RecordWriter {
                 return
             }
             let parent = try rewrite(root) { $0.share = nil }.content().parent
-            // What was a root of its own may be below another one.
+            // The former root may be below the root of another share.
             try setMembership(
                 of: root.id,
                 named: root.name,
@@ -198,7 +200,7 @@ extension RecordWriter {
 }
 
 extension UserIdentity {
-    /// What a person was invited by.
+    /// The address, number or name by which a participant was invited.
     var lookup: LookupInfo? {
         if let lookupInfo, lookupInfo.userRecordName ?? lookupInfo.emailAddress ?? lookupInfo.phoneNumber != nil {
             return lookupInfo
@@ -215,7 +217,7 @@ extension LookupInfo {
 }
 
 extension Record {
-    /// Takes over the terms of a share, and what never changes in it.
+    /// Sets the terms of a share, and keeps the parts that never change.
     fileprivate mutating func take(_ terms: ShareTerms, from old: Record?) {
         publicPermission = terms.publicPermission
         participants = terms.participants
@@ -226,7 +228,8 @@ extension Record {
 }
 
 extension IdentifierSource {
-    /// A short name like the recorded ones: a routing key of three characters, then random ones; 25 in all.
+    /// A short name of 25 letters and digits that begins with `0`, like the recorded ones. In those, the first three
+    /// characters are a routing key and the others are random.
     func shortGUID() -> String {
         let letters = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
         return "0" + String(decoding: next(24).map { letters[Int($0) % letters.count] }, as: UTF8.self)

@@ -4,8 +4,8 @@ import GRDB
 extension RequestContext {
     /// Resolves the short names of shares (`records/resolve`).
     ///
-    /// Every caller that has the name of a public share may ask, signed in or not (recorded). Other shares are resolved for the owner
-    /// and for invited people.
+    /// Every caller that has the name of a public share may resolve it, signed in or not (recorded). Other shares are
+    /// resolved only for the owner and for invited users.
     ///
     /// ```swift
     /// try emulator.request(in: publicDatabase, as: .user(ben)).resolveShares([ShortGUID("0NEa3AEPXwK71VM4gHFnvh2kw")])
@@ -13,8 +13,8 @@ extension RequestContext {
     /// ```
     ///
     /// - Parameter shortGUIDs: The short names; at most 200.
-    /// - Returns: One result for each name, in order. Where invitations went to addresses of unknown people, a
-    ///   caller without an invitation gets these in `potentialMatchList`, and nothing of the share.
+    /// - Returns: One result for each name, in order. Where invitations went to addresses of unknown people, a caller
+    ///   without an invitation gets these addresses in `potentialMatchList`, and no other part of the share.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another database and for too many names.
     public func resolveShares(_ shortGUIDs: [ShortGUID]) throws -> [ShareResult] {
         try checkShortGUIDs(shortGUIDs)
@@ -27,11 +27,13 @@ extension RequestContext {
         }
     }
 
-    /// Accepts shares on the caller's behalf (`records/accept`): afterwards their zones are in the caller's shared
-    /// database, and their records can be read there, or written too.
+    /// Accepts shares on the caller's behalf (`records/accept`).
     ///
-    /// Who accepts a public share without an invitation becomes a participant of the type `PUBLIC_USER`. To accept again
-    /// changes nothing, and neither does an owner who accepts.
+    /// Afterwards their zones are in the caller's shared database. The caller can read their records there, and also
+    /// write them where the permission allows it.
+    ///
+    /// A user who accepts a public share without an invitation becomes a participant of the type `PUBLIC_USER`. Nothing
+    /// changes when a user accepts again, or when the owner accepts.
     ///
     /// - Parameter shortGUIDs: The short names; at most 200.
     /// - Returns: One result for each name, in order, of the same form as with ``resolveShares(_:)``.
@@ -92,7 +94,7 @@ private struct SharedRecord {
 
     var publicPermission: SharePermission { content.publicPermission ?? SharePermission.none }
 
-    /// The index of a person among the participants: by name, or by the address that the invitation went to.
+    /// The index of a user among the participants: by name, or by the address that the invitation went to.
     func participantIndex(of user: String, _ db: Database) throws -> Int? {
         let participants = content.participants ?? []
         if let index = participants.firstIndex(where: { $0.userIdentity?.userRecordName == user }) { return index }
@@ -123,7 +125,7 @@ extension DatabaseContext {
         EmulatorError(configuration.unsettled.uninvitedToShare, "the caller is not invited to the share")
     }
 
-    /// What the reply says of a share.
+    /// The description of a share in a reply.
     fileprivate func description(of shared: SharedRecord, asked shortGUID: ShortGUID) throws -> ShareMetadata {
         let user: String? = if case .user(let name) = request.caller { name } else { nil }
         let isPublic = shared.publicPermission != SharePermission.none

@@ -8,7 +8,9 @@ import GRDB
     import Foundation
 #endif
 
-/// Where the web token of a person goes once the person signed in; chosen in the console with the API token.
+/// Where the web authentication token of a user goes after signing in.
+///
+/// Developers choose it in the console, with the API token.
 public enum SignInCallback: Hashable, Sendable {
     /// The page posts a message to the window that opened it.
     case postMessage
@@ -26,11 +28,11 @@ extension SignInCallback {
     }
 }
 
-/// A request to sign in, which the address of a sign-in page represents.
+/// A request to sign in: the content of the address of a sign-in page.
 public struct SignInRequest: Hashable, Sendable {
     /// The container that the person will use.
     public var container: String
-    /// The environment that the person will use: the one of the API token.
+    /// The environment that the person will use: that of the API token.
     public var environment: ContainerEnvironment
     /// Where the token goes.
     public var callback: SignInCallback
@@ -49,13 +51,15 @@ public struct SignInCandidate: Hashable, Sendable {
 }
 
 extension CloudKitEmulator {
-    /// How long the address of a sign-in page is good, in seconds. CloudKit JS asks for a new one every 840.
+    /// How long the address of a sign-in page is valid, in seconds. CloudKit JS requests a new address every 840
+    /// seconds.
     static let signInLifetime: Int64 = 15 * 60
 
-    /// Chooses where the web tokens go of people who sign in with an API token.
+    /// Chooses where the web authentication tokens go of users who sign in with an API token.
     ///
     /// - Parameters:
-    ///   - callback: Where they go; for tokens that nothing was chosen for, ``SignInCallback/postMessage``.
+    ///   - callback: Where the web authentication tokens go. The default of an API token is
+    ///     ``SignInCallback/postMessage``.
     ///   - token: The API token.
     ///   - container: The container of the token.
     /// - Throws: An ``EmulatorError``: a `BAD_REQUEST` for an address that is not an `http` or `https` address.
@@ -80,12 +84,14 @@ extension CloudKitEmulator {
         }
     }
 
-    /// Makes what the address of a sign-in page carries, as `oauth_token` does in the service's own addresses.
+    /// Makes the ticket for the address of a sign-in page.
     ///
-    /// It does not hold the API token. It is good for one sign-in within 15 minutes.
+    /// In the service's own addresses, `oauth_token` has this purpose.
+    ///
+    /// The ticket does not contain the API token. It is valid for one sign-in within 15 minutes.
     ///
     /// - Parameters:
-    ///   - apiToken: The API token of the request that needs a person.
+    ///   - apiToken: The API token of the request that needs a user.
     ///   - container: The container of that request.
     ///   - environment: The environment of that request.
     /// - Returns: Letters, digits, `-` and `_`.
@@ -102,10 +108,11 @@ extension CloudKitEmulator {
         return (bytes + webTokenKey.code(ofTicket: bytes)).base64.urlSafe
     }
 
-    /// Reads what the address of a sign-in page carries.
+    /// Reads the ticket in the address of a sign-in page.
     ///
     /// - Parameter ticket: What ``makeSignInTicket(apiToken:for:in:)`` made.
-    /// - Returns: The request of the ticket; `nil` for a ticket that is too old, was used, or was not made here.
+    /// - Returns: The request of the ticket; `nil` for a ticket that is expired, was used, or was not made by this
+    ///   emulator.
     /// - Throws: An ``EmulatorError``: an `INTERNAL_ERROR` when the storage fails.
     public func signInRequest(ofTicket ticket: String) throws -> SignInRequest? {
         guard let ticket = SignInTicket(ticket, key: webTokenKey), ticket.expires > now else { return nil }
@@ -128,10 +135,10 @@ extension CloudKitEmulator {
         )
     }
 
-    /// Uses a ticket up: its page has been answered.
+    /// Uses a ticket up, after the person answered its page.
     ///
     /// - Parameter ticket: What ``makeSignInTicket(apiToken:for:in:)`` made.
-    /// - Returns: Whether the ticket was good until now. Of several calls at the same time, one gets `true`.
+    /// - Returns: Whether the ticket was valid until now. Of several calls at the same time, only one gets `true`.
     /// - Throws: An ``EmulatorError``: an `INTERNAL_ERROR` when the storage fails.
     public func redeemSignInTicket(_ ticket: String) throws -> Bool {
         let now = now
@@ -143,9 +150,9 @@ extension CloudKitEmulator {
         }
     }
 
-    /// All people who can sign in, by name.
+    /// The users who can sign in, ordered by name.
     ///
-    /// - Parameter limit: How many to list at most.
+    /// - Parameter limit: The maximum number of people to list.
     /// - Returns: The people.
     /// - Throws: An ``EmulatorError``: an `INTERNAL_ERROR` when the storage fails.
     public func listSignInCandidates(limit: Int = 200) throws -> [SignInCandidate] {
@@ -163,7 +170,7 @@ extension CloudKitEmulator {
     }
 }
 
-/// What a ticket says: when it ends, for which API token, container and environment it is, and a number of its own.
+/// The content of a ticket: its expiry, its API token (as a digest), container and environment, and a nonce.
 private struct SignInTicket {
     let expires: Int64
     let tokenDigest: [UInt8]
@@ -171,7 +178,7 @@ private struct SignInTicket {
     let environment: ContainerEnvironment
     let container: String
 
-    /// Takes a ticket apart; `nil` for one that was not made here.
+    /// Reads a ticket; `nil` for a ticket that was not made by this emulator.
     init?(_ text: String, key: WebAuthTokenKey) {
         guard let bytes = [UInt8](base64URL: text), bytes.count > 8 + 16 + 8 + 32 else { return nil }
         let facts = Array(bytes.dropLast(32))

@@ -1,6 +1,7 @@
 import GRDB
 
-/// Where the tokens of people who signed in go, for API tokens that have an address for them, and the tickets that were used.
+/// The addresses that receive the web authentication tokens of users, for each API token that has one, and the tickets
+/// that were used.
 enum SignInTables {
     static func make(_ db: Database) throws {
         try db.execute(

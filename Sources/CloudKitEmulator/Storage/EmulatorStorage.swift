@@ -8,16 +8,16 @@ import GRDB
 
 /// Where an emulator keeps its data.
 public enum EmulatorStorage: Hashable, Sendable {
-    /// In memory: gone with the emulator.
+    /// In memory. The data are lost when the emulator is released.
     case memory
-    /// In an SQLite file at this path, made when it does not exist.
+    /// In an SQLite file at this path, which is created when it does not exist.
     ///
-    /// A write that was answered is in the file, and survives the sudden death of the process (not necessarily of the
-    /// machine).
+    /// When a write returns, its data are in the file. They survive a crash of the process, but not necessarily a crash
+    /// of the machine.
     ///
-    /// Any number of processes may have the file open, and may open it at the same time when it does not exist yet. What
-    /// one writes the others see at once; a push that one waits for arrives within ``CloudKitEmulator/pushPollInterval`` of
-    /// another's write. Beside the file there is an empty file whose name ends in `-lock`.
+    /// Any number of processes may have the file open, and may open it at the same time when it does not exist yet.
+    /// They see each other's writes at once. A call that waits for a push gets the push of another process's write
+    /// within ``CloudKitEmulator/pushPollInterval``. Beside the file there is an empty file whose name ends in `-lock`.
     case file(path: String)
 }
 
@@ -29,14 +29,14 @@ extension EmulatorStorage {
         configuration.foreignKeysEnabled = false
         configuration.maximumReaderCount = 4
         // Other processes may hold the file for as long as they write. Each write takes milliseconds, but SQLite gives
-        // the file to any of those that wait, not to the first.
+        // the file to any of the waiting processes, not to the first.
         configuration.busyMode = .timeout(30)
         configuration.prepareDatabase { db in
-            // WAL with `synchronous = NORMAL`: a commit is in the operating system's hands before it returns, so it
-            // outlives the process, and no commit waits for the disk.
+            // WAL with `synchronous = NORMAL`: a commit reaches the operating system before it returns, so it survives
+            // the process. No commit waits for the disk.
             try db.execute(sql: "PRAGMA synchronous = NORMAL")
-            // 16 MB for each connection. The system keeps the rest of the file at hand; mapping it would be 13 % faster to read,
-            // and would make a process that goes through all records as large as the file.
+            // 16 MB for each connection. The system's own cache holds the rest of the file. A mapped file would be 13 %
+            // faster to read, but a process that reads all records would become as large as the file.
             try db.execute(sql: "PRAGMA cache_size = -16384")
             try db.execute(sql: "PRAGMA temp_store = MEMORY")
         }
@@ -47,7 +47,7 @@ extension EmulatorStorage {
             return queue
         case .file(let path):
             // SQLite's own locks are not enough here. A new file gets its journal mode without waiting for other
-            // processes, and the migrator looks what is missing before it begins the transaction that adds it.
+            // processes, and the migrator looks for missing tables before it begins the transaction that adds them.
             return try FileLock.withLock(atPath: path + "-lock") {
                 let pool = try DatabasePool(path: path, configuration: configuration)
                 try Tables.migrator.migrate(pool)

@@ -8,10 +8,10 @@
     import Android
 #endif
 
-/// A lock that one process at a time holds, and within a process one thread.
+/// A lock that only one thread of one process holds at a time.
 ///
-/// The lock is an empty file. It ends when `body` returns, and also when the process dies. The file stays, because a
-/// process that removes it could take the lock away from another.
+/// The lock is on an empty file. It ends when `body` returns, and also when the process dies. The file stays: a process
+/// that removed it could take the lock away from another.
 package enum FileLock {
     /// Why a lock cannot be taken.
     struct Failure: Error, CustomStringConvertible {
@@ -28,7 +28,7 @@ package enum FileLock {
     }
 
     #if os(Windows)
-        /// Runs `body`. Windows has no such lock here: the first use of a new file must be the only one.
+        /// Runs `body`. There is no lock on Windows: only one process may open a new file first.
         package static func withLock<Value>(atPath path: String, _ body: () throws -> Value) throws -> Value {
             try body()
         }
@@ -37,14 +37,15 @@ package enum FileLock {
         ///
         /// - Parameters:
         ///   - path: The file. It is created when it does not exist; its folder must exist.
-        ///   - body: What other processes must not do at the same time.
+        ///   - body: The work that other processes must not do at the same time.
         /// - Returns: What `body` returns.
         /// - Throws: What `body` throws; a ``Failure`` when the file cannot be opened or locked.
         package static func withLock<Value>(atPath path: String, _ body: () throws -> Value) throws -> Value {
             let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else { throw Failure(path: path, code: errno) }
             defer { close(descriptor) }
-            // `flock` locks the open file, not the process: two threads that opened the file wait for each other as well.
+            // `flock` locks the open file, not the process: two threads that opened the file wait for each other as
+            // well.
             while flock(descriptor, LOCK_EX) != 0 {
                 guard errno == EINTR else { throw Failure(path: path, code: errno) }
             }

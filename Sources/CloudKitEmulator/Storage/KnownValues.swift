@@ -1,7 +1,7 @@
 import CloudKitModel
 import Synchronization
 
-/// Values that were found in the storage and never change, so that the next request does not look again.
+/// A cache of values of the storage that never change, so that the next request does not read them again.
 final class KnownValues<Value: Sendable>: Sendable {
     /// The name of a token, a key or a person in an environment of a container.
     struct Name: Hashable {

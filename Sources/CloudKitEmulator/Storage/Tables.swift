@@ -2,14 +2,14 @@ import GRDB
 
 /// The tables of the emulator's database.
 ///
-/// A record is one row with its body as the bytes of its JSON. Beside it stand the rows that find it:
+/// A record is one row, with its body as the bytes of its JSON. Rows of other tables find it:
 ///
 /// - `entry` holds one row for each value of each indexed field (for a list: one for each different element), clustered
 ///   by field, zone and value. A filter on equality or a range, a sort, and a page from the middle are each one walk
-///   along that tree, whatever the number of records. A record that lacks a field which can be sorted by has a row with
-///   the value of ``IndexValue/absent``.
+///   along that tree, however many records there are. A record that lacks a sortable field has a row with the value
+///   ``IndexValue/absent``.
 /// - `location_entry` does the same for locations, by latitude. The first versions called it `place`.
-/// - `link` holds the references that bind (`DELETE_SELF`, `VALIDATE`) by the record that they point to.
+/// - `link` holds the references with an action (`DELETE_SELF`, `VALIDATE`), by the record that they point to.
 ///
 /// `record.sequence` counts the writes of its zone. It is the change tag (in base 36), and the order of the zone's
 /// change feed: each record is in the feed once, where it was last written. Deleted records stay as rows with no body.

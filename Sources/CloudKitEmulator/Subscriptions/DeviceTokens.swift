@@ -7,20 +7,20 @@ import GRDB
     import Foundation
 #endif
 
-/// A token of a device, and where to wait for its pushes.
+/// A token of a device, with the web courier of its pushes.
 public struct IssuedDeviceToken: Hashable, Sendable {
     /// `development` or `production`.
     public var apnsEnvironment: String
-    /// The token: base64, as peer clients have it.
+    /// The token: base64, as other clients have it.
     public var apnsToken: String
-    /// What the address of the web courier ends in: the secret by which a device fetches its pushes.
+    /// The last part of the web courier's address: the secret with which a device fetches its pushes.
     public var courierID: String
 }
 
 extension RequestContext {
     /// Makes a push token (`tokens/create`).
     ///
-    /// A client that asks again under the same name gets the same token, and finds the pushes that came meanwhile.
+    /// A client that calls again with the same `clientID` gets the same token, and the pushes that came meanwhile.
     ///
     /// - Parameters:
     ///   - apnsEnvironment: `development` or `production`.
@@ -63,10 +63,13 @@ extension RequestContext {
         }
     }
 
-    /// Registers a push token (`tokens/register`): one of ``createDeviceToken(apnsEnvironment:clientID:)``, or one
-    /// that a device got from Apple's push service, whose pushes ``CloudKitEmulator/takePushes(forDeviceToken:)`` gives.
+    /// Registers a push token (`tokens/register`).
     ///
-    /// - Returns: The token, and where to wait for its pushes: the same each time. A token of Apple's push service has a courier, too.
+    /// The token is from ``createDeviceToken(apnsEnvironment:clientID:)``, or from Apple's push service.
+    /// ``CloudKitEmulator/takePushes(forDeviceToken:)`` returns the pushes of a token of Apple's push service.
+    ///
+    /// - Returns: The token with its web courier, the same each time. A token of Apple's push service has a courier,
+    ///   too.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another `apnsEnvironment`, an empty token and without a
     ///   client's name; `AUTHENTICATION_REQUIRED` without a user.
     @discardableResult
@@ -104,7 +107,7 @@ extension RequestContext {
         guard apnsEnvironment == "development" || apnsEnvironment == "production" else {
             throw .badRequest("apnsEnvironment is development or production, not '\(apnsEnvironment)'")
         }
-        // The words are those of a peer's test.
+        // The words are those of another client's test.
         if clientID?.isEmpty ?? true, configuration.unsettled.deviceTokensNeedClientID {
             throw .badRequest("clientId is required")
         }
@@ -116,12 +119,14 @@ extension RequestContext {
 extension CloudKitEmulator {
     /// Waits for the next push of a device, as the web courier does, and takes it out of the queue.
     ///
-    /// Pushes come in the order of the changes that they report. Two callers that wait for the same device share its
-    /// pushes. A change that another process makes to the same file is reported too, within ``pushPollInterval``.
+    /// Pushes come in the order of the changes that they report. When two callers wait for the same device, each push
+    /// goes to one of them. A change that another process makes to the same file is reported too, within
+    /// ``pushPollInterval``.
     ///
     /// - Parameter courierID: ``IssuedDeviceToken/courierID``.
     /// - Returns: The JSON of a `PushPayload`.
-    /// - Throws: `NOT_FOUND` when the token is not or no longer known; `CancellationError` when the task is cancelled.
+    /// - Throws: An ``EmulatorError``: `NOT_FOUND` when the token is not or no longer known. `CancellationError` when
+    ///   the task is cancelled.
     public func nextPush(forCourier courierID: String) async throws -> [UInt8] {
         while true {
             let count = pushSignal.count
@@ -130,7 +135,8 @@ extension CloudKitEmulator {
         }
     }
 
-    /// How often a call that waits for a push looks for one that another process queued in the same file.
+    /// The interval at which a call that waits for a push looks for pushes that other processes queued in the same
+    /// file.
     public static let pushPollInterval = Duration.milliseconds(200)
 
     /// Waits until this emulator queues a push for any device, or another process queues one for this device.
@@ -201,7 +207,9 @@ extension CloudKitEmulator {
         }
     }
 
-    /// Forgets all device tokens of a person, with what waits for them: a fault for clients that wait.
+    /// Removes all device tokens of a user with their queued pushes.
+    ///
+    /// A test calls it to make a waiting client fail with `NOT_FOUND`.
     ///
     /// - Throws: An ``EmulatorError``: `INTERNAL_ERROR` when the storage fails.
     public func revokeDeviceTokens(of userRecordName: String) throws {
@@ -235,12 +243,13 @@ struct DeviceTokenRow {
         ).map { DeviceTokenRow(id: $0[0], isRegistered: $0[1]) }
     }
 
-    /// Counts the device's badge up.
+    /// Increments the device's badge.
     func countBadge(_ db: Database) throws -> Int64? {
         try db.value("UPDATE device_token SET badge = badge + 1 WHERE id = ? RETURNING badge", [id], as: Int64.self)
     }
 
-    /// Puts a push at the end of the queue. Where the queue is full, the oldest makes room, as a push is a hint and no log.
+    /// Puts a push at the end of the queue. Where the queue is full, the oldest push is removed: pushes are hints, not
+    /// a log.
     func queue(_ payload: [UInt8], atMost limit: Int, _ db: Database) throws {
         try db.run("INSERT INTO push (device_token, payload) VALUES (?, ?)", [id, Data(payload)])
         try db.run(

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Wakes the calls that wait for a push whenever one was queued, for any device.
+/// Wakes the calls that wait for a push when a push is queued for any device.
 ///
-/// A push can be queued between a look at the queue and the wait. So a call passes the count of signals from before its look, and
-/// does not wait when there were more since.
+/// A push can be queued after a call looks at the queue and before it waits. So the call passes the count of signals
+/// from before its look, and does not wait when there were more signals since.
 final class PushSignal: Sendable {
     private struct State {
         var count = 0
@@ -24,7 +24,7 @@ final class PushSignal: Sendable {
     /// The number of signals so far.
     var count: Int { state.withLock { $0.count } }
 
-    /// Waits until exactly `count` calls wait: for tests, which would have to sleep otherwise.
+    /// Waits until exactly `count` calls wait. Tests use it instead of sleeping.
     func wait(forWaiters count: Int) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in

@@ -2,8 +2,8 @@ import GRDB
 
 /// The tables of subscriptions, of the devices that receive pushes, and of the pushes that wait for them.
 ///
-/// A subscription belongs to a person, or a key, in a database. `push` holds the pushes that were not fetched yet. A
-/// push is written in the transaction of its change, so a change that was rolled back has no push.
+/// A subscription belongs to a user, or a server-to-server key, in a database. `push` holds the pushes that were not
+/// fetched yet. A push is written in the transaction of its change, so a change that was rolled back has no push.
 enum SubscriptionTables {
     static func create(_ db: Database) throws {
         try db.execute(
@@ -28,7 +28,8 @@ enum SubscriptionTables {
         )
     }
 
-    /// Every token has a courier, so that its being there no longer tells which were made here.
+    /// Adds the column `is_made`, for tokens that `tokens/create` made. Every token now has a courier, so the courier
+    /// no longer shows this.
     static func addMadeTokens(_ db: Database) throws {
         try db.execute(
             sql: """

@@ -12,7 +12,7 @@ import StreamingJSON
 extension RequestContext {
     /// Lists the caller's subscriptions in a database (`subscriptions/list`), in creation order.
     ///
-    /// Those made with a server-to-server key belong to the key (observed live).
+    /// Subscriptions that were created with a server-to-server key belong to the key (observed live).
     ///
     /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user.
     public func listSubscriptions() throws -> [SubscriptionResult] {
@@ -43,9 +43,9 @@ extension RequestContext {
 
     /// Creates, changes and deletes subscriptions (`subscriptions/modify`). Every operation is tried, in order.
     ///
-    /// A name that exists does not fail: the subscription takes the new content's place. A second query subscription of
-    /// the same content under another name is one, in words that were observed live: `INTERNAL_ERROR`, `could not find
-    /// subscription we just created`. A deletion is answered with the bare name (observed live).
+    /// A `create` of a name that exists succeeds: the new content replaces the old. A second query subscription with
+    /// the same content under another name fails with the observed `INTERNAL_ERROR`, `could not find subscription we
+    /// just created`. The result of a deletion has only the name (observed live).
     ///
     /// - Parameter operations: At most 200.
     /// - Returns: One result for each operation, in order.
@@ -62,7 +62,7 @@ extension RequestContext {
         }
     }
 
-    /// Whose the caller's subscriptions and device tokens are.
+    /// The owner of the caller's subscriptions and device tokens.
     func subscriber() throws(EmulatorError) -> String {
         guard let owner = user else { throw .authenticationRequired }
         return owner
@@ -104,7 +104,7 @@ extension DatabaseContext {
         }
     }
 
-    /// The subscription with what is implied put in, if it makes sense.
+    /// The subscription with its name and its implied type, if it is valid.
     private func checked(
         _ request: Subscription,
         named name: String
@@ -127,7 +127,8 @@ extension DatabaseContext {
             guard query.recordType.isSchemaIdentifier else {
                 throw EmulatorError.badRequest("'\(query.recordType)' is not a valid record type name")
             }
-            // A type that was never saved has no fields to compare with: its filters are checked when there is a record.
+            // A type that was never saved has no fields to check the filters with. They are checked when there is a
+            // record.
             if let type = try schema()[query.recordType] {
                 for filter in query.filters {
                     _ = try QueryCondition(filter, of: type, configuration: configuration)
@@ -145,7 +146,7 @@ extension DatabaseContext {
         return subscription
     }
 
-    /// Whether the service takes two query subscriptions for the same.
+    /// Whether two query subscriptions count as the same.
     private func isDuplicate(_ subscription: Subscription, of other: Subscription) -> Bool {
         guard
             let query = subscription.query, let otherQuery = other.query,
@@ -172,7 +173,7 @@ struct StoredSubscription {
     let name: String
     let subscription: Subscription
 
-    /// Reads a row of these columns, in this order, and maybe others after them.
+    /// Reads a row whose first columns are id, owner, name and body.
     init(_ row: Row) throws {
         id = row[0]
         owner = row[1]

@@ -16,11 +16,11 @@ extension RequestContext {
     /// // [{"userRecordName":"_8e1c…","nameComponents":{"givenName":"Ann"},"lookupInfo":{"emailAddress":"ann@example.com"}}]
     /// ```
     ///
-    /// - Parameter lookups: The people to look for, each by one of the three.
-    /// - Returns: Who was found, in the order of the lookups, each with the lookup that found them. Those who do not let
-    ///   themselves be discovered are as unknown as those who do not exist; what becomes of them,
-    ///   ``EmulatorConfiguration/Unsettled/usersNotFound`` says.
-    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another database (observed live) and for a lookup by nothing,
+    /// - Parameter lookups: The people to look for, each by an address, a telephone number or a user record name.
+    /// - Returns: The identities of the people who were found, in the order of the lookups, each with its lookup.
+    ///   People who cannot be discovered count as not found. ``EmulatorConfiguration/Unsettled/usersNotFound`` decides
+    ///   the result for those.
+    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another database (observed live) and for an empty lookup,
     ///   `AUTHENTICATION_REQUIRED`, `AUTHENTICATION_FAILED` for a server-to-server key (observed live).
     public func discoverUsers(_ lookups: [LookupInfo]) throws -> [UserIdentity] {
         try checkDiscovery()
@@ -44,9 +44,9 @@ extension RequestContext {
 
     /// Lists all people who can be discovered, except the caller (`users/discover`, GET; `users/lookup/contacts`).
     ///
-    /// The service lists people of the caller's address book; here each address book holds all people.
+    /// The service lists people of the caller's address book. The emulator treats all people as being in every address
+    /// book.
     ///
-    /// - Parameters:
     /// - Returns: Their identities, in the order of their user record names.
     /// - Throws: An ``EmulatorError``: what ``discoverUsers(_:)`` throws; `INTERNAL_ERROR` where
     ///   ``EmulatorConfiguration/Unsettled/discoverAllUsers`` says so.
@@ -83,7 +83,7 @@ extension RequestContext {
     }
 }
 
-/// A person who can sign in: a row of `user`.
+/// A user who can sign in: a row of the table `user`.
 struct Person {
     let userRecordName: String
     var nameComponents: NameComponents?
@@ -114,7 +114,8 @@ struct Person {
     }
 
     fileprivate static func find(_ column: (name: String, value: String), _ db: Database) throws -> Person? {
-        // Addresses are the same in capitals. Should two people have one address, the first is meant.
+        // Addresses are compared without regard to case. When two people have the same address, the first one by name
+        // is found.
         let collation = column.name == "email_address" ? " COLLATE NOCASE" : ""
         return try db.row(
             "SELECT \(columns) FROM user WHERE \(column.name) = ?\(collation) ORDER BY name LIMIT 1",
@@ -127,7 +128,7 @@ struct Person {
         try lookup.column.flatMap { try find($0, db) }
     }
 
-    /// What others see.
+    /// The person's identity as other users see it.
     func identity(foundBy lookup: LookupInfo? = nil) -> UserIdentity {
         UserIdentity(
             userRecordName: userRecordName,
@@ -138,7 +139,7 @@ struct Person {
 }
 
 extension LookupInfo {
-    /// The column of `user` to look in, and for what.
+    /// The column of `user` to look in, and the value to look for.
     fileprivate var column: (name: String, value: String)? {
         if let userRecordName { return ("name", userRecordName) }
         if let emailAddress { return ("email_address", emailAddress) }

@@ -2,10 +2,10 @@ import CloudKitModel
 import CloudKitSchema
 import GRDB
 
-/// The table of the people who used a container.
+/// The table of the users who used a container.
 ///
-/// The record of such a person is written when it is first asked for. So a container whose clients never ask has no
-/// records that they did not make.
+/// The user record of each of them is written when a client first requests it. So a container whose clients never
+/// request user records has only the records that they created.
 enum UserRecordTables {
     static func create(_ db: Database) throws {
         try db.execute(
@@ -20,7 +20,7 @@ enum UserRecordTables {
 }
 
 extension RequestContext {
-    /// Notes that a person uses a container.
+    /// Remembers that the caller uses the container.
     func noteVisit() throws(EmulatorError) {
         guard case .user(let user) = caller else { return }
         let visitor = KnownValues<Bool>.Name(
@@ -38,7 +38,7 @@ extension RequestContext {
         emulator.knownVisitors[visitor] = true
     }
 
-    /// Writes the missing records of the people with these names, or of all people who used the container.
+    /// Writes the missing user records of the users with these names, or of all users who used the container.
     func makeUserRecords(named names: [String]?) throws(EmulatorError) {
         guard database.scope == .public else { return }
         if let names, !names.contains(where: { emulator.digits(ofUserRecordName: $0) != nil }) { return }
@@ -58,10 +58,10 @@ extension RequestContext {
             )
         }.filter { names?.contains($0) ?? true }
         for user in missing {
-            // Each is its owner's, so it is written as if the owner had.
+            // A user record belongs to its user, so it is written in the user's name.
             try acting(as: .user(user)).write { context in
                 let zone = try context.zone(nil)
-                // Another call may have been faster.
+                // Another call may have written it meanwhile.
                 guard try RecordRow.fetch(user, in: zone, context.db) == nil else { return }
                 let writer = try RecordWriter(context, zone)
                 try writer.save(
@@ -75,10 +75,10 @@ extension RequestContext {
         }
     }
 
-    /// Records of people cannot be queried.
+    /// Refuses a query of user records.
     ///
-    /// The native framework's documentation says that such a query "results in an error" (`CKQuery`); the words are those that
-    /// developers report.
+    /// The native framework's documentation says that such a query "results in an error" (`CKQuery`); the words are
+    /// those that developers report.
     func checkQuery(ofType type: String) throws(EmulatorError) {
         guard type == ContainerSchema.userType, database.scope == .public else { return }
         guard configuration.unsettled.userRecordsCanBeQueried else { throw .badRequest("Can't query system types") }

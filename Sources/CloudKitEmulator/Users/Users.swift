@@ -8,7 +8,7 @@ import StreamingJSON
     import Foundation
 #endif
 
-/// A user as `users/current` (deprecated) describes one.
+/// The description of a user in the response of `users/current` (deprecated).
 public struct CurrentUser: Hashable, Sendable {
     /// The user record name.
     public var userRecordName: String
@@ -26,18 +26,18 @@ public struct CurrentUser: Hashable, Sendable {
 }
 
 extension CloudKitEmulator {
-    /// Makes a person who can sign in.
+    /// Creates a user who can sign in.
     ///
     /// - Parameters:
     ///   - nameComponents: The person's name.
     ///   - emailAddress: The address of the account.
     ///   - phoneNumber: The number of the account.
-    ///   - isDiscoverable: Whether the person lets the app see them: their name in `users/caller`, and themselves in what
-    ///     others ask of `users/discover`.
-    ///   - userRecordName: The person's user record name, `_` and 32 hexadecimal digits; `nil` makes a new one. A person
-    ///     of that name who is there already gets the new names and addresses.
+    ///   - isDiscoverable: Whether the app may see the person: their name in `users/caller`, and their identity in the
+    ///     `users/discover` of others.
+    ///   - userRecordName: The person's user record name, `_` and 32 hexadecimal digits; `nil` makes a new one. An
+    ///     existing user of that name gets the new names and addresses.
     /// - Returns: The user record name.
-    /// - Throws: An ``EmulatorError``: a `BAD_REQUEST` when `userRecordName` does not look like one.
+    /// - Throws: An ``EmulatorError``: a `BAD_REQUEST` when `userRecordName` does not have this form.
     @discardableResult
     public func createUser(
         _ nameComponents: NameComponents? = nil,
@@ -66,7 +66,7 @@ extension CloudKitEmulator {
         return name
     }
 
-    /// The user record names of all persons, in order.
+    /// The user record names of all users, in alphabetical order.
     ///
     /// - Throws: An ``EmulatorError``: `INTERNAL_ERROR` when the storage fails.
     public func listUsers() throws -> [String] {

@@ -6,7 +6,7 @@ import GRDB
     import Foundation
 #endif
 
-/// Writes the rows of the table `record` of one zone, in the name of one user at one time.
+/// Writes the rows of the table `record` of one zone, with one user and one time for all of them.
 struct RecordStorage {
     let db: Database
     let zone: Int64

@@ -3,13 +3,13 @@ import GRDB
 
 /// Writes records of one zone within one transaction.
 ///
-/// Each write goes through three rooms:
+/// Each write has three stages:
 ///
-/// 1. The writer reads what the rules look at, and asks them (the folder `Rules`). What can fail fails here, before the first row is
-///    written.
+/// 1. The writer reads the facts for the rules, and checks the rules (the folder `Rules`). Every refusal happens here,
+///    before the first row is written.
 /// 2. ``RecordStorage`` writes the record's row.
-/// 3. The observers follow (the folder `Observers`): the index, the links of references, the files, the hierarchy of shares, and the
-///    pushes. They do not fail.
+/// 3. The observers follow (the folder `Observers`): the index, the links of references, the files, the hierarchy of
+///    shares, and the pushes. They never refuse a write.
 final class RecordWriter {
     let context: DatabaseContext
     let db: Database
@@ -18,12 +18,12 @@ final class RecordWriter {
     /// The request's zone, with its count of writes. References stay within a zone, so no write reaches another.
     private(set) var zone: ZoneRow
     private var isZoneChanged = false
-    /// What the caller may do, in a zone of another person.
+    /// The access of the caller in a zone of another user; `nil` elsewhere.
     private let access: SharedAccess?
     private let roles: CallerRoles
     /// Whether anything of the zone is shared.
     var hasShares: Bool
-    /// The records that were written so far, with the tags that they had before.
+    /// The names of the records that were written so far, with the change tags that they had before.
     private(set) var written: [String: String?] = [:]
     /// The changes so far, for the subscriptions; none are kept where there is no subscription.
     private var changes: [RecordChange] = []
@@ -43,7 +43,7 @@ final class RecordWriter {
         fanout = try PushFanout(for: zone, in: context)
     }
 
-    /// Ends the batch: gives the zone, if it changed, its place in the database's feed, and notifies the subscribers.
+    /// Ends the batch: if the zone changed, moves it to the end of the database's feed, and notifies the subscribers.
     func finish() throws {
         guard isZoneChanged else { return }
         try context.noteChange(of: zone)
@@ -66,16 +66,16 @@ final class RecordWriter {
     }
 }
 
-/// A record that was written: what the observers of a write look at.
+/// The change of one record, for the observers of a write.
 struct RecordChange {
-    /// The row afterwards; of a deleted record, before.
+    /// The row after the change; for a deleted record, before it.
     let row: RecordRow
     let type: Schema.RecordType?
-    /// What the record held; `nil` where it did not exist.
+    /// The content before the change; `nil` where the record did not exist.
     let old: Record?
-    /// What the record holds; `nil` where it was deleted.
+    /// The content after the change; `nil` where the record was deleted.
     let new: Record?
-    /// The row of a deleted record of the same name, whose place the new one takes.
+    /// The row of a deleted record of the same name, which the new row replaces.
     var replacedRow: Int64?
     var spentReceipts: Set<String> = []
 }
@@ -90,7 +90,7 @@ extension RecordWriter {
 
     /// Applies one operation of a request.
     ///
-    /// - Throws: What is wrong with the operation; then nothing was written.
+    /// - Throws: An ``EmulatorError`` when the operation is refused; nothing is written then.
     func apply(_ operation: RecordOperation) throws -> Outcome {
         let request = operation.record
         let name = try request.recordName ?? recordName(ofUploadsFor: request) ?? context.identifiers.uuid()
@@ -159,9 +159,10 @@ extension Record {
 // MARK: - Saving
 
 extension RecordWriter {
-    /// Saves a record over the row of its name, deleted or not. `amend` adds what no request may say.
+    /// Saves a record over the row of its name, deleted or not. `amend` adds the parts of the content that no request
+    /// can set.
     ///
-    /// - Throws: What is wrong with the record; then nothing was written.
+    /// - Throws: An ``EmulatorError`` when the record is refused; nothing is written then.
     @discardableResult
     func save(
         _ request: Record,
@@ -181,7 +182,7 @@ extension RecordWriter {
         )
         let body = try RecordRow.body(of: content)
 
-        // From here on nothing fails.
+        // From here on nothing is refused.
         let type = try extendSchema(newFields, of: typeName)
         let saved = try storage.save(name, type: type.id, body: body, sequence: nextSequence(), over: row)
         written.updateValue(present?.changeTag, forKey: name)
@@ -198,8 +199,8 @@ extension RecordWriter {
         return (saved, content)
     }
 
-    /// Changes what the service keeps in a record beside its fields. It is a write like any other: the record gets a new change tag, and
-    /// is in the feed again.
+    /// Changes the parts of a record beside its fields, such as its share. It is a write like any other: the record
+    /// gets a new change tag, and is in the feed again.
     func rewrite(_ row: RecordRow, _ change: (inout Record) -> Void) throws -> RecordRow {
         var content = try row.content()
         change(&content)
@@ -222,7 +223,7 @@ extension RecordWriter {
         return name
     }
 
-    /// What the record holds after the operation, with the kinds that new fields get.
+    /// The content of the record after the operation, with the kinds of new fields.
     private func content(
         of request: Record,
         over old: Record?,
@@ -337,9 +338,11 @@ extension RecordWriter {
 // MARK: - Deleting
 
 extension RecordWriter {
-    /// Deletes a record, and with it all records that refer to it with `DELETE_SELF`, and those that refer to these.
+    /// Deletes a record and its cascade: all records that refer to it with `DELETE_SELF`, those that refer to these,
+    /// and so on.
     ///
-    /// - Throws: `VALIDATING_REFERENCE_ERROR` when a record that stays refers to one that goes with `VALIDATE`.
+    /// - Throws: `VALIDATING_REFERENCE_ERROR` when a record outside of the cascade refers with `VALIDATE` to a record
+    ///   that would be deleted.
     /// - Returns: The row of the record, deleted.
     @discardableResult
     func delete(_ row: RecordRow) throws -> RecordRow {
@@ -357,7 +360,8 @@ extension RecordWriter {
             try links.sources(of: target, action: .validate).contains { cascade[$0] == nil }
         }
         try OperationRules.deletion.check(DeletionFacts(requiredName: required?.name))
-        // The record itself last, as the sources natively go first; otherwise in creation order.
+        // The record itself is deleted last, as in the native framework, where the referring records are deleted first.
+        // The others are deleted in creation order.
         for source in cascade.values.sorted(by: { $0.id < $1.id }) where source.id != row.id {
             try tombstone(source)
         }
@@ -375,7 +379,7 @@ extension RecordWriter {
 }
 
 extension DatabaseContext {
-    /// Removes all records of a zone, without a trace in its feed: the zone goes as a whole.
+    /// Removes all records of a zone without tombstones, because the whole zone is deleted.
     func eraseRecords(of zone: ZoneRow) throws {
         try eraseShares(of: zone)
         try eraseAssets(of: zone)

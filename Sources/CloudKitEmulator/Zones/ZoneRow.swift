@@ -5,12 +5,12 @@ import GRDB
 struct ZoneRow {
     let id: Int64
     let name: String
-    /// How many records were written in the zone: the source of change tags, and the order of its change feed.
+    /// The number of writes in the zone so far. Change tags and the order of the change feed come from it.
     var sequence: Int64
-    /// When the zone last changed, in the database's count.
+    /// The number of the zone's last change in the database's feed.
     var databaseSequence: Int64
     var isDeleted = false
-    /// Whose zone it is, where that is not the caller.
+    /// The owner of the zone, where that is not the caller.
     var owner: String?
 
     var isDefault: Bool { name == ZoneID.default.zoneName }
@@ -24,7 +24,7 @@ struct ZoneRow {
         if row.count > 5 { owner = row[5] }
     }
 
-    /// The zones of a database that fulfil a condition, in the order that it says.
+    /// The zones that meet an SQL condition, in the order of its `ORDER BY`.
     static func fetch(
         where condition: String,
         _ arguments: StatementArguments,

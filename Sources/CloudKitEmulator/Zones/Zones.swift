@@ -1,11 +1,11 @@
 public import CloudKitModel
 import GRDB
 
-/// The zones of a database, with a token to ask for changes from.
+/// The zones of a database, with a token for later changes.
 public struct ZonePage: Hashable, Sendable {
-    /// The zones, or why one of them could not be given.
+    /// The zones, each as a value or as a failure.
     public var zones: [ZoneResult]
-    /// The point in the database's history at which the zones were so: `syncToken`, or `metaSyncToken` of `zones/changes`.
+    /// The token for the changes after this page: `syncToken`, or `metaSyncToken` of `zones/changes`.
     public var syncToken: String
     /// Whether the next page has more.
     public var moreComing = false
@@ -16,7 +16,8 @@ extension RequestContext {
     ///
     /// The shared database has the zones in which the caller accepted a share, and no default zone.
     ///
-    /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED`, `ACCESS_DENIED`.
+    /// - Throws: An ``EmulatorError``: `NOT_FOUND` for a container that is not registered, with
+    ///   ``EmulatorConfiguration/Containers/registeredOnly``.
     public func listZones() throws -> ZonePage {
         try read { context in
             ZonePage(
@@ -29,7 +30,8 @@ extension RequestContext {
     /// Looks up zones by ID (`zones/lookup`).
     ///
     /// - Returns: One result for each ID, in order; `ZONE_NOT_FOUND` where there is no such zone.
-    /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED`, `ACCESS_DENIED`.
+    /// - Throws: An ``EmulatorError``: `NOT_FOUND` for a container that is not registered, with
+    ///   ``EmulatorConfiguration/Containers/registeredOnly``.
     public func lookupZones(_ zoneIDs: [ZoneID]) throws -> [ZoneResult] {
         try read { context in
             try zoneIDs.map { zoneID in
@@ -38,13 +40,15 @@ extension RequestContext {
         }
     }
 
-    /// Creates and deletes zones (`zones/modify`). Every operation is tried, in order; one for each zone.
+    /// Creates and deletes zones (`zones/modify`). Every operation is tried, in order. A zone can have only one
+    /// operation.
     ///
     /// Only private databases have custom zones.
     ///
-    /// - Returns: One result for each operation, in order. A zone that was deleted comes back with `deleted`.
-    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another database, for too many operations and for two on one zone;
-    ///   `AUTHENTICATION_REQUIRED`, `ACCESS_DENIED`.
+    /// - Returns: One result for each operation, in order. The result for a deleted zone has `deleted`. A zone ID of
+    ///   another owner is `ACCESS_DENIED`, or `ZONE_NOT_FOUND` for a deletion.
+    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another database, for too many operations and for two on one
+    ///   zone.
     public func modifyZones(_ operations: [ZoneOperation]) throws -> [ZoneResult] {
         guard database.scope == .private else { throw EmulatorError.notApplicable(in: database.scope) }
         try configuration.limits.check(operations.count, of: "operations")
@@ -87,8 +91,8 @@ extension DatabaseContext {
                 "a database has at most \(configuration.limits.zonesPerDatabase) zones"
             )
         }
-        // A deleted zone of that name leaves the feed. The new zone has a new row number, so its tokens differ from those of
-        // the old one.
+        // A deleted zone of that name leaves the feed. The new zone has a new row number, so its tokens differ from
+        // those of the old one.
         try db.run("DELETE FROM zone WHERE database = ? AND name = ?", [databaseID, zoneID.zoneName])
         try db.run("INSERT INTO zone (database, name) VALUES (?, ?)", [databaseID, zoneID.zoneName])
         let created = try zone(zoneID)
@@ -102,7 +106,7 @@ extension DatabaseContext {
         guard !zone.isDefault else {
             throw EmulatorError.badRequest("the default zone cannot be deleted")
         }
-        // Participants are notified as well. They are looked up now, because their part in the zone ends here.
+        // Participants are notified as well. They are looked up before their participation ends with the zone.
         let fanout = try PushFanout(for: zone, in: self)
         try eraseRecords(of: zone)
         try db.run("UPDATE zone SET deleted = 1 WHERE id = ?", [zone.id])
@@ -111,7 +115,7 @@ extension DatabaseContext {
         return Zone(zoneID: zone.zoneID(in: self), deleted: true)
     }
 
-    /// The zone dictionary of a reply. Custom zones take atomic batches; the default zone does not.
+    /// The zone dictionary of a reply. Custom zones support atomic batches; the default zone does not.
     func description(of zone: ZoneRow) -> Zone {
         Zone(
             zoneID: zone.zoneID(in: self),

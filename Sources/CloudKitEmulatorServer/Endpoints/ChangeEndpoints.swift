@@ -49,8 +49,8 @@ extension EndpointHandlers {
 }
 
 extension ZoneChangesRequest {
-    /// What is asked of one zone: its own keys, then those of the request. The flag for numbers has two spellings, one of
-    /// CloudKit JS and one of Apple's page.
+    /// The request for one zone: the zone's own keys, with those of the whole request as defaults. The flag for numbers
+    /// has two spellings, that of CloudKit JS and that of Apple's page.
     fileprivate init(
         _ zone: Components.Schemas.ZoneChangesRequest,
         defaults: Components.Schemas.FetchZoneChangesRequest

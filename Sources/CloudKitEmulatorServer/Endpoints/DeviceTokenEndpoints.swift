@@ -42,7 +42,7 @@ extension EndpointHandlers {
 }
 
 extension RequestContext {
-    /// Where the pushes of a device are waited for.
+    /// The address of the web courier for a device.
     fileprivate func courierURL(of token: IssuedDeviceToken) -> String {
         serverAddress + Courier.path + token.courierID
     }

@@ -4,13 +4,13 @@ import CloudKitWebServices
 
 /// The operations of the document, answered by an emulator's rules.
 ///
-/// Each handler passes a request's parts to the rules, which are the methods of the request's context, and the reply's parts back. It
-/// decides nothing. What the rules throw becomes a response in ``RequestFailure``.
+/// Each handler passes the parts of a request to a rule, which is a method of the request's context, and returns the
+/// parts of the reply. It decides nothing. ``RequestFailure`` turns the errors of the rules into responses.
 struct EndpointHandlers: ContextualAPIProtocol {}
 
 extension DatabaseAddress {
-    /// The database that a path names; the public one for paths below `/device`, which name none. `nil` where a part of the path is not
-    /// valid.
+    /// The database that a path names; the public database for paths below `/device`, which name none. `nil` where a
+    /// part of the path is not valid.
     init?(_ parameters: [String: Substring]) {
         guard
             let environment = ContainerEnvironment(rawValue: String(parameters["environment"] ?? "")),

@@ -4,7 +4,7 @@ import CloudKitWebServices
 import OpenAPISwiftRuntime
 
 extension EndpointHandlers {
-    /// One flat identity, as CloudKit JS reads it; Apple's page shows a list.
+    /// Responds with one flat identity, as CloudKit JS reads it. Apple's page shows a list.
     func fetchCaller(
         _ input: Operations.FetchCaller.Input,
         context: RequestContext
@@ -45,7 +45,7 @@ extension EndpointHandlers {
         try .ok(.init(body: .json(.init(users: context.discoverAllUsers()))))
     }
 
-    // The deprecated endpoints find the same users, and describe them as they did before there were identities.
+    // The deprecated endpoints find the same users, and describe them in the older form, which has no identities.
 
     func lookupUsersByEmail(
         _ input: Operations.LookupUsersByEmail.Input,
@@ -72,7 +72,7 @@ extension EndpointHandlers {
 }
 
 extension Components.Schemas.User {
-    /// An identity in the older form. Only a lookup by address tells an address: the one that was asked for.
+    /// An identity in the older form. It has an address only where the lookup named that address.
     fileprivate init(_ identity: UserIdentity) {
         self.init(
             userRecordName: identity.userRecordName,

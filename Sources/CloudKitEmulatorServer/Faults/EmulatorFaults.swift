@@ -3,7 +3,8 @@ import HTTPTypes
 import OpenAPISwiftRuntime
 import Synchronization
 
-/// The rules of what goes wrong at an emulator, and what requests there were. It may be changed while the emulator runs.
+/// The faults that a test orders of an emulator, and a list of the requests so far. The faults can be changed while the
+/// emulator runs.
 ///
 /// ```swift
 /// try await withCloudKitEmulator(faults: [FaultRule(.loseReply, on: "records/modify")]) { emulator in
@@ -23,12 +24,12 @@ public final class EmulatorFaults: Sendable {
 
     /// Makes a list of rules.
     ///
-    /// - Parameter rules: The rules, the more important ones first.
+    /// - Parameter rules: The rules. Where several apply to a request, the first one wins.
     public init(_ rules: [FaultRule] = []) {
         state.withLock { $0.rules = rules.map { ($0, 0) } }
     }
 
-    /// Adds a rule behind the others.
+    /// Adds a rule after the others.
     ///
     /// - Parameter rule: The rule; it counts from now on.
     public func add(_ rule: FaultRule) {
@@ -40,18 +41,21 @@ public final class EmulatorFaults: Sendable {
         state.withLock { $0.rules = [] }
     }
 
-    /// The requests since the beginning or the last ``forgetRequests()``, in the order of their arrival: the last parts of their paths, such
-    /// as `private/records/modify`.
+    /// The requests since the beginning or the last ``forgetRequests()``, in the order of their arrival.
+    ///
+    /// Each is given by the last three parts of its path, such as `private/records/modify`.
     public var requests: [String] { state.withLock { $0.requests } }
 
-    /// Counts the requests from zero again.
+    /// Empties the list of ``requests``.
+    ///
+    /// The counts of the rules go on.
     public func forgetRequests() {
         state.withLock { $0.requests = [] }
     }
 
     var areThereAny: Bool { state.withLock { !$0.rules.isEmpty } }
 
-    /// Notes a request, and gives what goes wrong with it.
+    /// Adds a request to the list, and returns its fault; `nil` for no fault.
     func next(for request: HTTPRequest) -> Fault? {
         let path = (request.path ?? "/").prefix { $0 != "?" }
         return state.withLock { state in
@@ -68,7 +72,7 @@ public final class EmulatorFaults: Sendable {
 }
 
 extension CloudKitEmulatorServer {
-    /// Answers a request of which something goes wrong.
+    /// Answers a request with a fault.
     func respond(
         to request: HTTPRequest,
         body: HTTPBody?,
@@ -124,7 +128,7 @@ extension CloudKitEmulatorServer {
         }
     }
 
-    /// The right reply, as bytes.
+    /// The reply without the fault, as bytes.
     private func reply(
         to request: HTTPRequest,
         body: HTTPBody?,
@@ -143,7 +147,7 @@ extension TransportError {
     }
 }
 
-/// A body in pieces, which may break off.
+/// A body in pieces, which may end with a broken connection.
 private struct Pieces: AsyncSequence, Sendable {
     var bytes: ArraySlice<UInt8>
     var size: Int

@@ -2,7 +2,7 @@ import CloudKitEmulator
 public import CloudKitModel
 import HTTPTypes
 
-/// What goes wrong at the emulator, and when.
+/// A fault of the emulator, and the requests that it affects.
 ///
 /// ```swift
 /// emulator.faults.add(FaultRule(.throttle(retryAfter: 3), on: "records/modify", calls: .first(2)))
@@ -10,35 +10,35 @@ import HTTPTypes
 /// // 429, {"uuid":…,"serverErrorCode":"THROTTLED","reason":"Too many requests","retryAfter":3}   twice
 /// ```
 ///
-/// A rule counts the requests that it matches. Of several rules that match a request, the first whose turn it is has it; the others
-/// count it all the same.
+/// A rule counts the requests that match its endpoint and database, and applies to those that ``calls`` names. Where
+/// several rules apply to a request, the first one wins. The others count the request as well.
 public struct FaultRule: Sendable {
-    /// Which of the matching requests go wrong.
+    /// The numbers of the matching requests that a rule applies to, from 1.
     public struct Calls: Hashable, Sendable {
         private var first: Int
         private var last: Int
         private var step: Int
 
-        /// Every one.
+        /// Every request.
         public static let all = Calls(first: 1, last: .max, step: 1)
-        /// The first ones.
+        /// The first `count` requests.
         ///
-        /// - Parameter count: How many.
+        /// - Parameter count: The number of requests.
         /// - Returns: The calls.
         public static func first(_ count: Int) -> Calls { Calls(first: 1, last: count, step: 1) }
-        /// A single one.
+        /// A single request.
         ///
-        /// - Parameter number: Which one, from 1.
+        /// - Parameter number: The number of the request, from 1.
         /// - Returns: The call.
         public static func only(_ number: Int) -> Calls { Calls(first: number, last: number, step: 1) }
-        /// One and all that follow.
+        /// A request and all that follow.
         ///
-        /// - Parameter number: Which one, from 1.
+        /// - Parameter number: The number of the request, from 1.
         /// - Returns: The calls.
         public static func from(_ number: Int) -> Calls { Calls(first: number, last: .max, step: 1) }
-        /// Every `number`th one: `every(3)` is the third, the sixth and so on.
+        /// Every `number`th request: `every(3)` is the third, the sixth and so on.
         ///
-        /// - Parameter number: The distance between two calls, from 1.
+        /// - Parameter number: The distance between two requests, from 1. A smaller number counts as 1.
         /// - Returns: The calls.
         public static func every(_ number: Int) -> Calls {
             Calls(first: max(number, 1), last: .max, step: max(number, 1))
@@ -49,22 +49,22 @@ public struct FaultRule: Sendable {
         }
     }
 
-    /// What goes wrong.
+    /// The fault.
     public var fault: Fault
-    /// The end of the path, such as `records/modify`; every one when `nil`.
+    /// The end of the path, such as `records/modify`; every path when `nil`.
     public var endpoint: String?
-    /// The database; each when `nil`.
+    /// The database; every database when `nil`.
     public var database: DatabaseScope?
-    /// Which of the matching requests.
+    /// The numbers of the matching requests that the rule applies to.
     public var calls: Calls
 
     /// Makes a rule.
     ///
     /// - Parameters:
-    ///   - fault: What goes wrong.
-    ///   - endpoint: The end of the path, such as `records/modify`; every one when `nil`.
-    ///   - database: The database; each when `nil`.
-    ///   - calls: Which of the matching requests.
+    ///   - fault: The fault.
+    ///   - endpoint: The end of the path, such as `records/modify`; every path when `nil`.
+    ///   - database: The database; every database when `nil`.
+    ///   - calls: The numbers of the matching requests that the rule applies to. By default the first.
     public init(
         _ fault: Fault,
         on endpoint: String? = nil,
@@ -86,7 +86,7 @@ public struct FaultRule: Sendable {
     }
 }
 
-/// One way to go wrong.
+/// One fault that a test can order of the emulator.
 ///
 /// ## Topics
 ///
@@ -136,31 +136,33 @@ public struct Fault: Sendable {
 
     let kind: Kind
 
-    /// The connection breaks before anything is done.
+    /// The connection breaks, and the request is not carried out.
     public static let loseRequest = Fault(kind: .loseRequest)
 
-    /// The request is done, and the connection breaks before the reply.
+    /// The request is carried out, and the connection breaks before the reply.
     public static let loseReply = Fault(kind: .loseReply)
 
-    /// The request is done, and the connection breaks in the middle of the reply.
+    /// The request is carried out, and the connection breaks in the middle of the reply.
     ///
-    /// - Parameter count: The bytes of the body that are sent before.
+    /// - Parameter count: The number of bytes of the body that are sent before.
     /// - Returns: The fault.
     public static func resetReply(afterBytes count: Int = 10) -> Fault { Fault(kind: .reset(afterBytes: count)) }
 
-    /// Nothing is done, and no reply comes: ``hang(for:)`` for 60 seconds, the timeout of the client's transport.
+    /// The request is not carried out, and no reply comes: ``hang(for:)`` for 60 seconds, the timeout of the client's
+    /// transport.
     public static let hang = hang(for: .seconds(60))
 
-    /// Nothing is done, and no reply comes.
+    /// The request is not carried out, and no reply comes.
     ///
-    /// It ends when the client's task is cancelled or the client closes its connection. Otherwise it ends after a while: in process by a
-    /// `TransportError` with the code `timedOut`, over a socket by the end of the connection.
+    /// The fault ends when the client's task is cancelled or the client closes its connection. Otherwise it ends after
+    /// `duration`: in process with a `TransportError` of the code `timedOut`, over a socket with the end of the
+    /// connection.
     ///
     /// - Parameter duration: How long to wait before it ends, on the clock of the server's configuration.
     /// - Returns: The fault.
     public static func hang(for duration: Duration) -> Fault { Fault(kind: .hang(duration)) }
 
-    /// Nothing is done: 429, `THROTTLED`.
+    /// The request is not carried out: 429, `THROTTLED`.
     ///
     /// - Parameters:
     ///   - retryAfter: The seconds to wait, in the body; none when `nil`.
@@ -172,11 +174,11 @@ public struct Fault: Sendable {
         return Fault(kind: .fail(failure, retryAfterHeader: header))
     }
 
-    /// Nothing is done: the whole request is refused with an error dictionary.
+    /// The request is not carried out: it is refused as a whole, with an error dictionary.
     ///
     /// - Parameters:
     ///   - code: The code, one of the service's or any other.
-    ///   - status: The status; the one that goes with the code when `nil`.
+    ///   - status: The status; the usual status of the code when `nil`.
     ///   - reason: The service's words.
     ///   - retryAfter: The seconds to wait; none when `nil`.
     /// - Returns: The fault.
@@ -191,7 +193,8 @@ public struct Fault: Sendable {
         return Fault(kind: .fail(failure, retryAfterHeader: nil))
     }
 
-    /// Single records of `records/modify` or `records/lookup` fail, and the others are served. An atomic batch fails as a whole.
+    /// Single records of `records/modify` or `records/lookup` fail, and the others succeed. An atomic batch fails as a
+    /// whole.
     ///
     /// - Parameters:
     ///   - code: The code, one of the service's or any other.
@@ -209,10 +212,11 @@ public struct Fault: Sendable {
         return Fault(kind: .failItems(ItemFault(names: names, error: error)))
     }
 
-    /// The person's token counts as expired: 421, `AUTHENTICATION_REQUIRED`, with a `redirectURL`.
+    /// The web authentication token counts as expired: 421, `AUTHENTICATION_REQUIRED`, with a `redirectURL`.
     public static let expiredToken = refuse(.authenticationRequired, reason: "request needs authorization")
 
-    /// 421 of HTTP/2, from a server that is not CloudKit's: the connection belongs to another host. There is no error dictionary.
+    /// The status 421 in its meaning of HTTP/2, as from a server of another host on the same connection. There is no
+    /// error dictionary.
     public static let misdirected = Fault(
         kind: .answer(
             HTTPResponse(status: .misdirectedRequest, headerFields: [.contentType: "text/plain"]),
@@ -220,7 +224,7 @@ public struct Fault: Sendable {
         )
     )
 
-    /// Nothing is done, and a page in HTML comes, as from a proxy or a sign-in page of a network.
+    /// The request is not carried out, and the reply is an HTML page, as from a proxy or the sign-in page of a network.
     ///
     /// - Parameter status: The status, such as 200 or 502.
     /// - Returns: The fault.
@@ -236,7 +240,7 @@ public struct Fault: Sendable {
         )
     }
 
-    /// Nothing is done, and a status comes without a body.
+    /// The request is not carried out, and the reply is a status without a body.
     ///
     /// - Parameters:
     ///   - status: The status, such as 503.
@@ -248,46 +252,51 @@ public struct Fault: Sendable {
         return Fault(kind: .answer(response, body: nil))
     }
 
-    /// The request is done, and the reply is not valid JSON.
+    /// The request is carried out, and the reply is not valid JSON.
     public static let invalidJSON = Fault(kind: .garble)
 
-    /// The request is done, and the reply ends too early, in a message that is complete as far as HTTP is concerned.
+    /// The request is carried out, and the JSON of the reply is cut.
     ///
-    /// - Parameter count: The bytes of the body that are left.
+    /// The message is complete in the sense of HTTP.
+    ///
+    /// - Parameter count: The number of bytes of the body that are sent.
     /// - Returns: The fault.
     public static func truncateReply(afterBytes count: Int) -> Fault { Fault(kind: .truncate(afterBytes: count)) }
 
-    /// The request is done, and the reply has another content type than JSON.
+    /// The request is carried out, and the reply has another content type than JSON.
     ///
     /// - Parameter type: The content type, such as `text/plain`.
     /// - Returns: The fault.
     public static func contentType(_ type: String) -> Fault { Fault(kind: .contentType(type)) }
 
-    /// The request is done, and the reply comes in small pieces.
+    /// The request is carried out, and the reply comes in small pieces.
     ///
     /// - Parameters:
-    ///   - chunkSize: The bytes of a piece.
-    ///   - pause: How long to wait before each, on the clock of the server's configuration.
+    ///   - chunkSize: The number of bytes of a piece, at least 1.
+    ///   - pause: How long to wait before each piece, on the clock of the server's configuration.
     /// - Returns: The fault.
     public static func slowReply(chunkSize: Int, pause: Duration = .zero) -> Fault {
         Fault(kind: .slow(chunkSize: max(chunkSize, 1), pause: pause))
     }
 
-    /// The request is done after a while.
+    /// The request is carried out after a delay.
     ///
-    /// - Parameter duration: How long to wait before, on the clock of the server's configuration.
+    /// - Parameter duration: How long to wait before the request is carried out, on the clock of the server's
+    ///   configuration.
     /// - Returns: The fault.
     public static func delay(_ duration: Duration) -> Fault { Fault(kind: .delay(duration)) }
 
-    /// The emulator's clock is wrong for the request: what depends on it are signatures, the expiry of tokens, and stamps.
+    /// The emulator's clock is wrong for the request.
     ///
-    /// - Parameter seconds: How far it is ahead; behind when negative.
+    /// This affects signatures, the expiry of tokens, and timestamps.
+    ///
+    /// - Parameter seconds: The number of seconds by which it is ahead; negative when it is behind.
     /// - Returns: The fault.
     public static func clockSkew(seconds: Double) -> Fault { Fault(kind: .clockSkew(seconds: seconds)) }
 }
 
 extension Fault: CustomStringConvertible {
-    /// What goes wrong, in a few words.
+    /// The fault, in a few words.
     public var description: String {
         switch kind {
         case .loseRequest: "lost request"

@@ -1,9 +1,9 @@
 import CloudKitEmulator
 import StreamingJSON
 
-/// The pages of signing in, each complete in itself: no other file, no font, no picture is loaded.
+/// The pages of signing in. Each is complete: it loads no other file, font or picture.
 enum SignInHTML {
-    /// The list of people, and a form to make one.
+    /// The list of users, and a form to create one.
     static func choice(of people: [SignInCandidate], container: String, ticket: String) -> String {
         let list = people.map { person in
             let name = person.displayName
@@ -35,9 +35,9 @@ enum SignInHTML {
         )
     }
 
-    /// The end in a window that another opened: the outcome goes there, and the window closes.
+    /// The last page in a window that another window opened. It posts the result to that window, and closes its own.
     ///
-    /// When no window opened it, the page shows the token, to be copied.
+    /// When no window opened it, the page shows the token, so that the person can copy it.
     static func message(_ items: [(name: String, value: String)], name: String?) -> String {
         let token = items.first { $0.name == "ckWebAuthToken" }?.value
         let title = name.map { "Signed in as \($0)" } ?? "No one signed in"
@@ -58,7 +58,7 @@ enum SignInHTML {
         )
     }
 
-    /// A page that says one thing.
+    /// A page with a title and one paragraph.
     static func notice(_ title: String, _ text: String) -> String {
         page(title: title, "<h1>\(escaped(title))</h1><p>\(escaped(text))</p>")
     }
@@ -122,7 +122,7 @@ enum SignInHTML {
         return address
     }
 
-    /// Text for between tags and for attributes in quotation marks.
+    /// Text, escaped for use between tags and in attributes in quotation marks.
     static func escaped(_ text: String) -> String {
         var escaped = ""
         for character in text.unicodeScalars {
@@ -138,7 +138,7 @@ enum SignInHTML {
         return escaped
     }
 
-    /// An object for a script. JSON that cannot end the script it stands in.
+    /// An object for a script, as JSON that cannot end the surrounding script element.
     private static func script(_ items: [(name: String, value: String)]) -> String {
         let members = Dictionary(items.map { ($0.name, JSONValue.string($0.value)) }) { $1 }
         let bytes = (try? JSONWriter.bytes(of: JSONValue.object(members), options: [.sortedKeys])) ?? Array("{}".utf8)

@@ -4,13 +4,14 @@ import HTTPTypes
 import OpenAPISwiftRuntime
 import StreamingJSON
 
-/// The page behind `redirectURL`: a person chooses who to be, and the web token goes to the API token's callback.
+/// The page at `redirectURL`: a person chooses a user, and the web authentication token goes to the API token's
+/// callback.
 ///
 /// The service asks for an Apple Account, a password and a code. The emulator has none of these, so it lists its users
-/// instead. What comes of it is the service's: a redirect to the callback with `ckWebAuthToken` and `ckSession`, which
-/// hold the same, or a message with both to the window that opened the page (Apple's archived page on web
-/// authentication; CloudKit JS reads `ckSession`). A person who declines causes the error message `accessError`, as CloudKit
-/// JS knows it; that a redirect has it in the query as `errorMessage` is a guess.
+/// instead. The result is the same as the service's: a redirect to the callback with `ckWebAuthToken` and `ckSession`,
+/// which hold the same token, or a message with both to the window that opened the page (Apple's archived page on web
+/// authentication; CloudKit JS reads `ckSession`). When the person cancels, the error message is `accessError`, which
+/// CloudKit JS knows. It is a guess that a redirect has it in the query as `errorMessage`.
 struct SignInPage {
     static let path = "/sign-in"
 
@@ -20,7 +21,7 @@ struct SignInPage {
         self.emulator = emulator
     }
 
-    /// Shows the page, or takes its form.
+    /// Shows the page, or handles its form.
     func respond(to request: HTTPRequest, form: ArraySlice<UInt8>) throws -> (HTTPResponse, HTTPBody?) {
         switch request.method {
         case .get, .head:
@@ -74,7 +75,7 @@ struct SignInPage {
         return deliver([("ckWebAuthToken", token), ("ckSession", token)], to: applicant.callback, name: name ?? user)
     }
 
-    /// Brings the outcome to the program.
+    /// Sends the result to the program.
     private func deliver(
         _ items: [(name: String, value: String)],
         to callback: SignInCallback,
@@ -125,7 +126,7 @@ extension HTTPField.Name {
     fileprivate static let referrerPolicy = Self("Referrer-Policy")!
 }
 
-/// The values of a form, or of a query. What is empty counts as absent.
+/// The values of a form, or of a query. Empty values count as absent.
 private struct FormValues {
     private var values: [String: String] = [:]
 

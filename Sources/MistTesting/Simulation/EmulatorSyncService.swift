@@ -3,7 +3,7 @@ public import CloudKitModel
 public import MistKit
 public import MistStore
 
-/// A service for stores that calls the rules of an emulator directly: no socket, no HTTP, no waiting.
+/// A service for stores that calls the rules of an emulator directly, without a socket, HTTP or waiting.
 ///
 /// ```swift
 /// let emulator = try CloudKitEmulator()
@@ -23,7 +23,7 @@ public struct EmulatorSyncService: SyncService {
     ///   - emulator: The rules.
     ///   - container: The container's identifier.
     ///   - environment: The environment.
-    ///   - user: The record name of the person who is signed in.
+    ///   - user: The user record name of the user who is signed in.
     public init(
         _ emulator: CloudKitEmulator,
         container: String,

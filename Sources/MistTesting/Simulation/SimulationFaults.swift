@@ -1,34 +1,40 @@
-/// What may go wrong in a simulation, each as a probability from 0 to 1 for a request or a step.
+/// The faults of a simulation, each as a probability from 0 to 1 for a request or a step.
+///
+/// Only ``clockError`` is in seconds.
 public struct SimulationFaults: Hashable, Sendable {
-    /// The request never reaches the service; the device sees a connection that broke.
+    /// The request never reaches the service; to the device, the connection breaks.
     public var lostRequest = 0.0
-    /// The service carries out the request; the device sees a connection that broke.
+    /// The service carries out the request; to the device, the connection breaks.
     public var lostReply = 0.0
-    /// The request reaches the service twice, and the device sees the second reply; or one of the last replies comes once more.
+    /// The request reaches the service twice, and the device sees the second reply; or one of the last replies arrives
+    /// again.
     public var duplicate = 0.0
-    /// Request or reply take their time: other devices, and the program on this one, go on meanwhile.
+    /// The request or the reply is delayed.
+    ///
+    /// Other devices, and the program on this device, go on meanwhile.
     public var delay = 0.0
-    /// The service asks for fewer requests.
+    /// The service throttles the request.
     public var throttle = 0.0
-    /// One item of a batch is refused for the moment.
+    /// One item of a batch is refused temporarily.
     public var failedItem = 0.0
     /// The service no longer knows the change token.
     public var expiredToken = 0.0
-    /// The storage is full for the moment.
+    /// The storage is full temporarily.
     public var quota = 0.0
     /// The process dies, and is started again with the file as it was.
     public var crash = 0.0
-    /// The device has no network for 5 to 60 seconds, while its program goes on. It is five times as likely after a connection broke.
+    /// The device has no network for 5 to 60 seconds, while its program goes on. This is five times as likely after a
+    /// broken connection.
     public var offline = 0.0
-    /// The zone is deleted at the service, by the person or another program.
+    /// The zone is deleted at the service, by the user or another program.
     public var purge = 0.0
-    /// The most that the clock of a device is wrong by, in seconds.
+    /// The maximum error of the clock of a device, in seconds.
     public var clockError = 0.0
 
-    /// Nothing goes wrong.
+    /// No faults.
     public static let none = SimulationFaults()
 
-    /// Everything but purges and wrong clocks, often enough that each occurs in most runs.
+    /// Every fault except for purges and wrong clocks, often enough that each occurs in most runs.
     public static let network = SimulationFaults(
         lostRequest: 0.05,
         lostReply: 0.08,
@@ -51,21 +57,21 @@ public struct SimulationFaults: Hashable, Sendable {
     }()
 }
 
-/// What happened in a simulation, in numbers.
+/// Counts of what happened in a simulation.
 public struct SimulationCounts: Hashable, Sendable {
     /// Local operations that were acknowledged.
     public var operations = 0
     /// Requests that devices sent.
     public var requests = 0
-    /// Requests of which the service did all or nothing.
+    /// Atomic requests: the service carries out all operations or none.
     public var atomicRequests = 0
-    /// Those of them that failed, because of an item that was refused for the moment.
+    /// Atomic requests that failed, because an item was refused temporarily.
     public var atomicFailures = 0
-    /// Records whose changes of both sides were merged.
+    /// Conflicts: records whose changes of both sides were merged.
     public var conflicts = 0
     /// Crashes.
     public var crashes = 0
-    /// How many times a device lost its network.
+    /// The number of times that a device lost its network.
     public var networkLosses = 0
     /// Requests that never arrived.
     public var lostRequests = 0
@@ -73,19 +79,19 @@ public struct SimulationCounts: Hashable, Sendable {
     public var lostReplies = 0
     /// Requests and replies that arrived twice.
     public var duplicates = 0
-    /// Requests and items that were put off.
+    /// Requests and items that were throttled.
     public var throttles = 0
     /// Tokens that the service no longer knew.
     public var expiredTokens = 0
     /// Zones that were deleted at the service.
     public var purges = 0
-    /// Rounds until all devices were silent at the end.
+    /// Rounds at the end, until no device had anything left to send or receive.
     public var rounds = 0
 
-    /// Makes counts of nothing.
+    /// Makes counts that are all zero.
     public init() {}
 
-    /// Adds what happened in another simulation.
+    /// Adds the counts of another simulation.
     public static func += (left: inout SimulationCounts, right: SimulationCounts) {
         left.operations += right.operations
         left.requests += right.requests

@@ -12,13 +12,14 @@ import Synchronization
     import Foundation
 #endif
 
-/// A record of CloudKit, and not of GRDB.
+/// CloudKit's record. GRDB has a class of the same name.
 private typealias Record = CloudKitModel.Record
 
 /// Devices that change records offline, synchronise, crash and lose replies, all in one process and in virtual time.
 ///
-/// One seed decides everything: the operations, the order of steps, the faults and the clocks. At the end all faults stop, and the devices
-/// must agree with the service in every field, with nothing left to send and nothing lost without a record.
+/// One seed decides everything: the operations, the order of steps, the faults and the clocks. At the end all faults
+/// stop. Then the devices must agree with the service in every field, have nothing left to send, and have a recovery
+/// record for each edit that was lost.
 ///
 /// ```swift
 /// @Test(arguments: UInt64(0)..<1000)
@@ -29,15 +30,16 @@ private typealias Record = CloudKitModel.Record
 ///
 /// Records and values are chosen at random, by the types of the fields. The same seed gives the same run.
 public struct SyncSimulation: Sendable {
-    /// How many devices there are.
+    /// The number of devices.
     public var devices = 3
-    /// How many operations the devices' programs make in all.
+    /// The number of operations that the programs of all devices make together.
     public var operations = 60
-    /// What goes wrong.
+    /// The faults.
     public var faults = SimulationFaults.network
-    /// The database that the devices keep: the private one, or the public one, of which they follow all records of all types.
+    /// The database that the devices synchronise: the private database, or the public database, of which they follow
+    /// all records of all types.
     public var scope = DatabaseScope.private
-    /// The zones that the devices keep the records of a private database in.
+    /// The zones in which the devices keep the records of a private database.
     public var zones = ZoneLayout.single("Records")
     let schemas: [RecordSchema]
     let settings: SyncSettings
@@ -46,7 +48,7 @@ public struct SyncSimulation: Sendable {
     ///
     /// - Parameters:
     ///   - records: The record types.
-    ///   - configuration: The choices of the devices' stores.
+    ///   - configuration: The configuration of the devices' stores.
     public init(records: [any CloudKitRecord.Type], configuration: StoreConfiguration = StoreConfiguration()) {
         schemas = records.map { $0.schema }
         settings = configuration.settings
@@ -55,8 +57,8 @@ public struct SyncSimulation: Sendable {
     /// Runs the simulation.
     ///
     /// - Parameter seed: Decides everything.
-    /// - Returns: What happened, in numbers.
-    /// - Throws: A ``SimulationFailure`` that says what does not hold, with the seed and the story.
+    /// - Returns: Counts of what happened.
+    /// - Throws: A ``SimulationFailure`` that describes the broken condition, with the seed and the steps of the run.
     @discardableResult
     public func run(seed: UInt64) throws -> SimulationCounts {
         var world = try SimulatedWorld(self, seed: seed)
@@ -73,33 +75,33 @@ public struct SyncSimulation: Sendable {
     }
 }
 
-/// What does not hold at the end of a simulation.
+/// A condition that is broken during or at the end of a simulation.
 public struct SimulationFailure: Error, CustomStringConvertible {
     /// The seed that repeats the run.
     public let seed: UInt64
-    /// What does not hold.
+    /// The broken condition.
     public let message: String
-    /// What happened, a line for each step.
+    /// The steps of the run, one line each.
     public let story: [String]
 
-    /// The message, the seed, and the last lines of the story.
+    /// The message, the seed, and the last 400 lines of the story.
     public var description: String {
         "\(message)\nseed \(seed), \(story.count) steps:\n" + story.suffix(400).joined(separator: "\n")
     }
 }
 
-/// One device: a file, an engine over it, and a clock that may be wrong.
+/// One device: a file, a synchronisation engine, and a clock that may be wrong.
 private final class SimulatedDevice {
     let name: String
-    /// In memory.
+    /// The database of the device's file. It is in memory.
     let database: DatabaseQueue
     var file: StoreFile
     var engine: SyncEngine
     /// How far the clock is wrong, in milliseconds.
     var clockError: Int64
-    /// The request under way: what the service answers, once it is asked, and when.
+    /// The request under way, with the service's reply.
     var flight: Flight?
-    /// The last replies, which may come once more.
+    /// The last replies, which may arrive again.
     var lastReplies: [(number: Int64, reply: Result<SyncReply, CloudKitError>)] = []
     /// When the device has a network again, in milliseconds since 1970.
     var offlineUntil: Int64 = 0
@@ -108,7 +110,7 @@ private final class SimulatedDevice {
         let number: Int64
         let request: SyncRequest
         var reply: Result<SyncReply, CloudKitError>?
-        /// Whether the service is asked when the reply arrives.
+        /// Whether the request reaches the service only when the reply is due.
         let isSlowRequest: Bool
     }
 
@@ -135,12 +137,13 @@ private final class SimulatedDevice {
         }
     }
 
-    /// Reads the file. `DatabaseQueue.read` would change `PRAGMA query_only`, after which SQLite compiles all statements again.
+    /// Reads the file. `DatabaseQueue.read` would change `PRAGMA query_only`, after which SQLite compiles all
+    /// statements again.
     func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try database.unsafeRead(body)
     }
 
-    /// The process dies and starts again. Everything but the file is forgotten.
+    /// The process dies and starts again. Everything except for the file is lost.
     func restart(settings: SyncSettings, at now: Int64) throws {
         flight = nil
         file = try simulation.open(database)
@@ -208,10 +211,11 @@ private struct SimulatedWorld {
         var settings = simulation.settings
         let jitter = Mutex<SimulationGenerator>.Box(SimulationGenerator(seed: seed &+ 2))
         settings.random = { jitter.withLock { Double.random(in: 0..<1, using: &$0) } }
-        // A run takes some minutes; deletes in a public database would be looked for at its beginning alone.
+        // A run takes some minutes of virtual time. With a longer interval, the engine would look for deletions in a
+        // public database only at the beginning.
         settings.sweepInterval = min(settings.sweepInterval, 20_000)
         self.settings = settings
-        // The model goes by the times of edits.
+        // The model needs the times of edits.
         model.isRelaxed = !settings.typesWithoutEditTimes.isEmpty
         for index in 0..<simulation.devices {
             let error = simulation.faults.clockError * 1000
@@ -273,7 +277,7 @@ private struct SimulatedWorld {
         device.offlineUntil = time.withLock { $0 } + duration
     }
 
-    /// The person deletes a zone, with everything in it.
+    /// The user deletes a zone, with everything in it.
     private mutating func purge() throws {
         guard let zoneID = try serviceZones().randomElement(using: &generator) else { return }
         let zone = Zone(zoneID: zoneID)
@@ -339,7 +343,7 @@ private struct SimulatedWorld {
             tell("… and \(failed.record.recordName ?? "") is to come later")
             var results: [Result<Record, CloudKitError>] = []
             if isAtomic {
-                // Nothing is done. Now and then the service does not even say which item is to blame.
+                // Nothing is done. Sometimes the service does not even report which item failed.
                 counts.atomicFailures += 1
                 results = operations.map { .failure(.atomic($0.record.recordName)) }
                 if generator.chance(0.3) {
@@ -371,7 +375,7 @@ private struct SimulatedWorld {
         }
     }
 
-    /// Where the connection broke, the network is often away for a while.
+    /// Delivers a reply. After a broken connection, the device often loses its network for a while.
     private mutating func deliverFaulty(to device: SimulatedDevice) throws {
         try deliver(to: device)
         if case .failure(let error)? = device.lastReplies.last?.reply, error.code == .network {
@@ -388,7 +392,8 @@ private struct SimulatedWorld {
         device.lastReplies = device.lastReplies.suffix(3) + [(flight.number, reply)]
     }
 
-    /// The device applies a reply. Each of its edits is still pending then, or is the value of the record, or has a receipt.
+    /// The device applies a reply. Afterwards each of its earlier edits must be pending, be the value of the record, or
+    /// have a recovery record.
     private mutating func handle(
         _ reply: Result<SyncReply, CloudKitError>,
         to number: Int64,
@@ -421,8 +426,8 @@ private struct SimulatedWorld {
             let rows = try table.allRows(db)
             if kind < 0.3 || rows.isEmpty {
                 names += 1
-                // Some names are chosen by several devices: the key of something outside.
-                // With a zone for each root, each device has a record of its own for such a key.
+                // Several devices choose some of the names, as for a key from outside of the app. With a zone for each
+                // root, each device has a record of its own for such a key.
                 let isShared = Double.random(in: 0..<1, using: &generator) < 0.1 && !file.hasZonePerRoot
                 let name = isShared ? "key\(table.id)-\(Int.random(in: 1...3, using: &generator))" : "r\(names)"
                 if try table.row(named: name, in: file.homeZones[scope] ?? 0, db) != nil { return }
@@ -474,7 +479,7 @@ private struct SimulatedWorld {
 
     // MARK: The end
 
-    /// Without faults, all devices synchronise until nothing happens any more.
+    /// Synchronises all devices without faults, until nothing changes any more.
     mutating func heal() throws {
         tell("the faults end")
         for device in devices { device.clockError = 0 }
@@ -484,7 +489,7 @@ private struct SimulatedWorld {
             guard counts.rounds < 40 else { throw failure("The devices are not silent after \(counts.rounds) rounds.") }
             let before = try devices.map(contents) + [serviceContents()]
             for device in devices {
-                // Whatever waits has waited long enough.
+                // One hour ends every wait.
                 time.withLock { $0 += 3_600_000 }
                 while device.flight != nil { try deliver(to: device) }
                 try device.engine.requestPull(at: now(of: device))
@@ -609,7 +614,7 @@ private struct SimulatedWorld {
                     }
             }
             guard left.isEmpty else { throw failure("\(device.name) has work left: \(left.joined(separator: ", ")).") }
-            // A row's change tag is a copy, for reading, of the one that the engine goes by.
+            // A row's change tag is a copy for reading. The engine uses the tag in `mist_record`.
             let wrong = try device.read { db in
                 try device.file.orderedTables.flatMap { table in
                     try String.fetchAll(
@@ -669,7 +674,7 @@ private func randomFields(
 }
 
 extension ZoneAssignment {
-    /// Leaves out references that lead out of a zone; programs cannot write them.
+    /// Removes references to records outside of the zone, which programs cannot write.
     ///
     /// - Returns: The name of the zone.
     fileprivate func removeOutside(
@@ -697,7 +702,7 @@ private struct PendingValues {
         let name: String
         let zone: Int64
         let value: FieldValue?
-        /// Whether it was sent, and the outcome is unknown: the service may have it.
+        /// Whether the edit was sent with an unknown outcome: the service may have it.
         let isUncertain: Bool
     }
 
@@ -735,7 +740,7 @@ private struct PendingValues {
         }
     }
 
-    /// The numbers of the edited fields by row; 0 is the insert.
+    /// The numbers of the edited fields by row; 0 stands for the insertion of the row.
     private static func pendingFields(of table: RecordTable, _ db: Database) throws -> [Int64: Set<Int64>] {
         let rows = try Row.fetchAll(
             db.cachedStatement(sql: "SELECT row, field FROM mist_edit WHERE type = ?"),
@@ -744,13 +749,13 @@ private struct PendingValues {
         return Dictionary(rows.map { ($0[0], [$0[1]]) }, uniquingKeysWith: { $0.union($1) })
     }
 
-    /// An edit that is not pending any more, is not the value of its record, and has no receipt.
+    /// An edit that is no longer pending, is not the value of its record, and has no recovery record.
     ///
     /// - Parameters:
     ///   - file: The device's file.
     ///   - db: A reader of it.
     ///   - reply: The reply that was applied.
-    /// - Returns: What was lost.
+    /// - Returns: A description of the lost edit; `nil` when no edit was lost.
     /// - Throws: A `DatabaseError` when the file fails.
     func lost(_ file: StoreFile, _ db: Database, after reply: Result<SyncReply, CloudKitError>) throws -> String? {
         let arrived = Dictionary(reply.records.map { ($0.recordName ?? "", $0.fields) }, uniquingKeysWith: { $1 })
@@ -762,10 +767,10 @@ private struct PendingValues {
                 let fields = pending[edit.table.id]?[row.id] ?? []
                 if fields.contains(edit.field.id) || fields.contains(0) { continue }
                 if row.fields[edit.field.name]?.brief == edit.value?.brief { continue }
-                // The value is part of the one that the record has.
+                // The value is merged into that of the record.
                 if [.counter, .union].contains(edit.field.schema.merge) { continue }
             }
-            // It was acknowledged, or equal to the version that arrived, and then the record went with another.
+            // The service may have the edit, and then the record was deleted with another record.
             if row == nil, edit.isUncertain { continue }
             if row == nil, let fields = arrived[edit.name] {
                 let isSame = fields[edit.field.name]?.brief == edit.value?.brief
@@ -792,7 +797,7 @@ private struct PendingValues {
     }
 }
 
-/// What the final state must be: the edits of all devices as dictionaries, and the merge by its definition.
+/// The expected final state: the edits of all devices as dictionaries, and the merge by its definition.
 private struct ReferenceModel {
     struct Edit {
         let time: Int64
@@ -800,22 +805,23 @@ private struct ReferenceModel {
         let value: FieldValue?
     }
 
-    /// By name and field.
+    /// The edits by record name and field.
     var edits: [String: [String: [Edit]]] = [:]
     var added: [String: [String: Int64]] = [:]
     var isDeleted: Set<String> = []
-    /// What a record goes with, as any edit said: the records above it, and those that it refers to with `DELETE_SELF`.
+    /// The records with which a record may be deleted, by all its edits: its parents, and the targets of its references
+    /// with `DELETE_SELF`.
     var targets: [String: Set<String>] = [:]
     /// Names that several devices may have chosen.
     var isShared: Set<String> = []
-    /// Whether something happened after which the model cannot tell the end.
+    /// Whether something happened after which the model cannot predict the final state.
     var isRelaxed = false
 
     mutating func add(_ step: Int64, to name: String, _ field: String) {
         added[name, default: [:]][field, default: 0] += step
     }
 
-    /// Notes an edit with the time that the store has given it.
+    /// Adds an edit with the time that the store has given it.
     mutating func note(
         _ table: RecordTable,
         named name: String,
@@ -833,7 +839,7 @@ private struct ReferenceModel {
                 sql: "SELECT max(time) FROM mist_edit WHERE type = ? AND row = ? AND field IN (0, ?)",
                 arguments: [table.id, row.id, field.id]
             )
-            // Without one, the value was the same as before: no edit.
+            // Without a time there was no edit: the value was the same as before.
             guard let time else { continue }
             let value = fields[field.name].flatMap { $0.isNull ? nil : $0 }
             if let target = value?.referenceValue, field.schema.isParent || target.action == .deleteSelf {
@@ -845,7 +851,7 @@ private struct ReferenceModel {
         }
     }
 
-    /// Whether a record was deleted, or may have gone with one that was.
+    /// Whether a record was deleted, or may have been deleted with another record.
     private func mayBeDeleted(_ name: String) -> Bool {
         var seen: Set<String> = []
         var names = [name]
@@ -856,7 +862,7 @@ private struct ReferenceModel {
         return false
     }
 
-    /// What is not as it must be.
+    /// The first difference of the service's records from the expected state; `nil` where there is none.
     func problem(with records: [Record], _ schemas: [RecordSchema]) -> String? {
         let byName = Dictionary(records.map { ($0.recordName ?? "", $0) }, uniquingKeysWith: { $1 })
         for name in isDeleted.subtracting(isShared) where byName[name] != nil {
@@ -880,7 +886,7 @@ private struct ReferenceModel {
                         \(winner.value?.brief ?? "absent") at \(winner.time).
                         """
                 case .greatest, .smallest:
-                    // Of edits that a device made before it sent the first of them, the last counts.
+                    // A device may have made several edits before it sent the first one. Then only the last one counts.
                     let last = Dictionary(edits.map { ($0.device, $0.value?.int64Value) }, uniquingKeysWith: { $1 })
                         .values.compactMap(\.self)
                     let expected = field.merge == .greatest ? last.max() : last.min()

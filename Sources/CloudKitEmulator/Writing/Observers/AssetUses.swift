@@ -1,10 +1,10 @@
 import GRDB
 
-/// The rows of the table `asset_use`, which say which records hold which files, and the receipts that a write spends.
+/// The rows of the table `asset_use`, which say which records hold which files, and the receipts that a write uses up.
 struct AssetUses {
     let db: Database
 
-    /// Notes which files a record holds now, and removes those that nothing holds any more.
+    /// Stores which files a record holds now, and removes files that have no use any more.
     func update(for change: RecordChange) throws {
         for receipt in change.spentReceipts {
             try db.run("DELETE FROM asset_receipt WHERE receipt = ?", [receipt])

@@ -6,14 +6,15 @@ struct IndexRows {
     let db: Database
     let zone: Int64
 
-    /// Brings the index from a record's old content to its new one.
+    /// Updates the index from a record's old content to its new content.
     func update(for change: RecordChange) throws {
         guard let type = change.type else { return }
         let (old, new, record) = (change.old, change.new, change.row.id)
         var rows: [(field: Int64, value: IndexValue)] = []
         for (name, field) in type.fields where !field.kind.isEncrypted {
             let (before, after) = (old?.fields[name], new?.fields[name])
-            // Strings of Swift are equal when they look alike already; the rows hold their bytes.
+            // Swift strings are equal when they are canonically equivalent, but the rows hold their bytes. So equal
+            // texts are compared again by their index values.
             let holdsText = field.kind.element == .string || field.kind.element == .reference
             if !holdsText, old != nil, new != nil, before == after { continue }
             if field.kind == FieldKind(.location) {
@@ -86,7 +87,7 @@ struct IndexRows {
 }
 
 extension Schema.Field {
-    /// Gives all records of a type their index rows for this field, which the type did not have so far.
+    /// Adds an index row for this field, which is new in its type, to all records of the type.
     func indexAbsence(inRecordsOf type: Schema.RecordType, container: Int64, _ db: Database) throws {
         guard kind.isSortable else { return }
         try db.run(

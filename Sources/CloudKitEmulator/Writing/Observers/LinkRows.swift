@@ -1,7 +1,7 @@
 import CloudKitModel
 import GRDB
 
-/// A reference with `DELETE_SELF` or `VALIDATE`: what binds one record to another of its zone.
+/// A reference with `DELETE_SELF` or `VALIDATE` to another record of the zone.
 struct Link: Hashable {
     enum Action: Int {
         case deleteSelf = 1
@@ -13,7 +13,7 @@ struct Link: Hashable {
 }
 
 extension Record {
-    /// The references of a record that bind.
+    /// The references of a record with `DELETE_SELF` or `VALIDATE`.
     var links: Set<Link> {
         var links: Set<Link> = []
         for (_, value) in fields {
@@ -57,7 +57,7 @@ struct LinkRows {
         return try db.values(sql, [row.zone, row.name, action.rawValue])
     }
 
-    /// The number of records that have a link, without one of them.
+    /// The number of records that have a link, not counting the record `record`.
     func count(of link: Link, except record: Int64?) throws -> Int {
         try db.value(
             """

@@ -2,13 +2,14 @@ import CloudKitModel
 import GRDB
 import StreamingJSON
 
-/// Notifies the subscriptions of what a transaction changed: it queues a push for each device of each person whose subscription fires.
+/// Notifies the subscribers of a transaction's changes: it queues a push for each device of each user whose
+/// subscription fires.
 ///
-/// The subscriptions are those of the zone's own database, and those of the shared databases that show the zone, as far as their
-/// owners see what changed.
+/// The subscriptions are those of the zone's own database, and those of the shared databases that show the zone. In a
+/// shared database, a subscription fires only for records that its owner sees.
 ///
-/// A query subscription gives one push for each record that was created or changed and now matches, or was deleted and matched.
-/// A zone or database subscription gives one push for the whole transaction.
+/// A query subscription gives one push for each record that was created or changed and now matches, or that was deleted
+/// and matched before. A zone or database subscription gives one push for the whole transaction.
 struct PushFanout {
     private let context: DatabaseContext
     private let zone: ZoneRow
@@ -19,7 +20,7 @@ struct PushFanout {
     private struct Watch {
         let stored: StoredSubscription
         let scope: DatabaseScope
-        /// Whose zone it is, where that is not the subscriber.
+        /// The owner of the zone, where that is not the subscriber.
         let zoneOwner: String?
 
         init(_ row: Row) throws {
@@ -30,7 +31,7 @@ struct PushFanout {
                 zoneOwner != nil ? .shared : key == DatabaseContext.ownerKey(of: .public, for: nil) ? .public : .private
         }
 
-        /// Whether a zone ID of the subscription means this zone.
+        /// Whether a zone ID of the subscription names this zone.
         func names(_ zone: ZoneRow, by zoneID: ZoneID) -> Bool {
             zoneID.zoneName == zone.name && (zoneOwner == nil || zoneID.owner == zoneOwner)
         }
@@ -63,11 +64,12 @@ struct PushFanout {
         for watch in watches {
             let stored = watch.stored
             let seen = try watch.scope == .shared ? events.filter { try sees($0, stored.owner) } : events
-            // A subscriber that sees nothing of what changed is not notified. A zone that is created or deleted changes as a whole.
+            // A subscriber that sees none of the changed records is not notified. The creation or deletion of a zone
+            // has no events.
             guard seen.count > 0 || events.isEmpty else { continue }
             let pushes = try contents(of: watch, seen, schema)
             guard !pushes.isEmpty else { continue }
-            // A subscription that fires once fires for one record only.
+            // A subscription with `firesOnce` fires for one record only.
             let firesOnce = stored.subscription.firesOnce == true
             for push in firesOnce ? pushes.prefix(1) : pushes[...] {
                 if try queue(push, for: stored) { hasQueued = true }
@@ -79,7 +81,7 @@ struct PushFanout {
 
     // MARK: What fires
 
-    /// Whether a participant sees the record of an event in what is shared with them, or saw it before it was deleted.
+    /// Whether a share shows the record of an event to a participant, or did so until the record was deleted.
     private func sees(_ event: RecordChange, _ user: String) throws -> Bool {
         try db.row(
             """
@@ -126,7 +128,7 @@ struct PushFanout {
                     try QueryCondition(filter, of: type, configuration: context.configuration)
                 }
             } catch {
-                // The filter was made before the type had fields, and does not fit them: nothing matches it.
+                // The filter was created before the type had fields, and does not fit them. So no record matches it.
                 return []
             }
             return try candidates.filter { event in
@@ -181,20 +183,21 @@ struct PushFanout {
 extension RecordChange {
     fileprivate var kind: Subscription.Event { new == nil ? .delete : old == nil ? .create : .update }
 
-    /// How a push says it (`fo`).
+    /// The number of the event in a push (`fo`).
     fileprivate var number: Int64 { new == nil ? 3 : old == nil ? 1 : 2 }
 
-    /// The record afterwards; of a deleted one, before.
+    /// The record after the change; for a deleted record, before it.
     fileprivate var content: Record { new ?? old ?? Record(recordName: nil) }
 }
 
 extension NotificationInfo {
-    /// The fields whose values a push brings along. The spelling is not known; natively they are called desired keys.
+    /// The fields whose values a push carries. The spelling of the member is not known; the native framework calls them
+    /// desired keys.
     fileprivate var fieldsToSend: [String]? {
         additionalFields ?? otherKeys["desiredKeys"].flatMap { try? $0.read([String].self) }
     }
 
-    /// What the push shows; `nil` where it shows nothing.
+    /// The visible part of the push; `nil` where it shows nothing.
     fileprivate func presentation(of record: Record?, badge: Int64?) -> PushPayload.Presentation? {
         var presentation = PushPayload.Presentation(
             contentAvailable: shouldSendContentAvailable == true ? 1 : nil,
@@ -222,7 +225,7 @@ extension NotificationInfo {
 }
 
 extension Record {
-    /// Values of fields as they stand on the wire, without their types.
+    /// Values of fields as JSON, without their types.
     fileprivate func bareValues(of names: [String]) -> [String: JSONValue] {
         var values: [String: JSONValue] = [:]
         for name in names {
@@ -236,7 +239,7 @@ extension Record {
 }
 
 extension PushPayload {
-    /// The payload, without the fields' values where it would be too large for the push service.
+    /// The payload. Where it would be longer than `size` bytes, it is written without the values of fields.
     fileprivate func fitting(_ size: Int) throws(JSONError) -> [UInt8] {
         let bytes = try JSONWriter.bytes(of: self)
         guard bytes.count > size, content?.query?.fields != nil else { return bytes }

@@ -2,8 +2,8 @@ import CloudKitModel
 import GRDB
 
 extension RecordWriter {
-    /// Brings the hierarchy of a custom zone up to date after a write: what is above the record, and which share it belongs to now, with
-    /// all records below it.
+    /// Updates the hierarchy of a custom zone after a write: the parent of the record, and the share to which it and
+    /// all records below it belong.
     func updateMembership(for change: RecordChange) throws {
         guard !zone.isDefault else { return }
         let row = change.row
@@ -12,7 +12,8 @@ extension RecordWriter {
             return try endShare(ofDeleted: row)
         }
         if let replaced = change.replacedRow, hasShares {
-            // Those who saw the record that had this name go on from there.
+            // The shares of the deleted record with this name now have the new record, so that participants see one
+            // history.
             try db.run("UPDATE OR REPLACE share_member SET record = ? WHERE record = ?", [row.id, replaced])
         }
         let parent = new.parent?.recordName
@@ -28,7 +29,8 @@ extension RecordWriter {
         try setMembership(of: row.id, named: row.name, in: share(ofRecord: row.name, parent: parent))
     }
 
-    /// Takes a deleted record out of the hierarchy. Those below it stay, and belong to no share through it.
+    /// Takes a deleted record out of the hierarchy. The records below it stay, and no longer belong to a share because
+    /// of it.
     private func removeFromHierarchy(_ row: RecordRow) throws {
         try db.run("DELETE FROM parent_link WHERE record = ?", [row.id])
         guard hasShares else { return }
@@ -63,7 +65,7 @@ extension RecordWriter {
     /// the root of another share stay in that share.
     func setMembership(of record: Int64, named name: String, in share: Int64?) throws {
         let present = try ShareRow.id(ofMember: record, db)
-        // A circle of parents ends here as well.
+        // This also ends the recursion for a circle of parents.
         guard present != share else { return }
         if present != nil { try leave(record) }
         if let share {

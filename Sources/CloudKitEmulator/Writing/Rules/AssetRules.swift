@@ -1,11 +1,11 @@
 import CloudKitModel
 
-/// What the rules about a file in a field look at.
+/// The facts for the rules about a file in a field.
 struct AssetFacts {
     let asset: Asset
-    /// The same file, where the field holds it already.
+    /// The same asset, where the field holds it already.
     let present: Asset?
-    /// What the receipt of the asset is good for; `nil` for a receipt that is unknown, expired or spent.
+    /// The receipt of the asset; `nil` for a receipt that is unknown, expired or used up.
     let receipt: Receipt?
     let zone: Int64
     let record: String
@@ -14,7 +14,7 @@ struct AssetFacts {
     let type: String
     let field: String
 
-    /// The right to attach a file, with what it is restricted to.
+    /// The right to attach a file, with its restrictions.
     struct Receipt {
         let file: AssetFile
         let zone: Int64
@@ -29,7 +29,7 @@ struct AssetFacts {
 /// The rules about the files of a record.
 enum AssetRules {
     static let all: [WriteRule<AssetFacts>] = [
-        // What was read from this field and comes back is what the field holds.
+        // An asset without a receipt is valid only where the client read it from this field.
         WriteRule("an asset that was read has no place in another record") {
             guard $0.asset.receipt == nil, $0.present == nil else { return nil }
             return .badRequest("the asset for field '\($0.field)' has no receipt")

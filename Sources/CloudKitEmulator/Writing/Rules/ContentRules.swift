@@ -1,7 +1,7 @@
 import CloudKitModel
 import CloudKitSchema
 
-/// What the rules about the type of a record that is saved look at.
+/// The facts for the rules about the type of a record that is saved.
 struct TypeFacts {
     /// The type of the request.
     let requested: String?
@@ -14,7 +14,7 @@ struct TypeFacts {
     let isProduction: Bool
 }
 
-/// What the rules about one field of a record that is saved look at.
+/// The facts for the rules about one field of a record that is saved.
 struct FieldFacts {
     let name: String
     let type: String
@@ -24,25 +24,26 @@ struct FieldFacts {
     let isProduction: Bool
     let limits: EmulatorConfiguration.Limits
 
-    /// Whether the field is one that shares have.
+    /// Whether the field is a field of the service's type of shares.
     fileprivate var isOfShares: Bool { type == Record.shareType && name.hasPrefix("cloudkit.") }
 }
 
-/// What the rules about the content of a record that is saved look at.
+/// The facts for the rules about the content of a record that is saved.
 struct ContentFacts {
     let name: String
     let type: String
-    /// Whether the record exists before.
+    /// Whether the record exists before the operation.
     let exists: Bool
     let newFieldCount: Int
     let knownFieldCount: Int
-    /// In a zone of another person: what the caller may do at the parent that the record gets; `nil` where it is not moved.
+    /// In a zone of another user, the caller's permission in the share of the record's new parent; `nil` where the
+    /// record keeps its parent, or the parent is in no share of the caller.
     let permissionAtParent: SharePermission?
-    /// Whether the record is created, or gets another parent, in a zone of another person.
+    /// Whether the record is created, or gets another parent, in a zone of another user.
     let isPlacedByParticipant: Bool
     /// The references with `VALIDATE` and `DELETE_SELF`.
     let links: [LinkFacts]
-    /// Bytes of names and values without files.
+    /// The number of bytes of names and values, without files.
     let size: Int
     let configuration: EmulatorConfiguration
 
@@ -56,7 +57,7 @@ struct ContentFacts {
     }
 }
 
-/// The rules about what a record holds. What the value of a field may be, ``FieldRules`` decides.
+/// The rules about the content of a record. ``FieldRules`` decides the values that a field may have.
 enum ContentRules {
     static let type: [WriteRule<TypeFacts>] = [
         WriteRule("update with another record type does not change the record's type") {

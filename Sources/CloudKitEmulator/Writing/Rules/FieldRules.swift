@@ -8,17 +8,17 @@ import StreamingJSON
     import Foundation
 #endif
 
-/// The rules about the value of a field: what a value of a request is stored as, or why it fails.
+/// The rules about the value of a field: the stored form of a request's value, or its failure.
 ///
-/// The service infers strings, numbers, objects and lists that come without a type, and trusts the type otherwise. The texts of
-/// failures are recorded ones.
+/// The service infers the type of strings, numbers, objects and lists that come without one, and trusts the type
+/// otherwise. The texts of failures are recorded ones.
 struct FieldRules {
     let scope: DatabaseScope
     let zone: ZoneRow
     let zoneOwner: String
 
-    /// The value as it is stored: in one form for each kind, with the type that every reply shows.
-    /// `known` is the field's kind, where it has one.
+    /// The value as it is stored: in one form for each kind, with the type that every reply shows. `known` is the kind
+    /// of the field, or `nil` for a new field.
     ///
     /// - Throws: A `BAD_REQUEST` in the recorded words.
     func stored(
@@ -28,7 +28,7 @@ struct FieldRules {
         known: FieldKind?
     ) throws(EmulatorError) -> FieldValue {
         var value = value
-        // A null may stand beside any type.
+        // Null is accepted with any type.
         if value.isNullOfAnyType { return .null }
         if let kind = FieldKind(encryptedTag: value.unusualType) {
             return try stored(value, taggedAs: kind, for: name, of: type, known: known)
@@ -69,7 +69,8 @@ struct FieldRules {
 
     /// A value whose type says that it is encrypted, such as `ENCRYPTED_BYTES`, with `isEncrypted` beside it or not.
     ///
-    /// It obeys the rules of the type that is encrypted. Replies show it under its own type (recorded for `ENCRYPTED_BYTES`).
+    /// The value obeys the rules of the type that is encrypted. Replies show it with the type of the request (recorded
+    /// for `ENCRYPTED_BYTES`).
     private func stored(
         _ value: FieldValue,
         taggedAs kind: FieldKind,
@@ -92,7 +93,8 @@ struct FieldRules {
         return .unknown(type: FieldType(rawValue: kind.rawValue), value: json)
     }
 
-    /// A value that does not look like its type, or that came without one and is neither text, number, object nor list.
+    /// A value that does not have the form of its type, or that has no type and is not text, a number, an object or a
+    /// list of these.
     private func inferred(
         _ json: JSONRawValue,
         tag: FieldType?,
@@ -150,8 +152,11 @@ struct FieldRules {
         if let timestamp = location.timestamp { try checkWholeMilliseconds(timestamp) }
     }
 
-    /// References of replies name the target's zone with its owner (recorded for custom zones). They stay within the zone,
-    /// as natively. Their action is always said: a reference that came without one is a `NONE`.
+    /// The reference as it is stored.
+    ///
+    /// References of replies name the target's zone with its owner (recorded for custom zones). They stay within the
+    /// zone, as in the native framework. They always have an action: a reference that came without an action has
+    /// `NONE`.
     func placed(_ reference: Reference) throws(EmulatorError) -> Reference {
         if let other = reference.zoneID?.zoneName, other != zone.name {
             throw .badRequest("a reference cannot lead from zone '\(zone.name)' to zone '\(other)'")
@@ -166,7 +171,7 @@ struct FieldRules {
 }
 
 extension FieldRules {
-    /// Whether every container has this record type, without a schema.
+    /// Whether the record type is one of the service's own, which every container has without a schema.
     static func isSystemType(_ name: String) -> Bool {
         name == Record.shareType || name == ContainerSchema.userType
     }

@@ -1,6 +1,6 @@
 import CloudKitModel
 
-/// What an operation requires and does, apart from the record: the table of the seven operation types.
+/// The requirements and effects of the seven operation types.
 struct OperationRequirements {
     /// Whether the record must exist.
     enum Presence {

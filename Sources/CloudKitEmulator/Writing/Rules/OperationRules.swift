@@ -1,22 +1,22 @@
 import CloudKitModel
 import CloudKitSchema
 
-/// What the rules about an operation look at: the operation, who asks for it, and the record that it finds.
+/// The facts for the rules about an operation: the operation, its caller, and the record that it finds.
 struct OperationFacts {
     let requirements: OperationRequirements
     let request: Record
-    /// The name of the request, or the one that a new record gets.
+    /// The record name of the request, or the new name of a record that the request leaves unnamed.
     let name: String
-    /// The record of that name, as far as the caller sees it.
+    /// The record of that name; `nil` where the caller does not see it.
     let existing: RecordRow?
     let existingType: String?
     /// Whether the name belongs to a record that the caller does not see.
     let isHidden: Bool
-    /// What the caller may do with the existing record, in a zone of another person.
+    /// The caller's permission for the existing record, in a zone of another user.
     let participation: Participation?
     let scope: DatabaseScope
     let user: String?
-    /// What the grants of the record type allow the caller to do with the record.
+    /// The permissions for the record that the grants of its type give the caller.
     let permissions: ContainerSchema.Permissions
     let configuration: EmulatorConfiguration
 
@@ -25,24 +25,24 @@ struct OperationFacts {
     var deletes: Bool { requirements.deletes }
     var isShare: Bool { (existingType ?? request.recordType) == Record.shareType }
 
-    /// A participant's part in a record.
+    /// A participant's relation to a record.
     struct Participation {
         let permission: SharePermission?
         /// Whether the record is a share that the participant administers.
         let administers: Bool
-        /// Whether the record is what is shared, and not below it.
+        /// Whether the record is the root of a share.
         let isRoot: Bool
     }
 }
 
-/// What the rules about the deletion of a record look at.
+/// The facts for the rules about the deletion of a record.
 struct DeletionFacts {
-    /// The name of a record that would be deleted although one that stays refers to it with `VALIDATE`.
+    /// The name of a record that would be deleted although a remaining record refers to it with `VALIDATE`.
     let requiredName: String?
 }
 
-/// The rules about an operation and the record that it finds (section "Modifying records": create, update, replace, delete and their
-/// forced forms).
+/// The rules about an operation and the record that it finds (section "Modifying records": create, update, replace,
+/// delete and their forced forms).
 enum OperationRules {
     static let all: [WriteRule<OperationFacts>] = [
         WriteRule("update, replace and delete need a record name") {
@@ -66,7 +66,8 @@ enum OperationRules {
                 }
             return EmulatorError(code, "record to insert already exists")
         },
-        // A record that carries a tag existed once: the text is the service's answer to a save into the wrong zone.
+        // A record that carries a change tag existed once. The text is the service's response to a save into the wrong
+        // zone.
         WriteRule("create of a record that does not exist, with a change tag is refused as NOT_FOUND") {
             guard $0.mustBeMissing, $0.request.recordChangeTag != nil else { return nil }
             return .missingTaggedRecord
@@ -105,7 +106,7 @@ enum OperationRules {
             else { return nil }
             return .recordNotFound
         },
-        // The service creates these records, and they stay.
+        // Only the service creates these records, and clients cannot delete them.
         WriteRule("clients neither create nor delete records of people") {
             guard $0.scope == .public, ($0.existingType ?? $0.request.recordType) == ContainerSchema.userType else {
                 return nil
@@ -117,8 +118,9 @@ enum OperationRules {
             case (true, false), (false, true): return nil
             }
         },
-        // A schema grants READ, CREATE and WRITE; without one they are granted to `_world`, `_icloud` and `_creator`. An anonymous caller
-        // writes nothing, whatever is granted. Private databases are their owner's.
+        // A schema grants READ, CREATE and WRITE; without a schema they are granted to `_world`, `_icloud` and
+        // `_creator`. An anonymous caller can write nothing, whatever the grants. In private databases grants have no
+        // effect.
         WriteRule(
             "a user does not write a record that another user made",
             also: "with the API token alone, nothing can be created",
@@ -130,7 +132,7 @@ enum OperationRules {
             }
             return $0.user != nil && $0.permissions.contains(.create) ? nil : .denied("CREATE")
         },
-        // Every participant may leave a share, which they do by deleting it.
+        // Every participant may leave a share. To leave it, the participant deletes it.
         WriteRule(
             "a participant deletes no record that is only readable, nor the root of a share",
             tests: "ShareTests"
@@ -168,7 +170,7 @@ extension EmulatorError {
     static let missingTaggedRecord = EmulatorError(.notFound, "recordChangeTag specified, but record not found")
     static let staleChangeTag = EmulatorError(.conflict, "client oplock error updating record")
 
-    /// The role of the caller does not allow an operation (observed live for the public database).
+    /// The failure of an operation that the role of the caller does not allow (observed live for the public database).
     static func denied(_ operation: String, _ code: ServerErrorCode = .accessDenied) -> EmulatorError {
         EmulatorError(code, "\(operation) operation not permitted")
     }

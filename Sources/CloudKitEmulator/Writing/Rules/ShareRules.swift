@@ -1,6 +1,6 @@
 import CloudKitModel
 
-/// What the rules about a new share look at.
+/// The facts for the rules about a new share.
 struct ShareFacts {
     /// The name of the share's own record.
     let name: String
@@ -9,12 +9,13 @@ struct ShareFacts {
     let version: RecordVersion?
     /// The record that is shared.
     let root: RecordRow?
-    /// The tag that the root had before this batch wrote it. A client that saves the root in the same request knows no other.
+    /// The change tag that the root had before this batch wrote it. A client that saves the root in the same request
+    /// knows only this tag.
     let tagBeforeBatch: String?
     let isWrittenByBatch: Bool
     /// Whether anything of the zone is shared already.
     let isZoneShared: Bool
-    /// What keeps the root from being shared.
+    /// The reason why the root cannot be shared.
     let obstacle: Obstacle?
     let scope: DatabaseScope
     let configuration: EmulatorConfiguration
@@ -27,13 +28,13 @@ struct ShareFacts {
     }
 }
 
-/// The rules about a new share. What it may say of its participants, ``ShareTerms`` decides.
+/// The rules about a new share. ``ShareTerms`` decides about its participants.
 enum ShareRules {
     static let all: [WriteRule<ShareFacts>] = [
         WriteRule("a participant creates no shares", tests: "ShareTests") {
             $0.scope == .shared ? .denied("CREATE") : nil
         },
-        // Native: shares live in custom zones of private databases.
+        // As in the native framework.
         WriteRule("shares are in custom zones of private databases", tests: "ShareTests") {
             guard $0.scope != .private || $0.zone.isDefault else { return nil }
             return .badRequest("Cannot share - records of zone '\($0.zone.name)' cannot be shared")

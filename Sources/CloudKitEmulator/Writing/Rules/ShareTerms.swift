@@ -1,15 +1,16 @@
 import CloudKitModel
 
-/// What a share says of who may do what.
+/// The participants of a share and their permissions.
 struct ShareTerms {
     var publicPermission: SharePermission
-    /// All who take part, the owner first.
+    /// All participants, the owner first.
     var participants: [Participant]
 
-    /// Reads the terms of a request, over those that held so far. `people` are the known people, by the
-    /// lookups of the request's participants.
+    /// Reads the terms of a request, with the terms of `old` as defaults. `people` are the known users, by the lookups
+    /// of the request's participants.
     ///
-    /// - Throws: `BAD_REQUEST` for invalid permissions, people who cannot be told apart, and too many of them.
+    /// - Throws: `BAD_REQUEST` for invalid permissions, for a participant who is named twice or not identified, and for
+    ///   too many participants.
     init(
         _ request: Record,
         over old: Record?,
@@ -32,7 +33,7 @@ struct ShareTerms {
             let identity = participant.userIdentity
             guard participant.type != .owner, identity?.userRecordName != owner.userRecordName else { continue }
             guard participant.acceptanceStatus != .removed else { continue }
-            // Users who joined by the public link lose access with it.
+            // Users who joined by the public link lose access when the share is no longer public.
             if participant.type == .publicUser, publicPermission == .none { continue }
             let person = identity?.lookup.flatMap { people[$0] }
             try add(participant, over: present, person, identifiers: identifiers)
@@ -56,7 +57,7 @@ struct ShareTerms {
         var entry = known ?? Participant(participantID: identifiers.uuid())
         if known == nil {
             entry.userIdentity = person?.identity(foundBy: lookup) ?? UserIdentity(lookupInfo: lookup)
-            // Whether people accepted is theirs to say.
+            // Only the invited user can accept.
             entry.acceptanceStatus = .invited
         }
         entry.type = participant.type ?? entry.type ?? .user
@@ -75,7 +76,7 @@ struct ShareTerms {
         participants.append(entry)
     }
 
-    /// What a person who takes part may do; `nil` for others.
+    /// The permission of a participant; `nil` for other users, and for a participant without access.
     func permission(of user: String) -> SharePermission? {
         guard
             let permission = participants.first(where: { $0.userIdentity?.userRecordName == user })?.permission,
@@ -92,7 +93,7 @@ extension SharePermission {
 }
 
 extension Participant {
-    /// Whether both are one person's part in a share.
+    /// Whether both are the same participant.
     fileprivate func isSame(as other: Participant) -> Bool {
         if let participantID, participantID == other.participantID { return true }
         if let name = userIdentity?.userRecordName, let other = other.userIdentity?.userRecordName {

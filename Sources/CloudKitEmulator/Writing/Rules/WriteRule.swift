@@ -1,18 +1,21 @@
-/// A rule about writing records: a decision over values, which knows nothing of the storage.
+/// A rule about writing records: a decision about values, without access to the storage.
 ///
-/// ``RecordWriter`` reads what the rules look at, asks the rules, and only then writes. So an operation that fails has changed nothing.
+/// ``RecordWriter`` reads the facts, checks the rules, and only then writes. So an operation that fails has changed
+/// nothing.
 ///
-/// To add a rule, put it into the list of its subject in this folder: ``OperationRules``, ``ContentRules``, ``ShareRules`` or
-/// ``AssetRules``. The rules of a list are asked in order, and the first failure counts. What a rule needs to know is a property of the
-/// list's facts. A rule has the name of the rule of `CloudKitContract` that checks it; a test fails until there is one.
+/// To add a rule, put it into the list of its subject in this folder: ``OperationRules``, ``ContentRules``,
+/// ``ShareRules`` or ``AssetRules``. The rules of a list are checked in order, and the first failure counts. A rule
+/// reads properties of the list's facts. It has the name of the rule of `CloudKitContract` that checks it; a test fails
+/// until there is such a rule.
 struct WriteRule<Facts>: Sendable {
-    /// The rule, in the words of the contract's rule. Where no source tells what the service answers, the contract has no such rule.
+    /// The rule, in the words of the contract's rule. Where no source shows the service's response, the contract has no
+    /// such rule.
     let name: String
     /// Further rules of the contract that check it.
     let alsoChecked: [String]
     /// The suite of the emulator's own tests that checks a rule which the contract does not have.
     let tests: String?
-    /// The failure of what breaks the rule; `nil` for what keeps it.
+    /// The failure for facts that break the rule; `nil` for facts that keep it.
     let failure: @Sendable (Facts) -> EmulatorError?
 
     init(
