@@ -6,24 +6,25 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [
         .package(name: "MistKit", path: ".."),
-        // What middleware sees: requests, responses and header fields.
+        // HTTP requests, responses and header fields, for middleware.
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
-        // The identity of articles: SHA-256.
+        // SHA-256, for record names and entity tags.
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
-        // Celestra and Bushel: documents over HTTP, and their command lines.
+        // Celestra and Bushel: an HTTP client, and command lines.
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
-        // The header fields of AsyncHTTPClient; the local server of tests, which also breaks off and hangs.
+        // The header fields of AsyncHTTPClient, and the web server of tests, which also breaks connections and does not
+        // respond.
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
-        // The limit and the errors of compressed responses, which AsyncHTTPClient takes and throws.
+        // The size limit and the errors of compressed responses, for AsyncHTTPClient.
         .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.26.0"),
-        // Where embedded emulators, servers and functions write their log lines.
+        // The log lines of embedded emulators, servers and functions.
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
         // The servers of the examples.
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
     ],
     targets: [
-        // The lines of "Getting started".
+        // The code of "Getting started".
         .executableTarget(
             name: "Quickstart",
             dependencies: [
@@ -33,7 +34,7 @@ let package = Package(
             path: "Quickstart"
         ),
 
-        // The lines of the store's first page.
+        // The code of the store's first page.
         .executableTarget(
             name: "Todos",
             dependencies: [
@@ -77,7 +78,7 @@ let package = Package(
             path: "CatService/Tests"
         ),
 
-        // A client library for a service of another company, with a stub of the service from the same document.
+        // A client library for another company's service, with a stub of the service, both from one document.
         .target(
             name: "Peated",
             dependencies: [
@@ -119,7 +120,8 @@ let package = Package(
             path: "Peated/Tests"
         ),
 
-        // What the programs below have in common: the text of web pages, requests with care for hosts, connections and output of commands.
+        // Shared by the programs below: text of web pages, polite requests to hosts, and connections and output of
+        // commands.
         .target(name: "WebText", path: "WebText", exclude: ["Tests"]),
         .testTarget(
             name: "WebTextTests",
@@ -160,7 +162,7 @@ let package = Package(
             ],
             path: "ProgramSupport"
         ),
-        // A server for tests, which also breaks off and hangs.
+        // Test support: a web server that also breaks connections and does not respond, and a way to run programs.
         .target(
             name: "ExampleTesting",
             dependencies: [
@@ -171,7 +173,7 @@ let package = Package(
             path: "ExampleTesting"
         ),
 
-        // An aggregator of feeds: from the bytes of a response to a feed.
+        // Celestra, an aggregator of feeds. Its first part parses the bytes of a response to a feed.
         .target(
             name: "CelestraFeeds",
             dependencies: ["WebText", .product(name: "Crypto", package: "swift-crypto")],
@@ -182,7 +184,7 @@ let package = Package(
             dependencies: ["CelestraFeeds", "ExampleTesting", "WebText"],
             path: "Celestra/FeedsTests"
         ),
-        // The records of feeds and articles, and what a run changes in them.
+        // The records of feeds and articles, and the changes that a run makes to them.
         .target(
             name: "CelestraUpdates",
             dependencies: [
@@ -193,7 +195,7 @@ let package = Package(
             ],
             path: "Celestra/Updates"
         ),
-        // The feeds and articles of a database over HTTP, for browsers.
+        // Serves the feeds and articles of a database to browsers over HTTP.
         .target(
             name: "CelestraServing",
             dependencies: [
@@ -250,7 +252,7 @@ let package = Package(
             path: "Celestra/Tests"
         ),
 
-        // A history of versions: from the bytes of a source to releases.
+        // Bushel, a history of versions. Its first part parses the bytes of a source to releases.
         .target(
             name: "BushelSources",
             dependencies: [
@@ -259,7 +261,7 @@ let package = Package(
             ],
             path: "Bushel/Sources"
         ),
-        // One history of what all sources say, and what a run changes in the database.
+        // Merges the statements of all sources into one history, and writes the changes to the database.
         .target(
             name: "BushelHistory",
             dependencies: [

@@ -1,13 +1,13 @@
 import Foundation
 import Synchronization
 
-/// A program while it runs, as a user starts it: with an environment of its own.
+/// A running program, started as a user starts it, with an environment of its own.
 ///
-/// Tasks that wait for it block no thread, so that servers of the test can answer it meanwhile.
+/// Tasks that wait for it block no thread, so that servers of the test can respond to the program meanwhile.
 public final class RunningProgram: Sendable {
-    /// What a program has done when it has ended.
+    /// The result of a program that has ended.
     public struct Outcome: Sendable, Hashable {
-        /// The exit code; for a program that a signal ended, the signal.
+        /// The exit code, or the number of the signal that ended the program.
         public var status: Int32
         /// What it wrote to standard output.
         public var output: String
@@ -26,7 +26,7 @@ public final class RunningProgram: Sendable {
     ///   - program: The executable.
     ///   - arguments: Its arguments.
     ///   - environment: Its environment.
-    ///   - folder: Its working folder; that of the test when `nil`.
+    ///   - folder: Its working folder, or `nil` for the working folder of the test.
     /// - Throws: An error where the program cannot be started.
     public init(
         _ program: URL,
@@ -35,7 +35,8 @@ public final class RunningProgram: Sendable {
         in folder: URL? = nil
     ) throws {
         let events = ProgramEvents()
-        // A program that starts at the same moment would inherit the pipes of another one, which then have no end.
+        // Two programs that start at the same moment would inherit each other's pipes, and the pipes would not close
+        // when one of them ends.
         let (process, output, errors) = try RunningProgram.starts.withLock { _ in
             let (output, errors) = (Pipe(), Pipe())
             let process = try RunningProgram.start(program, arguments, environment, in: folder, output, errors)
@@ -46,7 +47,8 @@ public final class RunningProgram: Sendable {
         identifier = process
         events.collect(output.fileHandleForReading) { $0.output.append($1) }
         events.collect(errors.fileHandleForReading) { $0.errors.append($1) }
-        // `Process` of Foundation watches a program with `select`, which knows 1,024 files: a test process with many sockets misses the end.
+        // `Process` of Foundation watches a program with `select`, which cannot handle more than 1,024 files: in a test
+        // process with many sockets, it misses the end.
         Thread.detachNewThread {
             var status: Int32 = 0
             while waitpid(process, &status, 0) < 0, errno == EINTR {}
@@ -109,9 +111,9 @@ public final class RunningProgram: Sendable {
     /// Sends a signal.
     public func send(_ signal: Int32) { kill(identifier, signal) }
 
-    /// Waits until standard output has a whole line.
+    /// Waits until standard output has a complete line.
     ///
-    /// - Returns: The first line; all of the output where the program ends without a line.
+    /// - Returns: The first line, or the whole output if the program ends without a line break.
     public func firstLine() async -> String {
         await events.first { state in
             let text = String(decoding: state.output, as: UTF8.self)
@@ -132,7 +134,7 @@ public final class RunningProgram: Sendable {
     }
 }
 
-/// What a program has done so far, and the tasks that wait for more.
+/// The output of a program so far, and the tasks that wait for more.
 private final class ProgramEvents: Sendable {
     struct State {
         var output = Data()
@@ -163,7 +165,7 @@ private final class ProgramEvents: Sendable {
         for continuation in woken { continuation.resume() }
     }
 
-    /// Waits until a state has a value.
+    /// Waits until `value` returns a value for the state.
     func first<Value>(_ value: (State) -> Value?) async -> Value {
         while true {
             var found: Value?

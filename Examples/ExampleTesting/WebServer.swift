@@ -3,10 +3,10 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// A server of the loopback interface for tests: any number of hosts, each on a free port, which answer as the test says. It can
-/// also break off in the middle of a response, and not answer at all.
+/// A web server on the loopback interface for tests. It has any number of hosts, each on a free port, and responds as
+/// the test says. It can also close the connection in the middle of a response, or not respond at all.
 package final class WebServer: Sendable {
-    /// A request that came.
+    /// A request that arrived.
     package struct Request: Sendable {
         /// The index of the host.
         package var host: Int
@@ -15,11 +15,11 @@ package final class WebServer: Sendable {
         package var headers: HTTPHeaders
     }
 
-    /// How a request is answered.
+    /// The response to a request.
     package enum Reply: Sendable {
         /// A whole response.
         case response(_ status: Int, headers: [(String, String)] = [], body: [UInt8] = [])
-        /// The beginning of a response that announces `missing` more bytes, and then the end of the connection.
+        /// The beginning of a response that announces `missing` more bytes; then the connection closes.
         case truncated(headers: [(String, String)] = [], body: [UInt8], missing: Int)
         /// No response. The connection stays open.
         case silence
@@ -41,7 +41,7 @@ package final class WebServer: Sendable {
     /// The requests so far.
     package var requests: [Request] { state.withLock { $0.requests } }
 
-    /// Says how requests are answered from now on.
+    /// Sets how requests are answered from now on. Before, the status is 404.
     package func respond(_ respond: @escaping @Sendable (Request) -> Reply) {
         state.withLock { $0.respond = respond }
     }
@@ -51,7 +51,7 @@ package final class WebServer: Sendable {
         state.withLock { $0.requests = [] }
     }
 
-    /// Waits until `count` requests have come for which a condition holds.
+    /// Waits until `count` requests for which a condition holds have arrived.
     package func waitForRequests(_ count: Int = 1, where condition: @escaping @Sendable (Request) -> Bool) async {
         let isOver: @Sendable ([Request]) -> Bool = { $0.count(where: condition) >= count }
         await withCheckedContinuation { continuation in
@@ -105,7 +105,7 @@ package final class WebServer: Sendable {
     }
 }
 
-/// Runs a server for the length of a closure.
+/// Runs a server during a closure.
 package func withWebServer<Value>(hosts: Int = 1, _ body: (WebServer) async throws -> Value) async throws -> Value {
     let server = WebServer()
     do {

@@ -1,7 +1,7 @@
 import Foundation
 import MistModels
 
-/// Why a command ends: one line for people, and an exit code for scripts, as in `sysexits.h`.
+/// Why a command fails: one line for people, and an exit code of `sysexits.h` for scripts.
 package struct CommandFailure: Error, CustomStringConvertible {
     /// The kinds of failures and their exit codes.
     package enum Kind: Int32 {

@@ -8,9 +8,9 @@ import WebFetching
 ///
 /// Its commands read the connection from ``ServiceOptions`` and the limits of requests from ``FetchOptions``.
 package protocol DatabaseProgram: ParsableCommand {
-    /// The name of the command: of error lines, of the folder of the emulator inside the program, of its container.
+    /// The name of the command. It is in error lines, and in the names of the embedded emulator's folder and container.
     static var programName: String { get }
-    /// How the program treats hosts, unless options say otherwise.
+    /// How the program sends requests to hosts, unless options say otherwise.
     static var fetching: FetchConfiguration { get }
     /// The schema that the program's records need.
     static func schema() throws -> ContainerSchema

@@ -6,7 +6,8 @@ import Foundation
 import Logging
 import MistModels
 
-/// The service that a command talks to. Flags come first, then the environment, whose names are those of `mistkit`.
+/// The options of the service that a command uses. Flags take precedence over the environment, whose variables have the
+/// names of `mistkit`'s.
 package struct ServiceOptions<Program: DatabaseProgram>: ParsableArguments {
     @Option(help: ArgumentHelp("The container, such as iCloud.com.example.app.", valueName: "identifier"))
     package var container: String?
@@ -32,7 +33,7 @@ package struct ServiceOptions<Program: DatabaseProgram>: ParsableArguments {
     ///
     /// - Parameter variables: The environment of the process.
     /// - Returns: The database.
-    /// - Throws: ``CommandFailure`` that names the setting that is wrong.
+    /// - Throws: A ``CommandFailure`` that names the setting that is wrong or missing.
     package func database(_ variables: [String: String] = ProcessInfo.processInfo.environment) throws
         -> CloudKitDatabase
     {
@@ -74,7 +75,7 @@ package struct ServiceOptions<Program: DatabaseProgram>: ParsableArguments {
         ).publicDatabase
     }
 
-    /// Log lines go to standard error, since standard output may be JSON for a program.
+    /// Log lines go to standard error, since standard output may be JSON.
     private static var logger: Logger {
         var logger = Logger(label: Program.programName) { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = .warning
@@ -111,9 +112,9 @@ package struct ServiceOptions<Program: DatabaseProgram>: ParsableArguments {
     }
 }
 
-/// The emulator inside this program: its data and its key in a folder, no socket.
+/// The emulator inside this program. Its data and its key are in a folder, and it opens no socket.
 enum EmbeddedEmulator {
-    /// Opens the folder's public database, and makes folder and key where they are missing.
+    /// Opens the folder's public database. Creates the folder and the key if they are missing.
     static func publicDatabase(
         folder: String,
         container: String,
@@ -149,12 +150,13 @@ enum EmbeddedEmulator {
         }
     }
 
-    /// The folder's server-to-server key. Of several processes that find none, one makes it, and the others read that one.
+    /// The folder's server-to-server key. If several processes find no key, one of them creates it, and the others read
+    /// that key.
     private static func key(in folder: String) throws -> ServerToServerKey {
         let path = folder + "/key.pem"
         let files = FileManager.default
         if !files.fileExists(atPath: path) {
-            // A link to a complete file is made at once or not at all.
+            // A hard link to a complete file is atomic: another process never reads a part of the key.
             let draft = path + ".\(UUID().uuidString)"
             defer { try? files.removeItem(atPath: draft) }
             let pem = Data(ServerToServerKey.generate().revealPrivateKeyPEM().utf8)

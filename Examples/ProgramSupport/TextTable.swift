@@ -1,6 +1,6 @@
 import Foundation
 
-/// Columns of text. Control characters are shown as spaces, since titles come from anywhere.
+/// Columns of text. Control characters are shown as spaces, since the texts come from arbitrary feeds and pages.
 package struct TextTable {
     private var rows: [[String]]
     private let numbers: Set<Int>
@@ -11,14 +11,14 @@ package struct TextTable {
     /// - Parameters:
     ///   - titles: The titles of the columns.
     ///   - numbers: The indexes of the columns that are aligned on the right.
-    ///   - widest: The longest text of a cell, in characters.
+    ///   - widest: The maximum length of a cell's text, in characters.
     package init(_ titles: [String], numbers: Set<Int> = [], widest: Int = 60) {
         rows = [titles]
         self.numbers = numbers
         self.widest = widest
     }
 
-    /// Adds a row, with a cell for each column. Longer cells than the widest are shortened.
+    /// Adds a row, with a cell for each column. Texts longer than `widest` are shortened.
     package mutating func append(_ cells: [String]) {
         rows.append(
             cells.map { cell in
@@ -28,7 +28,7 @@ package struct TextTable {
         )
     }
 
-    /// Whether there is no row.
+    /// Whether the table has no row besides the titles.
     package var isEmpty: Bool { rows.count == 1 }
 
     /// The lines: the titles, a rule, the rows.

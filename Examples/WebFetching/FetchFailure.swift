@@ -9,7 +9,7 @@ public struct FetchFailure: Error, Sendable, Hashable, CustomStringConvertible {
 
         private let value: Value
 
-        /// The address is not one of the web.
+        /// The address is not a web address.
         public static let invalidAddress = Code(value: .invalidAddress)
         /// There was no connection: the host is unknown, refuses it, or its certificate is not valid.
         public static let unreachable = Code(value: .unreachable)
@@ -27,7 +27,7 @@ public struct FetchFailure: Error, Sendable, Hashable, CustomStringConvertible {
         public static let redirectLoop = Code(value: .redirectLoop)
         /// There are more redirects than the limit.
         public static let tooManyRedirects = Code(value: .tooManyRedirects)
-        /// A redirect leads to no address of the web, or from `https` to `http`.
+        /// A redirect leads to something that is not a web address, or from `https` to `http`.
         public static let invalidRedirect = Code(value: .invalidRedirect)
         /// The host says that the document was removed and does not come back: status 410.
         public static let gone = Code(value: .gone)
@@ -44,7 +44,7 @@ public struct FetchFailure: Error, Sendable, Hashable, CustomStringConvertible {
     public let code: Code
     /// What went wrong, and where.
     public let message: String
-    /// The status of the response, where it is what went wrong.
+    /// The status of the response, if the status is what went wrong.
     public let status: Int?
 
     /// Creates a failure.

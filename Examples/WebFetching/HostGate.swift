@@ -1,16 +1,17 @@
 import Synchronization
 
-/// Lets one request at a time go to a host, with a pause between two.
+/// Lets one request at a time go to a host, with a pause after each request.
 ///
-/// Requests of one host wait in the order in which they came. Requests of different hosts do not wait for each other.
+/// Requests to one host wait in the order in which they arrived. Requests to different hosts do not wait for each
+/// other.
 final class HostGate: Sendable {
-    /// What is known of a host.
+    /// The state of a host.
     private struct Host {
         var isBusy = false
         var waiting: [(id: Int, turn: CheckedContinuation<Void, any Error>)] = []
         /// When the next request may be sent.
         var opens = Duration.zero
-        /// When the host may be asked again, where it sent Retry-After.
+        /// Until when the host is closed because it sent Retry-After.
         var isClosedUntil = Duration.zero
     }
 
@@ -30,10 +31,10 @@ final class HostGate: Sendable {
     ///
     /// - Parameters:
     ///   - host: The host.
-    ///   - pause: How long the next request of the host waits after the end of this one.
+    ///   - pause: The time between the end of this request and the next request to the host.
     ///   - body: Sends the request and reads the response.
-    /// - Returns: What the closure returns.
-    /// - Throws: What the closure throws, or `CancellationError`.
+    /// - Returns: The result of the closure.
+    /// - Throws: The error of the closure, or `CancellationError`.
     func withTurn<Value>(at host: String, pause: Duration, _ body: () async throws -> Value) async throws -> Value {
         try await takeTurn(at: host)
         defer { endTurn(at: host, pause: pause) }
@@ -43,13 +44,14 @@ final class HostGate: Sendable {
         return try await body()
     }
 
-    /// Sends nothing to a host for a while. A host that is closed is asked nothing, and so does not ask for another time.
+    /// Closes a host for some time after a Retry-After. No request is sent meanwhile, so the host cannot ask for
+    /// another time.
     func close(_ host: String, for duration: Duration) {
         let end = clock.now() + duration
         state.withLock { $0.hosts[host, default: Host()].isClosedUntil = end }
     }
 
-    /// How much longer a host is closed, or `nil` where it is open.
+    /// The remaining time for which a host is closed, or `nil` if it is open.
     func closedFor(_ host: String) -> Duration? {
         let end = state.withLock { $0.hosts[host]?.isClosedUntil ?? .zero }
         let rest = end - clock.now()
@@ -64,7 +66,8 @@ final class HostGate: Sendable {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (turn: CheckedContinuation<Void, any Error>) in
                 let result: Result<Void, any Error>? = state.withLock { state in
-                    // The handler of an earlier cancellation found nothing to end.
+                    // If the task was cancelled before, the cancellation handler has run already and found no
+                    // continuation.
                     if Task.isCancelled { return .failure(CancellationError()) }
                     if state.hosts[host, default: Host()].isBusy {
                         state.hosts[host, default: Host()].waiting.append((id, turn))
@@ -98,7 +101,7 @@ final class HostGate: Sendable {
     }
 }
 
-/// The time since a moment on a clock, and waits on that clock.
+/// The time since the creation of the value, measured with a clock, and waits on that clock.
 struct ElapsedTime: Sendable {
     let now: @Sendable () -> Duration
     let sleep: @Sendable (Duration) async throws -> Void

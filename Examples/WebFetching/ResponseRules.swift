@@ -1,15 +1,15 @@
 import Foundation
 import WebText
 
-/// What a response means, from its status and header fields alone.
+/// Rules for the meaning of a response, from its status and header fields only.
 public enum ResponseRules {
     /// The meaning of a response.
     public enum Verdict: Sendable, Hashable {
         /// The body is the document.
         case document
-        /// The document that the client has is the newest one.
+        /// The document has not changed: the client has the newest version.
         case notModified
-        /// The document is at another address, from now on or for this time.
+        /// The document is at another address, permanently or only for this request.
         case redirect(WebAddress, isPermanent: Bool)
         /// The request failed.
         case failure(FetchFailure)
@@ -21,9 +21,9 @@ public enum ResponseRules {
     ///   - status: The status.
     ///   - location: The header field Location, which may be a relative reference.
     ///   - address: The address of the request.
-    ///   - visited: The addresses of the requests before it, the first one first.
-    ///   - limit: The number of redirects that are followed.
-    /// - Returns: What to do.
+    ///   - visited: The addresses of the earlier requests, the first one first.
+    ///   - limit: The maximum number of redirects that are followed.
+    /// - Returns: The meaning of the response.
     public static func verdict(
         status: Int,
         location: String?,
@@ -64,9 +64,9 @@ public enum ResponseRules {
         return .redirect(target, isPermanent: status == 301 || status == 308)
     }
 
-    /// The time that a header field Retry-After asks to wait: a number of seconds, or a date.
+    /// The waiting time of a header field Retry-After: a number of seconds, or a date.
     ///
-    /// - Returns: The seconds, 0 for a date in the past, or `nil` where the field is neither.
+    /// - Returns: The seconds, 0 for a date in the past, or `nil` if the field is neither a number nor a date.
     public static func retryAfter(_ field: String?, now: Date) -> Double? {
         guard let field = field?.trimmed, !field.isEmpty else { return nil }
         if field.utf8.allSatisfy({ (0x30...0x39).contains($0) }) { return Double(field) }

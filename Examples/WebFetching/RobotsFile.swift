@@ -8,7 +8,7 @@ import WebText
 /// robots.allows("/private/feed.xml", for: "celestra")   // true
 /// ```
 public struct RobotsFile: Sendable, Hashable {
-    /// The longest part of a file that is read, in bytes. The standard asks for at least this much.
+    /// The number of bytes of a file that are read; the rest is ignored. The standard asks for at least this number.
     public static let maximumSize = 500 * 1024
 
     private struct Rule: Sendable, Hashable {
@@ -24,7 +24,7 @@ public struct RobotsFile: Sendable, Hashable {
 
     private var groups: [Group] = []
 
-    /// Reads a file. Lines that are not rules are left out, so every text is a file.
+    /// Reads a file. Lines that are not rules are ignored, so no text is an error.
     public init(_ text: String) {
         var isBetweenAgents = false
         for line in text.split(whereSeparator: \.isNewline) {
@@ -41,7 +41,7 @@ public struct RobotsFile: Sendable, Hashable {
                 isBetweenAgents = true
             case let name where name == "allow" || name == "disallow":
                 isBetweenAgents = false
-                // An empty rule says nothing, and a rule before the first agent belongs to no one.
+                // An empty rule has no effect. A rule before the first agent belongs to no agent.
                 guard !value.isEmpty, !groups.isEmpty else { continue }
                 let rule = Rule(allows: name == "allow", pattern: RobotsFile.normalized(value))
                 groups[groups.count - 1].rules.append(rule)
@@ -58,13 +58,15 @@ public struct RobotsFile: Sendable, Hashable {
 
     /// Whether a program may fetch a path.
     ///
-    /// The longest matching rule decides, and of two rules of one length that which allows. Without a matching rule the
+    /// The longest matching rule decides; of two rules of the same length, the rule that allows. Without a matching
+    /// rule the
     /// path is allowed. `/robots.txt` is always allowed.
     ///
     /// - Parameters:
     ///   - path: The path with its query.
-    ///   - product: The name of the program. The groups that name it count, or else those of `*`.
-    /// - Returns: `false` where the rules forbid it.
+    ///   - product: The name of the program. The groups with this name apply; if there are none, the groups of `*`
+    ///     apply.
+    /// - Returns: `false` if the rules forbid the path.
     public func allows(_ path: String, for product: String) -> Bool {
         guard path != "/robots.txt" else { return true }
         let path = RobotsFile.normalized(path)
@@ -80,7 +82,8 @@ public struct RobotsFile: Sendable, Hashable {
         return best?.allows ?? true
     }
 
-    /// The pause between two requests that the file asks for, in seconds. It is not part of the standard, but common.
+    /// The pause between two requests that the file asks for, in seconds. `Crawl-delay` is not part of the standard,
+    /// but common.
     public func delay(for product: String) -> Double? {
         groups(for: product).compactMap(\.delay).max()
     }
@@ -97,7 +100,7 @@ public struct RobotsFile: Sendable, Hashable {
         return String(agent.prefix { $0.isASCII && ($0.isLetter || $0 == "-" || $0 == "_") }).lowercased()
     }
 
-    /// Writes each character in one way: an encoded letter as the letter, a character beyond ASCII encoded.
+    /// Normalises percent-encoding: an encoded letter becomes the letter, a character beyond ASCII is encoded.
     private static func normalized(_ text: String) -> [UInt8] {
         let bytes = Array(text.utf8)
         let digits = Array("0123456789ABCDEF".utf8)
@@ -130,12 +133,14 @@ public struct RobotsFile: Sendable, Hashable {
         }
     }
 
-    /// Whether a path begins with a pattern, in which `*` is any text and a `$` at the end the end of the path.
+    /// Whether a path begins with a pattern. In a pattern, `*` matches any text, and `$` at the end matches the end of
+    /// the path.
     private static func matches(_ path: [UInt8], _ pattern: [UInt8]) -> Bool {
         var pattern = pattern[...]
         let isWhole = pattern.last == UInt8(ascii: "$")
         if isWhole { pattern = pattern.dropLast() } else { pattern.append(UInt8(ascii: "*")) }
-        // Where the last star stands, and how much of the path it takes: the other stars never have to change.
+        // The position after the last star, and the part of the path that the star matches. Earlier stars never have to
+        // change.
         var (p, s) = (pattern.startIndex, 0)
         var star: (pattern: Int, path: Int)?
         while s < path.count {

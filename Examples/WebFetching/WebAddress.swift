@@ -1,6 +1,6 @@
 import WebText
 
-/// An absolute address with the scheme `http` or `https`, written in one way.
+/// An absolute address with the scheme `http` or `https`, in a normal form.
 ///
 /// ```swift
 /// WebAddress("HTTP://Example.com:80/feed.xml#top")?.text   // "http://example.com/feed.xml"
@@ -9,7 +9,7 @@ import WebText
 public struct WebAddress: Sendable, Hashable, CustomStringConvertible {
     /// The scheme, in lower case.
     public let scheme: String
-    /// The host in lower case, with the port unless it is that of the scheme.
+    /// The host in lower case, with the port unless it is the default port of the scheme.
     public let authority: String
     /// The path, which begins with a slash, and the query.
     public let pathAndQuery: String
@@ -22,10 +22,10 @@ public struct WebAddress: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads an address.
     ///
-    /// White space around the address is left out. Spaces, quotation marks and characters beyond ASCII in path and query
+    /// White space around the address is ignored. Spaces, quotation marks and characters beyond ASCII in path and query
     /// are percent-encoded, as browsers do it. A user name in the address is not accepted.
     ///
-    /// - Returns: `nil` where the text is not an absolute address of the web.
+    /// - Returns: `nil` if the text is not an absolute web address.
     public init?(_ text: String) {
         let parts = URLReference(text.trimmed)
         guard let scheme = parts.scheme?.lowercased(), scheme == "http" || scheme == "https",
@@ -43,12 +43,12 @@ public struct WebAddress: Sendable, Hashable, CustomStringConvertible {
         self.pathAndQuery = pathAndQuery
     }
 
-    /// The address that a reference on this page means, or `nil` where it is not an address of the web.
+    /// Resolves a reference on the page at this address. Returns `nil` if the result is not a web address.
     public func resolving(_ reference: String) -> WebAddress? {
         WebAddress(URLReference.resolve(reference, against: text))
     }
 
-    /// The address of the file that says which paths of this host a program may fetch.
+    /// The address of the host's `robots.txt`.
     public var robots: WebAddress {
         WebAddress(scheme: scheme, authority: authority, pathAndQuery: "/robots.txt")
     }
@@ -67,7 +67,7 @@ public struct WebAddress: Sendable, Hashable, CustomStringConvertible {
         return number == (scheme == "https" ? 443 : 80) ? host : "\(host):\(number)"
     }
 
-    /// Percent-encodes what an address may not hold. Encoded bytes stay as they are.
+    /// Percent-encodes the characters that an address may not contain. Percent-encoded bytes stay as they are.
     private static func encoded(_ text: String) -> String {
         let digits = Array("0123456789ABCDEF")
         var result = ""

@@ -5,29 +5,29 @@ import NIOHTTP1
 import NIOHTTPCompression
 import Synchronization
 
-/// How a ``WebFetcher`` behaves towards hosts.
+/// The configuration of a ``WebFetcher``: how it introduces itself to hosts, and its limits.
 public struct FetchConfiguration: Sendable {
-    /// The name for `robots.txt`.
+    /// The name of the program in `robots.txt`.
     public var product: String
-    /// The header field User-Agent. It should say where the host's owner finds out who sends the requests.
+    /// The header field User-Agent. It should tell the host's owner where to find out who sends the requests.
     public var userAgent: String
     /// The header field Accept.
     public var acceptedTypes = "*/*"
-    /// How long a request may take, from the connection to the last byte.
+    /// The maximum duration of a request, from the connection to the last byte.
     public var timeLimit = Duration.seconds(30)
     /// The largest body that is accepted, in bytes after decompression.
     public var sizeLimit = 10 * 1024 * 1024
-    /// The number of redirects that are followed.
+    /// The maximum number of redirects that are followed.
     public var redirectLimit = 5
-    /// The pause between two requests to one host. A longer Crawl-delay of `robots.txt` counts instead, up to
+    /// The pause between two requests to one host. A longer Crawl-delay of `robots.txt` replaces it, up to
     /// ``longestPause``.
     public var pause = Duration.seconds(1)
     /// The longest pause that a `robots.txt` can demand.
     public var longestPause = Duration.seconds(30)
-    /// Whether `robots.txt` is asked and obeyed.
+    /// Whether `robots.txt` is fetched and obeyed.
     public var obeysRobots = true
 
-    /// Creates the usual configuration of a program.
+    /// Creates the default configuration of a program.
     ///
     /// - Parameter product: The name of the program.
     public init(product: String) {
@@ -65,7 +65,7 @@ public struct FetchedDocument: Sendable, Hashable {
     }
 }
 
-/// What came of fetching a document.
+/// The result of fetching a document.
 public struct FetchResult: Sendable, Hashable {
     /// The response.
     public enum Answer: Sendable, Hashable {
@@ -79,7 +79,7 @@ public struct FetchResult: Sendable, Hashable {
 
     /// The response.
     public var answer: Answer
-    /// The address that replaces that of the request: where the permanent redirects at the beginning of the way lead.
+    /// The new address of the document, if the redirects begin with permanent ones: the target of the last of these.
     /// `nil` without them, and after a failure.
     public var newAddress: WebAddress?
 
@@ -93,10 +93,11 @@ public struct FetchResult: Sendable, Hashable {
 /// Fetches documents over HTTP, with consideration for their hosts.
 ///
 /// A request is conditional where the caller has validators. Redirects are followed one by one. Each host gets one
-/// request at a time, with a pause between two, and only for paths that its `robots.txt` allows. A response that takes too
-/// long or is too large ends with a failure. A host that sends Retry-After gets no further request before that time.
+/// request at a time, with a pause between two, and only for paths that its `robots.txt` allows. A response that takes
+/// too long or is too large ends with a failure. A host that sends Retry-After gets no further request before that
+/// time.
 ///
-/// A fetcher keeps each `robots.txt` as long as it lives; make one for each run.
+/// A fetcher keeps each `robots.txt` during its lifetime; create a fetcher for each run.
 ///
 /// ```swift
 /// try await withWebFetcher(FetchConfiguration(product: "celestra")) { fetcher in
@@ -107,7 +108,7 @@ public struct FetchResult: Sendable, Hashable {
 /// }
 /// ```
 public final class WebFetcher: Sendable {
-    /// Whether a program may fetch paths of a host.
+    /// The rules for a host, or the reason why its documents are not fetched.
     private enum Permission: Sendable {
         case rules(RobotsFile)
         case failure(FetchFailure)
@@ -140,10 +141,10 @@ public final class WebFetcher: Sendable {
     ///   - address: The address of the document.
     ///   - etag: The ETag of the document that the caller has.
     ///   - lastModified: The Last-Modified of the document that the caller has.
-    ///   - obeysRobots: Whether the host's `robots.txt` is asked. It is meant for programs that follow links; an interface for programs
-    ///     does not need it.
+    ///   - obeysRobots: Whether the host's `robots.txt` is obeyed. It is meant for programs that follow links; for an
+    ///     API, pass `false`.
     /// - Returns: The document, or the reason why it could not be fetched.
-    /// - Throws: `CancellationError` where the task was cancelled.
+    /// - Throws: `CancellationError` if the task was cancelled.
     public func fetch(
         _ address: String,
         etag: String? = nil,
@@ -201,14 +202,14 @@ public final class WebFetcher: Sendable {
 
     // MARK: - One request
 
-    /// A response that was read to its end. The body is empty where the status is not a success.
+    /// A response that was read to its end. The body is empty if the status is not a success.
     private struct Response {
         var status: Int
         var headers: HTTPHeaders
         var body: [UInt8]
     }
 
-    /// Sends one request for a document, when the host's rules and its pause allow it.
+    /// Sends one request for a document, if the host's rules allow it, after the pause of the host.
     private func send(to address: WebAddress, headers: HTTPHeaders, obeysRobots: Bool) async throws -> Response {
         var pause = configuration.pause
         if configuration.obeysRobots, obeysRobots {
@@ -240,7 +241,7 @@ public final class WebFetcher: Sendable {
         }
     }
 
-    /// What the `robots.txt` of an address says. It is fetched once for each host.
+    /// The rules of the host of an address. Its `robots.txt` is fetched once.
     private func permission(for address: WebAddress) async throws -> Permission {
         let key = "\(address.scheme)://\(address.authority)"
         if let known = permissions.withLock({ $0[key] }) { return known }
@@ -248,7 +249,7 @@ public final class WebFetcher: Sendable {
         var visited: [WebAddress] = []
         while true {
             let next: WebAddress? = try await gate.withTurn(at: current.authority, pause: .zero) {
-                // Another request of the host may have fetched it while this one waited.
+                // Another request to the host may have fetched it while this one waited.
                 if permissions.withLock({ $0[key] }) != nil { return nil }
                 let found = try await permission(at: current, after: visited)
                 switch found {
@@ -269,8 +270,8 @@ public final class WebFetcher: Sendable {
         var target: WebAddress
     }
 
-    /// Asks one address for a `robots.txt`. A client error means that there are no rules; a server error, that the host
-    /// does not want to be asked.
+    /// Requests `robots.txt` from one address. A client error means that there are no rules; a server error means that
+    /// the host does not want requests.
     private func permission(
         at address: WebAddress,
         after visited: [WebAddress]
@@ -337,7 +338,7 @@ public final class WebFetcher: Sendable {
     ) async throws -> Response {
         var head: HTTPClientResponse?
         do {
-            // The time limit is that of the task; this one ends a connection that the task has left.
+            // The task group enforces the time limit. This timeout only ends a connection after the task has ended.
             let response = try await client.execute(request, timeout: .hours(1))
             head = response
             var result = Response(status: Int(response.status.code), headers: response.headers, body: [])
@@ -380,16 +381,16 @@ public final class WebFetcher: Sendable {
     }
 }
 
-/// Makes a fetcher for the length of a closure.
+/// Creates a fetcher for the duration of a closure.
 ///
 /// - Parameters:
-///   - configuration: How it behaves towards hosts.
-///   - clock: What pauses are measured with.
-///   - timer: What the time limit of a request is measured with.
-///   - now: What time it is, for a Retry-After that is a date.
-///   - body: Uses the fetcher.
-/// - Returns: What the closure returns.
-/// - Throws: What the closure throws.
+///   - configuration: The behaviour of the fetcher towards hosts.
+///   - clock: The clock of pauses.
+///   - timer: The clock of the time limit of a request.
+///   - now: Returns the current time, for a Retry-After that is a date.
+///   - body: The closure that uses the fetcher.
+/// - Returns: The result of the closure.
+/// - Throws: The error of the closure.
 public func withWebFetcher<Value>(
     _ configuration: FetchConfiguration,
     clock: any Clock<Duration> = ContinuousClock(),
@@ -402,7 +403,7 @@ public func withWebFetcher<Value>(
         decompression: .enabled(limit: .size(configuration.sizeLimit))
     )
     settings.connectionPool.idleTimeout = .seconds(5)
-    // A host that refuses the connection now does so in the next ten seconds, too.
+    // A host that refuses a connection now will refuse it in the next ten seconds, too.
     settings.connectionPool.retryConnectionEstablishment = false
     let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
     let fetcher = WebFetcher(client: client, configuration: configuration, clock: clock, timer: timer, now: now)

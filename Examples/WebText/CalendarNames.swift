@@ -1,16 +1,15 @@
-/// The names of months and zones that occur in the dates of feeds and web pages.
+/// The names of months and time zones in the dates of feeds and web pages.
 enum CalendarNames {
-    /// The month, from 1 to 12, that a word in lower case begins with or is.
+    /// The month, from 1 to 12, whose name or abbreviation a word in lower case is.
     static func month(_ word: Substring) -> Int? {
         let word = word.hasSuffix(".") ? word.dropLast() : word
         guard word.count >= 3 || word == "μά", word.allSatisfy(\.isLetter) else { return nil }
         if let month = months[String(word)] { return month }
-        // Other forms of a name begin with the same three letters: Sept, January, juillet.
+        // Longer English forms begin with the same three letters: Sept, January.
         return english.firstIndex { word.hasPrefix($0) && (word.count <= 4 || isLongName(word)) }.map { $0 + 1 }
     }
 
-    /// The distance of a named zone from UTC in seconds. The one-letter zones of RFC 822 mean UTC, as RFC 2822 wants
-    /// it.
+    /// The offset of a named zone from UTC in seconds. One-letter zones of RFC 822 mean UTC, as RFC 2822 requires.
     static func zone(_ word: Substring) -> Int? {
         if word.count == 1, word.first?.isLetter == true { return 0 }
         let name = word.hasPrefix("etc/") ? word.dropFirst(4) : word
@@ -30,7 +29,7 @@ enum CalendarNames {
         "december",
     ]
 
-    // Names that do not begin with the three letters of the English one.
+    // Names that do not begin with the three letters of the English name.
     private static let months: [String: Int] = [
         // German, Dutch
         "januar": 1, "jänner": 1, "januari": 1, "februar": 2, "februari": 2, "märz": 3, "mrz": 3, "mär": 3, "maart": 3,

@@ -27,7 +27,7 @@ extension UInt8 {
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)
     }
 
-    /// Whether XML takes the byte for white space.
+    /// Whether the byte is white space in XML.
     package var isXMLSpace: Bool {
         self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09
     }

@@ -1,11 +1,11 @@
-/// The named characters of HTML 4 (https://www.w3.org/TR/html4/sgml/entities.html) and references to characters.
+/// The named characters of HTML 4 (https://www.w3.org/TR/html4/sgml/entities.html) and numeric character references.
 package enum HTMLEntities {
-    /// The character that a name stands for, `é` for `eacute`. Names are case-sensitive.
+    /// The character with a name: `é` for `eacute`. Names are case-sensitive.
     package static func character(named name: String) -> Unicode.Scalar? { table[name] }
 
-    /// The character that a decimal number or a hexadecimal one after `x` stands for. As in HTML, the numbers 128 to
-    /// 159 mean the characters of Windows-1252. Returns `nil` for what is not the number of a character that XML
-    /// allows.
+    /// The character with a decimal number, or with a hexadecimal number after `x`. As in HTML, the numbers 128 to 159
+    /// mean the characters of Windows-1252. Returns `nil` for text that is not a number, and for a character that XML
+    /// does not allow.
     package static func character(numbered digits: some StringProtocol) -> Unicode.Scalar? {
         let isHexadecimal = digits.first == "x" || digits.first == "X"
         let number = isHexadecimal ? digits.dropFirst() : digits[...]
@@ -33,7 +33,7 @@ package enum HTMLEntities {
         return table
     }()
 
-    // Name and number, in hexadecimal digits.
+    // Names, each with its number in hexadecimal digits.
     private static let names = """
         nbsp a0 iexcl a1 cent a2 pound a3 curren a4 yen a5 brvbar a6 sect a7 uml a8 copy a9 ordf aa laquo ab not ac
         shy ad reg ae macr af deg b0 plusmn b1 sup2 b2 sup3 b3 acute b4 micro b5 para b6 middot b7 cedil b8 sup1 b9

@@ -1,4 +1,4 @@
-/// Makes the links within HTML absolute.
+/// Resolves the links in HTML.
 package enum HTMLLinks {
     /// The fragment with each relative address resolved against the base. Everything else stays as it is, byte for
     /// byte.
@@ -22,7 +22,7 @@ package enum HTMLLinks {
         return result + scanner.text(copied..<html.utf8.count)
     }
 
-    /// Whether an attribute of HTML holds an address.
+    /// Whether the value of an HTML attribute with this name is an address.
     package static func isAddress(_ attribute: String) -> Bool { addresses.contains(attribute) }
 
     private static let addresses: Set<String> = [

@@ -1,7 +1,7 @@
-/// The parts of a text in HTML: tags, comments, and the text between them. It reads what browsers read, never fails,
-/// and looks at each byte a bounded number of times.
+/// Splits HTML into tags, comments, and the text between them. It accepts what browsers accept, never fails, and looks
+/// at each byte a bounded number of times.
 package struct HTMLScanner: Sequence, IteratorProtocol {
-    /// A part of the text. The ranges are those of the bytes of the source.
+    /// A part of the text. Ranges are offsets of bytes of the source.
     package enum Part {
         /// Text, with its references.
         case text(Range<Int>)
@@ -29,10 +29,10 @@ package struct HTMLScanner: Sequence, IteratorProtocol {
 
     private let bytes: [UInt8]
     private var position = 0
-    /// Whether there is no further end of a comment, so that it is not searched for again.
+    /// Whether there is no further end of a comment. Then it is not searched for again.
     private var hasNoMoreCommentEnds = false
-    /// How many bytes of attributes may still be looked at. A text of unclosed tags and quotes would be read again and
-    /// again otherwise.
+    /// The number of bytes of attributes that may still be read. Without this limit, a text of unclosed tags and quotes
+    /// would be read again and again.
     private var attributeBudget: Int
 
     package init(_ source: String) {
@@ -49,13 +49,13 @@ package struct HTMLScanner: Sequence, IteratorProtocol {
         guard position < bytes.count else { return nil }
         let start = position
         if bytes[start] == UInt8(ascii: "<"), attributeBudget >= 0, let part = markup() { return part }
-        // Text ends before the next thing that can be markup.
+        // Text ends before the next `<`, which may begin markup.
         position = start + 1
         while position < bytes.count, bytes[position] != UInt8(ascii: "<") { position += 1 }
         return .text(start..<position)
     }
 
-    /// The text from the position up to the end tag of an element whose content is not markup, such as a script.
+    /// Skips the content of an element that has no markup, such as a script, up to its end tag.
     package mutating func skipRawText(of name: String) {
         let name = Array(name.utf8)
         while position < bytes.count {
@@ -126,7 +126,7 @@ package struct HTMLScanner: Sequence, IteratorProtocol {
 
     private func attribute(at index: inout Int) -> Attribute {
         let nameStart = index
-        // The first byte belongs to the name in any case, so that the scanner moves on.
+        // The first byte always belongs to the name, so that the scanner makes progress.
         index += 1
         while let byte = byte(at: index), !byte.isXMLSpace, byte != UInt8(ascii: "="), byte != UInt8(ascii: ">"),
             byte != UInt8(ascii: "/"), byte != UInt8(ascii: "<")

@@ -1,4 +1,4 @@
-/// The tables of a page in HTML, row by row. What browsers read is read, and nothing fails.
+/// Reads the tables of an HTML page, row by row. It accepts what browsers accept, and never fails.
 ///
 /// ```swift
 /// HTMLTable.rows(of: "<table><tr><th>Version<tr><td><a href='a.ipsw'>15.1</a></table>")
@@ -9,9 +9,9 @@ package enum HTMLTable {
     package struct Cell: Sendable, Hashable {
         /// The text without markup, in one line.
         package var text = ""
-        /// The addresses that the cell links to, as they are written.
+        /// The addresses that the cell links to, not resolved.
         package var links: [String] = []
-        /// Whether the cell is a title.
+        /// Whether the cell is a title (`th`).
         package var isTitle = false
     }
 
@@ -25,7 +25,8 @@ package enum HTMLTable {
         package var cells: [Cell]
     }
 
-    /// The rows of all tables. End tags may be missing, as HTML allows it; the rows of a table within a cell are rows of a table of their own.
+    /// The rows of all tables. End tags may be missing, as HTML allows. A table within a cell is a table of its own,
+    /// with its own rows.
     package static func rows(of html: String) -> [Row] {
         var scanner = HTMLScanner(html)
         var reader = Reader()

@@ -1,4 +1,4 @@
-/// Text out of HTML, and HTML out of text.
+/// Converts HTML to plain text, and plain text to HTML.
 package enum HTMLText {
     /// The plain text of a fragment of HTML. Blocks begin on a line of their own, scripts and styles are left out,
     /// white space is collapsed.
@@ -25,10 +25,10 @@ package enum HTMLText {
         return writer.text
     }
 
-    /// Whether a text is meant as HTML: it has a tag of HTML or a reference to a character. RSS does not say for its
-    /// titles and descriptions.
+    /// Whether a text is probably HTML: it has an HTML tag, a comment or a character reference. RSS does not say
+    /// whether its titles and descriptions are HTML.
     ///
-    /// Code is text: `Array<Element>` has a tag, but none of HTML.
+    /// Code is plain text: `Array<Element>` has a tag, but `element` is not an element of HTML.
     package static func isLikelyHTML(_ text: String) -> Bool {
         if text.utf8.contains(UInt8(ascii: "<")) {
             for part in HTMLScanner(text) {
@@ -42,7 +42,7 @@ package enum HTMLText {
         return text.utf8.contains(UInt8(ascii: "&")) && replacingReferences(in: text) != text
     }
 
-    /// The text with each reference to a character replaced by the character. What is no known reference stays as it
+    /// The text with each character reference replaced by its character. A reference that is not known stays as it
     /// is.
     package static func replacingReferences(in text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "&")) else { return text }
@@ -92,7 +92,7 @@ package enum HTMLText {
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
-    /// The elements that occur in feeds.
+    /// The HTML elements that occur in feeds.
     private static let elements: Set<String> = blockElements.union([
         "a", "abbr", "acronym", "audio", "b", "bdi", "bdo", "big", "body", "button", "caption", "cite", "code", "col",
         "data",
@@ -118,7 +118,7 @@ package enum HTMLText {
     ]
 }
 
-/// Puts plain text together with single spaces and single line breaks.
+/// Writes plain text with single spaces and single line breaks.
 private struct PlainTextWriter {
     private(set) var text = ""
     private var pending: Character?
@@ -126,7 +126,7 @@ private struct PlainTextWriter {
     mutating func append(_ addition: String) {
         for character in addition {
             if character.isWhitespace {
-                // A no-break space is a space to readers.
+                // White space includes the no-break space.
                 if pending == nil { pending = " " }
                 continue
             }

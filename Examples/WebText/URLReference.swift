@@ -1,5 +1,5 @@
-/// The parts of a URL reference, split as RFC 3986, appendix B, does it. Nothing is decoded or normalised: a reference
-/// that is put together again is the same text.
+/// The parts of a URL reference, split as in RFC 3986, appendix B. Nothing is decoded or normalised: the parts put
+/// together again give the same text.
 package struct URLReference: Sendable, Hashable {
     package var scheme: String?
     package var authority: String?
@@ -40,10 +40,10 @@ package struct URLReference: Sendable, Hashable {
         return text
     }
 
-    /// The absolute address that a reference means within a document with this base (RFC 3986, section 5.2).
+    /// Resolves a reference in a document with this base to an absolute address (RFC 3986, section 5.2).
     ///
-    /// A reference without a base, or with a base that has no scheme, stays as it is, without the white space around
-    /// and the line breaks in it.
+    /// Without a base, or with a base that has no scheme, the reference is not resolved. White space around it and line
+    /// breaks in it are always removed.
     package static func resolve(_ reference: String, against base: String?) -> String {
         var reference = reference.trimmed
         if reference.contains(where: \.isNewline) {
@@ -70,11 +70,11 @@ package struct URLReference: Sendable, Hashable {
         return parts.text
     }
 
-    /// The base that an attribute `xml:base` sets. An attribute with a scheme other than `http` and `https` changes
-    /// nothing.
+    /// The base that an attribute `xml:base` sets. An attribute with a scheme other than `http` and `https` has no
+    /// effect.
     package static func base(_ attribute: String, within base: String?) -> String? {
         var text = attribute.trimmed
-        // A slash too many is a common mistake: http:///example.com/.
+        // An extra slash is a common mistake: http:///example.com/.
         for prefix in ["http:///", "https:///"] where text.lowercased().hasPrefix(prefix) {
             text = prefix.dropLast() + String(text.dropFirst(prefix.count).drop { $0 == "/" })
         }
@@ -83,7 +83,7 @@ package struct URLReference: Sendable, Hashable {
         return ["http", "https"].contains(scheme.lowercased()) ? resolved : base
     }
 
-    /// Whether the text is an absolute address of the web.
+    /// Whether the text is an absolute web address.
     package static func isWebAddress(_ text: String) -> Bool {
         let parts = URLReference(text)
         guard let scheme = parts.scheme?.lowercased(), scheme == "http" || scheme == "https" else { return false }

@@ -1,11 +1,11 @@
 public import struct Foundation.Date
 
-/// Reads the dates of feeds and web pages, in all the spellings that occur.
+/// Reads the dates of feeds and web pages in many formats.
 ///
-/// ISO 8601 and W3CDTF with calendar, ordinal and week dates, whole or in part; RFC 822, 850 and 2822 with two-digit
-/// years, missing seconds, named zones, wrong weekdays, and the month before the day; `asctime`; SQL timestamps; Korean
-/// dates; months in Greek, Hungarian, German, French, Spanish, Italian, Portuguese and Dutch. A date without a zone is
-/// taken for UTC.
+/// It reads ISO 8601 and W3CDTF with calendar, ordinal and week dates, whole or in part; RFC 822, 850 and 2822, also
+/// with two-digit years, missing seconds, named zones, wrong weekdays, and the month before the day; `asctime`; SQL
+/// timestamps; Korean dates; months in Greek, Hungarian, German, French, Spanish, Italian, Portuguese and Dutch. A date
+/// without a zone is in UTC, except that Korean times with 오전 or 오후 are in the zone of Korea.
 ///
 /// ```swift
 /// WebDate.parse("Thu, 1 Jan 04 19:48 EST")    // 2004-01-02T00:48:00Z
@@ -13,7 +13,7 @@ public import struct Foundation.Date
 /// WebDate.parse("31 June 2003")               // nil: June has 30 days
 /// ```
 public enum WebDate {
-    /// The instant that the text means, or `nil` if it is no date.
+    /// The time that the text means, or `nil` if it is not a date. A date without a time means midnight.
     public static func parse(_ text: String) -> Date? {
         guard text.utf8.count <= 200 else { return nil }
         var words = DateWords(text)
@@ -27,9 +27,9 @@ public enum WebDate {
     }
 }
 
-/// The text of a date, taken apart from the front.
+/// The words of a date, which are taken from the front.
 struct DateWords {
-    /// The fraction of the second of the time that was taken.
+    /// The fraction of a second in the time that was taken.
     private(set) var fraction = 0.0
     private var words: [Substring]
     private var defaultZone: Int?
@@ -52,7 +52,7 @@ struct DateWords {
         splitDateAndTime()
     }
 
-    /// Whether words are left that have to be a time.
+    /// Whether words are left that must be a time.
     var hasTime: Bool { words.contains { $0.contains(":") } || words.first?.first?.isNumber == true }
 
     // MARK: - Days
@@ -73,7 +73,7 @@ struct DateWords {
             }
             return word.split { $0 == "-" || $0 == "." || $0 == "/" }
         }
-        // The last one, as "mar." is a weekday in French and Spanish.
+        // The last match counts, because "mar." is a weekday in French and Spanish.
         guard let monthIndex = words.lastIndex(where: { CalendarNames.month($0) != nil }),
             let month = CalendarNames.month(words[monthIndex])
         else { return nil }
@@ -112,14 +112,14 @@ struct DateWords {
             isAfternoon = half
             word = word.dropLast(2)
         }
-        // The zone may follow without a space.
+        // The zone may follow the time without a space.
         if let zone = word.firstIndex(where: { $0.isLetter || $0 == "+" || $0 == "-" }) {
             words.insert(word[zone...], at: index)
             word = word[..<zone]
         }
         var parts = word.split(separator: ":")
         if parts.count == 1, [4, 6].contains(parts[0].prefix(while: \.isASCIIDigit).count) {
-            // 1014 and 101455.
+            // The forms 1014 and 101455.
             let digits = parts[0]
             parts = [digits.prefix(2), digits.dropFirst(2).prefix(2), digits.dropFirst(4)].filter { !$0.isEmpty }
         }
@@ -136,21 +136,21 @@ struct DateWords {
         if let isAfternoon, numbers[0] <= 12 { numbers[0] = numbers[0] % 12 + (isAfternoon ? 12 : 0) }
         let minute = numbers.count > 1 ? numbers[1] : 0
         let second = numbers.count > 2 ? numbers[2] : 0
-        // 24:00 ends a day, and the second 60 is a leap second.
+        // 24:00 is the end of a day, and second 60 is a leap second.
         guard numbers[0] < 24 || (numbers[0] == 24 && minute == 0 && second == 0), minute < 60, second <= 60 else {
             return nil
         }
         return numbers[0] * 3600 + minute * 60 + second
     }
 
-    /// Takes a zone, and returns its distance from UTC in seconds. An unknown name means UTC.
+    /// Takes a zone, and returns its offset from UTC in seconds. Returns `nil`, which means UTC, for an unknown name.
     mutating func takeZone() -> Int? {
         var zone: Int?
         for word in words {
             if let sign = word.firstIndex(where: { $0 == "+" || $0 == "-" }),
                 let offset = DateWords.offset(word[sign...])
             {
-                // Also the form GMT+0100.
+                // The sign may follow a name: GMT+0100.
                 return offset
             }
             zone = zone ?? CalendarNames.zone(word)
@@ -182,7 +182,7 @@ struct DateWords {
 }
 
 extension DateWords {
-    /// The day of a date in one of the forms of ISO 8601, with digits alone or with `-`, `/` or `.` between them.
+    /// The day of a date in one of the forms of ISO 8601, with only digits or with `-`, `/` or `.` between them.
     static func isoDay(_ text: Substring) -> Int? {
         if let week = text.firstIndex(of: "w") {
             let digits = text[text.index(after: week)...].filter { $0 != "-" }
@@ -207,7 +207,7 @@ extension DateWords {
         }
     }
 
-    /// The year of digits. Two digits mean 1950 to 2049, three the years since 1900, as in RFC 2822.
+    /// The year of digits. Two digits mean 1950 to 2049, and three digits count from 1900, as in RFC 2822.
     static func year(_ digits: Substring) -> Int? {
         guard let number = Int(digits), number >= 0 else { return nil }
         return switch digits.count {
@@ -226,17 +226,18 @@ extension DateWords {
         return firstDay(of: year) + lengths[..<(month - 1)].reduce(0, +) + day - 1
     }
 
-    /// The number of the day that has a number within its year, counted from 1.
+    /// The number of a day since 1970-01-01, from its number within the year, counted from 1.
     static func day(year: Int, ordinal: Int) -> Int? {
         guard (1...9999).contains(year), (1...(isLeap(year) ? 366 : 365)).contains(ordinal) else { return nil }
         return firstDay(of: year) + ordinal - 1
     }
 
-    /// The number of a day of a week of ISO 8601: week 1 has January 4, weekday 1 is Monday.
+    /// The number of a day since 1970-01-01, from a week date of ISO 8601: week 1 contains January 4, weekday 1 is
+    /// Monday.
     static func day(year: Int, week: Int, weekday: Int) -> Int? {
         guard (1...9999).contains(year), (1...53).contains(week), (1...7).contains(weekday) else { return nil }
         let fourth = firstDay(of: year) + 3
-        // 1970-01-01 was a Thursday; this is 0 for a Monday.
+        // 1970-01-01 was a Thursday. The result is 0 for a Monday.
         let fourthWeekday = ((fourth + 3) % 7 + 7) % 7
         return fourth - fourthWeekday + (week - 1) * 7 + weekday - 1
     }

@@ -7,8 +7,8 @@ package enum Windows1252 {
         replacement(for: Unicode.Scalar(byte))
     }
 
-    /// The character that is meant by a control character from U+0080 to U+009F: the one that Windows-1252 has at this
-    /// number. Other characters stay as they are.
+    /// The character that a control character from U+0080 to U+009F probably means: the character of Windows-1252 with
+    /// the same number. Other characters stay as they are.
     package static func replacement(for scalar: Unicode.Scalar) -> Unicode.Scalar {
         guard (0x80...0x9F).contains(scalar.value) else { return scalar }
         return Unicode.Scalar(characters[Int(scalar.value) - 0x80]) ?? scalar

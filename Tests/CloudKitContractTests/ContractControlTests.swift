@@ -12,7 +12,7 @@ import Testing
     import Foundation
 #endif
 
-/// The control of the contract suite: a service that answers wrong is found out.
+/// Checks the contract suite itself: it has to detect a service that responds wrongly.
 @Suite(.serialized)
 struct ContractControlTests {
     @Test(arguments: corruptions)
@@ -26,7 +26,7 @@ struct ContractControlTests {
         }
     }
 
-    /// An emulator with other limits than the service's is found out, too.
+    /// The suite also detects an emulator whose limits differ from the service's.
     @Test func otherLimitsBreakRules() async throws {
         var configuration = EmulatorConfiguration()
         configuration.limits.operationsPerRequest = 250
@@ -60,7 +60,7 @@ struct ContractControlTests {
         }
     }
 
-    /// No rule is content with an answer that says nothing.
+    /// No rule accepts an empty response.
     @Test func emptyAnswersBreakEveryRule() async throws {
         try await withCloudKitEmulator { emulator in
             let corruption = Corruption("empty answers", breaking: []) { answer in
@@ -104,7 +104,7 @@ struct ContractControlTests {
     }
 }
 
-/// A way in which a service could be wrong, and rules that must notice.
+/// A way in which a service could be wrong, and the rules that have to detect it.
 struct Corruption: Sendable, CustomTestStringConvertible {
     var testDescription: String
     /// The names of the rules.
@@ -118,7 +118,7 @@ struct Corruption: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// An answer on its way, to be spoiled.
+/// A response on its way to the client, which a corruption changes.
 struct Answer {
     var path: String
     var status: Int
@@ -130,7 +130,7 @@ struct Answer {
         body = Self.changingItems(of: body, change)
     }
 
-    /// Changes the array `records`, where there is one.
+    /// Changes the array `records`, if there is one.
     mutating func records(_ change: (inout [JSONValue]) -> Void) {
         guard var records = body["records"]?.arrayValue else { return }
         change(&records)
@@ -325,7 +325,7 @@ private let corruptions: [Corruption] = [
             "with the last token and nothing new, changes/zone gives nothing and the same token",
         ]
     ) { answer in
-        // Only where nothing came, so that clients which go on until the end do end.
+        // Only if there are no records, so that clients which fetch until the end do end.
         guard var zones = answer.body["zones"]?.arrayValue, answer.path.contains("changes/zone") else { return }
         for index in zones.indices {
             guard var zone = zones[index].objectValue, zone["records"] == [] else { continue }
@@ -381,7 +381,7 @@ private let corruptions: [Corruption] = [
     },
 ]
 
-/// A transport that passes requests on, and spoils the answers.
+/// A transport that passes requests on, and corrupts the responses.
 struct CorruptingTransport: ClientTransport {
     var base: any ClientTransport
     var corruption: Corruption

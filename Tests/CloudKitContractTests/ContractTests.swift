@@ -5,7 +5,8 @@ import CloudKitSchema
 import MistTesting
 import Testing
 
-/// The emulator keeps the contract: in process and over a socket, again on the same data, and with every answer that is held possible.
+/// The emulator keeps the contract: in process and over a socket, again on the same data, and with each response that
+/// is considered possible.
 @Suite(.serialized)
 struct ContractTests {
     @Test(arguments: CloudKitContract.rules, EmulatorConnection.allCases)
@@ -33,8 +34,8 @@ struct ContractTests {
         }
     }
 
-    /// The schema that the suite publishes has what its rules need, and no more: with it the emulator takes no other fields, and enforces
-    /// indexes and grants.
+    /// The schema that the suite publishes has exactly what its rules need: with this schema, the emulator accepts no
+    /// other fields, and enforces indexes and grants.
     @Test func rulesHoldWithTheSchemaOfTheSuite() async throws {
         try await withCloudKitEmulator { emulator in
             try emulator.rules.importSchema(
@@ -50,7 +51,8 @@ struct ContractTests {
         }
     }
 
-    /// Where sources disagree a rule takes all their answers, so that turning every such answer of the emulator breaks none.
+    /// Where sources disagree, a rule accepts all their claims. So the rules hold as well with the other setting of
+    /// each switch for such a claim.
     @Test func rulesTakeEveryAnswerThatIsHeldPossible() async throws {
         var configuration = EmulatorConfiguration()
         configuration.unsettled.createOnExisting = .conflict

@@ -8,7 +8,8 @@ import Testing
     import Foundation
 #endif
 
-/// The real service keeps the contract, as far as anybody knows it. Runs only where credentials are given for the purpose:
+/// The real service keeps the contract, as far as its rules are settled. The suite runs only if credentials are given
+/// for this purpose:
 ///
 /// | variable                                 | value                                                    |
 /// | ---------------------------------------- | -------------------------------------------------------- |

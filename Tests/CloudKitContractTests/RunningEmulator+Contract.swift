@@ -5,11 +5,11 @@ import MistTesting
 import OpenAPISwiftRuntime
 
 extension RunningEmulator {
-    /// This emulator as the target of the contract suite, with all that it offers: two users and a key.
+    /// This emulator as the target of the contract suite, with everything that rules can require: two users and a key.
     ///
-    /// - Parameter transport: What carries the requests, if not the emulator's own transport.
-    /// - Returns: The target. Each call makes a second user of its own.
-    /// - Throws: An `EmulatorError` when the storage fails.
+    /// - Parameter transport: The transport of the requests, or `nil` for the emulator's own transport.
+    /// - Returns: The target. Each call creates another second user.
+    /// - Throws: An `EmulatorError` if the storage fails.
     func contractTarget(through transport: (any ClientTransport)? = nil) throws -> ContractTarget {
         let emailAddress = "tom-\(rules.identifiers.uuid())@example.com"
         let secondUser = try rules.createUser(

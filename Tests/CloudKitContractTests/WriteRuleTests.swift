@@ -3,7 +3,7 @@ import CloudKitEmulator
 import Foundation
 import Testing
 
-/// Each rule of the emulator about writing records names what checks it.
+/// Each rule of the emulator about writing records names the contract rule or the suite that checks it.
 struct WriteRuleTests {
     @Test func eachRuleNamesRulesOfTheContractOrASuite() {
         let contract = Set(CloudKitContract.rules.map(\.name))

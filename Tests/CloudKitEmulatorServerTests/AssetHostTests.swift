@@ -10,7 +10,7 @@ import StreamingJSON
 import Synchronization
 import Testing
 
-/// The host of files, by raw requests.
+/// The host of assets, tested with raw requests.
 @Suite(.serialized)
 struct AssetHostTests {
     static let connections = EmulatorConnection.allCases
@@ -106,7 +106,8 @@ struct AssetHostTests {
         }
     }
 
-    /// When the next bytes are asked for, most of those before are in the database's files: nothing is collected on the way.
+    /// When the next bytes are requested, most bytes before them are in the database's files already: the server does
+    /// not collect them.
     @Test(arguments: connections)
     func anUploadIsStoredAsItComes(_ connection: EmulatorConnection) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "upload-\(UUID().uuidString)")
@@ -125,7 +126,7 @@ struct AssetHostTests {
                 operationID: "test"
             )
             #expect(response.status == .ok)
-            // The buffers of a socket take up to 36 MiB where the receiver is slow (`tcp_rmem`, `tcp_wmem`).
+            // The buffers of a socket hold up to 36 MiB if the receiver is slow (`tcp_rmem`, `tcp_wmem`).
             let most = connection == .inProcess ? 8 << 20 : 48 << 20
             #expect(source.mostAhead.withLock { $0 } <= most)
         }
@@ -146,7 +147,7 @@ struct AssetHostTests {
                     operationID: "test"
                 )
             }
-            // The address is as good as before.
+            // The upload address can still be used.
             let response = try await emulator.send(.host(.post, upload), body: picture)
             #expect(response.status == .ok)
         }
@@ -197,7 +198,7 @@ struct AssetHostTests {
             #expect(status == 0)
             let asset = try #require(try JSONReader.read(JSONValue.self, from: output)["singleFile"])
             let target = try await emulator.save(asset, named: "a")
-            // The first half, then what is left of it.
+            // The first half, and then the rest of the file.
             let copy = folder.appending(path: "copy.bin")
             try Data(picture[..<300_000]).write(to: copy)
             let resumed = try await run(
@@ -214,21 +215,21 @@ struct AssetHostTests {
 }
 
 extension HTTPRequest {
-    /// A request to the host of files.
+    /// A request to the host of assets.
     fileprivate static func host(_ method: Method, _ target: String) -> HTTPRequest {
         HTTPRequest(method: method, scheme: nil, authority: nil, path: target)
     }
 }
 
 extension RunningEmulator {
-    /// Asks for an upload address, and returns the part of it after the host.
+    /// Requests an upload address, and returns the part after the host.
     fileprivate func uploadTarget(for field: String, named name: String) async throws -> String {
         let body = #"{"tokens":[{"recordName":"\#(name)","recordType":"Note","fieldName":"\#(field)"}]}"#
         let reply = try await post("assets/upload", in: .private, as: .user, body)
         return try target(reply.json["tokens"]?[0]?["url"])
     }
 
-    /// Saves a record with an asset in its field `photo`; where to download it, behind the host's name.
+    /// Saves a record with an asset in its field `photo`. Returns the download address without the host.
     fileprivate func save(_ asset: JSONValue, named name: String) async throws -> String {
         let value = String(decoding: try JSONWriter.bytes(of: asset), as: UTF8.self)
         let reply = try await post(
@@ -257,7 +258,7 @@ extension RunningEmulator {
     }
 }
 
-/// Bytes that note, whenever more are asked for, by how many they are ahead of what lies in a folder.
+/// Bytes that record, whenever more are requested, how far they are ahead of the content of a folder.
 final class WatchedSource: AsyncSequence, Sendable {
     let folder: URL
     let total: Int

@@ -6,7 +6,7 @@ import MistTesting
 import StreamingJSON
 import Testing
 
-/// Which credentials open what, and what the service says where they do not.
+/// Which credentials give access to which databases, and how the service refuses others.
 @Suite(.serialized)
 struct AuthenticationTests {
     static let connections = EmulatorConnection.allCases
@@ -117,7 +117,7 @@ struct AuthenticationTests {
     func aWebTokenThatIsNotEncodedOnceFails(_ connection: EmulatorConnection) async throws {
         try await withCloudKitEmulator(over: connection, seed: 4) { emulator in
             var token = emulator.webAuthToken
-            // The other characters of a token survive: take one that has a plus sign.
+            // The other characters of a token survive without encoding, so the test needs a token with a plus sign.
             while !token.contains("+") {
                 token = try emulator.rules.issueWebAuthToken(for: emulator.userRecordName)
             }

@@ -10,10 +10,10 @@ import OpenAPISwiftRuntime
 import StreamingJSON
 import Testing
 
-/// Device tokens and the web courier over the wire.
+/// Device tokens and the web courier over HTTP.
 @Suite(.serialized)
 struct CourierTests {
-    /// Makes a token, and gives the path of the courier's address.
+    /// Creates a device token, and returns the path of the courier's address.
     private func courier(of emulator: RunningEmulator) async throws -> String {
         let reply = try await emulator.device("tokens/create", #"{"apnsEnvironment":"development","clientId":"c"}"#)
         #expect(reply.status == 200)
@@ -59,7 +59,7 @@ struct CourierTests {
             #expect(reply.status == 200)
             #expect(reply.json["ck"]?["qry"]?["rid"] == "a")
             #expect(reply.json["ck"]?["cid"]?.stringValue == emulator.containerIdentifier)
-            // Pushes that came while no request waited are delivered at once, in order.
+            // Pushes that arrived while no request waited are delivered at once, in order.
             for name in ["b", "c"] { try await save(name, in: emulator) }
             for name in ["b", "c"] {
                 let reply = try await emulator.send(.get, path, as: .anonymous)
@@ -108,7 +108,7 @@ struct CourierTests {
         }
     }
 
-    /// CloudKit JS reads the same three keys of both replies, and waits for pushes where the later one says.
+    /// CloudKit JS reads the same three keys of both responses, and waits for pushes at the address of the later one.
     @Test func aRegisteredTokenIsAnsweredLikeAMadeOne() async throws {
         try await withCloudKitEmulator { emulator in
             let made = try await emulator.device("tokens/create", #"{"apnsEnvironment":"development","clientId":"c"}"#)
@@ -121,7 +121,7 @@ struct CourierTests {
             #expect(registered.json == made.json)
             #expect(made.json.objectValue?.keys.sorted() == ["apnsEnvironment", "apnsToken", "webcourierURL"])
 
-            // A token that Apple's push service gave has a courier as well, and keeps it.
+            // A token of Apple's push service has a courier as well, and keeps it.
             let native = #"{"apnsEnvironment":"development","apnsToken":"bmF0aXZl","clientId":"c"}"#
             let first = try await emulator.device("tokens/register", native)
             #expect(first.json["apnsToken"] == "bmF0aXZl")
@@ -131,7 +131,7 @@ struct CourierTests {
             try await subscribe(emulator)
             try await save("a", in: emulator)
             #expect(try await emulator.send(.get, address.path(), as: .anonymous).json["ck"]?["qry"]?["rid"] == "a")
-            // The client's own token is still the one that was made for it.
+            // The token that was created for the client is still valid.
             let again = try await emulator.device("tokens/create", #"{"apnsEnvironment":"development","clientId":"c"}"#)
             #expect(again.json == made.json)
         }

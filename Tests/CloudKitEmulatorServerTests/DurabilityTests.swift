@@ -10,7 +10,7 @@ import StreamingJSON
 import Synchronization
 import Testing
 
-/// What is left of an emulator's data when its process is killed.
+/// Which data of an emulator survive when its process is killed.
 struct DurabilityTests {
     static let container = "iCloud.test.mistkit"
     static let database = DatabaseAddress(container, .development, .private)
@@ -41,7 +41,7 @@ struct DurabilityTests {
             #expect(answers.count >= 50)
             answered.merge(answers) { $1 }
 
-            // What was answered is there, with the value of the last answer or of a later request.
+            // Each confirmed write is there, with its last confirmed value or with the value of a later request.
             let reopened = try CloudKitEmulator(storage: .file(path: file))
             for names in answered.keys.sorted().chunks(of: 200) {
                 let page = try reopened.request(in: Self.database, as: .user(user)).lookupRecords(
@@ -65,7 +65,7 @@ struct DurabilityTests {
         return folder
     }
 
-    /// Runs a server in another process, which writes its process ID and address to a pipe, until it is killed.
+    /// Runs a server in another process until it is killed. The server writes its process ID and address to a pipe.
     private func serveUntilKilled(file: String, address pipe: String) async {
         await #expect(processExitsWith: .signal(SIGKILL)) { [file, pipe] in
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -96,9 +96,9 @@ private struct Writer {
     let serverURL: URL
     let query: String
 
-    /// Counts up a record for each connection, creates others, and kills the server in the middle of the writes.
+    /// Counts up a record for each connection, creates other records, and kills the server in the middle of the writes.
     ///
-    /// - Returns: The last answered count of each record.
+    /// - Returns: The last confirmed count of each record.
     func write(round: Int, killing process: Int32, after limit: Int) async -> [String: Int] {
         let answers = Answers()
         await withTaskGroup { group in
@@ -115,12 +115,12 @@ private struct Writer {
                 }
             }
         }
-        // If fewer than `limit` writes were answered, the server still runs.
+        // If fewer than `limit` writes got a response, the server is still running.
         kill(process, SIGKILL)
         return answers.values
     }
 
-    /// Whether the write was answered as done.
+    /// Whether the server confirmed the write.
     private func write(_ name: String, _ count: Int) async -> Bool {
         let path = "/database/1/\(DurabilityTests.container)/development/private/records/modify?\(query)"
         let body = """
@@ -143,13 +143,13 @@ private struct Writer {
     }
 }
 
-/// The last answered count of each record.
+/// The last confirmed count of each record.
 private final class Answers: Sendable {
     private let state = Mutex<(values: [String: Int], count: Int)>(([:], 0))
 
     var values: [String: Int] { state.withLock { $0.values } }
 
-    /// Notes an answer, and returns how many there were.
+    /// Records a confirmation, and returns the number of confirmations so far.
     func note(_ value: Int, of name: String) -> Int {
         state.withLock { state in
             state.values[name] = value

@@ -5,12 +5,12 @@ import MistTesting
 import StreamingJSON
 import Testing
 
-/// The header fields of responses, and what browsers ask before they send.
+/// The header fields of responses, and the preflight requests of browsers.
 @Suite(.serialized)
 struct HeaderTests {
     static let connections = EmulatorConnection.allCases
 
-    /// The fields that are the server's word; a socket adds `date` and `content-length`.
+    /// The header fields that the service sets. A socket adds `date` and `content-length`.
     private func fields(_ reply: Reply) -> [String: String] {
         var fields: [String: String] = [:]
         for field in reply.headerFields where !["date", "content-length"].contains(field.name.canonicalName) {

@@ -9,7 +9,7 @@ import OpenAPISwiftRuntime
 import Synchronization
 import Testing
 
-/// What the server writes down of requests.
+/// The server's log of requests.
 @Suite(.serialized)
 struct LoggingTests {
     private static let container = "iCloud.test.mistkit"
@@ -78,7 +78,7 @@ private final class Log: Sendable {
     }
 }
 
-/// Keeps what is logged, at any level.
+/// Keeps all log messages of any level.
 private struct LogKeeper: LogHandler {
     let log: Log
     var logLevel = Logger.Level.trace

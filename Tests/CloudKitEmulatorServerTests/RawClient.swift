@@ -5,7 +5,7 @@ import HTTPTypes
 import MistTesting
 import StreamingJSON
 
-/// The credentials that a raw request carries.
+/// The credentials of a raw request.
 enum Sender: Hashable, Sendable, CaseIterable {
     case anonymous
     case apiToken
@@ -17,7 +17,7 @@ enum Sender: Hashable, Sendable, CaseIterable {
 struct Reply: Hashable {
     var status: Int
     var headerFields: HTTPFields
-    /// `null` where there is no body.
+    /// The body, or `null` if there is none.
     var json: JSONValue
 
     init(_ response: RawResponse) throws {
@@ -26,7 +26,7 @@ struct Reply: Hashable {
         json = response.body.isEmpty ? .null : try JSONReader.read(JSONValue.self, from: response.body)
     }
 
-    /// Status, code and reason of a refusal in one line: `404 NOT_FOUND could not find handler for endpoint`.
+    /// Status, code and reason of a failed response in one line: `404 NOT_FOUND could not find handler for endpoint`.
     var refusal: String {
         let parts = [json["serverErrorCode"]?.stringValue, json["reason"]?.stringValue]
         return (["\(status)"] + parts.map { $0 ?? "-" }).joined(separator: " ")
@@ -76,7 +76,7 @@ extension RunningEmulator {
         return try await Reply(send(request, body: body))
     }
 
-    /// Signs a request with the server-to-server key, by the text of Apple's page and with no code of MistKit's.
+    /// Signs a request with the server-to-server key, as Apple's page describes it, without any code of MistKit.
     func sign(
         _ request: inout HTTPRequest,
         body: [UInt8],
@@ -94,12 +94,12 @@ extension RunningEmulator {
     }
 }
 
-/// `2026-01-01T00:00:00Z`.
+/// A date as in `2026-01-01T00:00:00Z`.
 func isoDate(_ date: Date) -> String {
     date.formatted(.iso8601)
 }
 
-/// All but letters and digits as `%` and two digits.
+/// The text with each character except letters and digits percent-encoded.
 func percentEncoded(_ text: String) -> String {
     text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? text
 }
@@ -112,7 +112,8 @@ extension HTTPField.Name {
     static let nextWebAuthToken = Self("X-Apple-CloudKit-Web-Auth-Token")!
 }
 
-/// Runs a command, and returns what it printed. The task's thread is free meanwhile: a server may need it for the answer.
+/// Runs a command, and returns its output. The task's thread stays free: a server may need it to respond to the
+/// command.
 func run(
     _ command: String,
     _ arguments: [String],

@@ -5,12 +5,12 @@ import MistTesting
 import StreamingJSON
 import Testing
 
-/// Records, zones and change feeds as they look on the wire.
+/// Records, zones and changes over HTTP.
 @Suite(.serialized)
 struct RecordTests {
     static let connections = EmulatorConnection.allCases
 
-    /// Codes of failed items and names of the others, in order.
+    /// The codes of failed items and the names of the others, in order.
     private func outcomes(_ reply: Reply, _ key: String = "records") -> [String] {
         (reply.json[key]?.arrayValue ?? []).map { item in
             let name = item["recordName"]?.stringValue ?? item["zoneID"]?["zoneName"]?.stringValue ?? "?"
@@ -44,7 +44,7 @@ struct RecordTests {
         }
     }
 
-    /// CloudKit JS sends a limit as it was given, as text too.
+    /// CloudKit JS sends a limit as the app gave it, even as text.
     @Test(arguments: [(#""3""#, 3), (#""500""#, 5), ("2", 2), ("null", 5)])
     func aLimitMayBeANumberInText(limit: String, count: Int) async throws {
         try await withCloudKitEmulator { emulator in

@@ -4,7 +4,7 @@ import MistTesting
 import StreamingJSON
 import Testing
 
-/// Which paths, methods and bodies are taken, and how the others are refused.
+/// The paths, methods and bodies that the server accepts, and how it refuses others.
 @Suite(.serialized)
 struct RoutingTests {
     static let connections = EmulatorConnection.allCases

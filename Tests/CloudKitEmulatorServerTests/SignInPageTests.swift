@@ -6,7 +6,7 @@ import MistTesting
 import StreamingJSON
 import Testing
 
-/// The page behind `redirectURL`, as a browser meets it.
+/// The page behind `redirectURL`, as a browser sees it.
 @Suite(.serialized)
 struct SignInPageTests {
     private static let connections = EmulatorConnection.allCases
@@ -44,7 +44,7 @@ struct SignInPageTests {
         }
     }
 
-    // In process, as the transport over the socket would go where it is sent.
+    // In process only, because the transport over the socket would follow the redirect.
     @Test func aNewUserIsMadeAndTheBrowserIsSentToTheCallback() async throws {
         try await withCloudKitEmulator { emulator in
             let callbacks = [
@@ -159,7 +159,7 @@ struct SignInPageTests {
 
     @Test(arguments: connections)
     func aTicketIsForOneSignIn(_ connection: EmulatorConnection) async throws {
-        // On a clock that stands still, two tickets must not be the same either.
+        // Two tickets must differ even if the clock stands still.
         try await withCloudKitEmulator(over: connection, clock: TestClock()) { emulator in
             let tickets = [try await emulator.signInTicket(), try await emulator.signInTicket()]
             let unknown = ["user": "_" + String(repeating: "0", count: 32)]
@@ -180,9 +180,9 @@ struct SignInPageTests {
         }
     }
 
-    // MARK: -
+    // MARK: - Support
 
-    /// What the script of the last page hands over.
+    /// The outcome that the script of the last page passes to the opener.
     private func outcome(of page: RawResponse) throws -> JSONValue {
         let line = try #require(page.text.split(separator: "\n").first { $0.contains("const outcome = ") })
         let json = try #require(line.split(separator: "=", maxSplits: 1).last).dropLast()
@@ -191,7 +191,7 @@ struct SignInPageTests {
 }
 
 extension RunningEmulator {
-    /// What the address of a sign-in page carries.
+    /// The token in the address of a sign-in page.
     fileprivate func signInTicket() async throws -> String {
         let reply = try await get("zones/list", in: .private)
         let page = try #require(reply.json["redirectURL"]?.stringValue)
@@ -206,7 +206,7 @@ extension RunningEmulator {
         try await send(HTTPRequest(method: method, scheme: nil, authority: nil, path: target))
     }
 
-    /// Sends the page's form, as a browser writes it.
+    /// Sends the page's form, encoded as a browser encodes it.
     fileprivate func submitSignIn(_ values: [String: String], ticket: String? = nil) async throws -> RawResponse {
         var values = values
         values["oauth_token"] = if let ticket { ticket } else { try await signInTicket() }
@@ -218,7 +218,7 @@ extension RunningEmulator {
         return try await send(request, body: Array(form.utf8))
     }
 
-    /// What users/caller answers to a request with the token.
+    /// The response of users/caller to a request with the token.
     fileprivate func caller(_ token: String) async throws -> JSONValue {
         let target =
             path("users/caller", in: .public)

@@ -7,7 +7,7 @@ import MistTesting
 import StreamingJSON
 import Testing
 
-/// What only a socket has: other programs, ports, a beginning and an end.
+/// Behaviour that only a socket has: other programs as clients, ports, start and stop.
 @Suite(.serialized)
 struct SocketTests {
     private func quietServer() throws -> CloudKitEmulatorServer {
@@ -69,7 +69,7 @@ struct SocketTests {
         }
         // curl's status 7: could not connect.
         #expect(try await run("curl", ["--silent", "\(address)/"]).status == 7)
-        // The same port can be had again at once.
+        // The port is free again at once.
         try await server.withRunningServer(port: address.port ?? 0) { again in #expect(again == address) }
     }
 

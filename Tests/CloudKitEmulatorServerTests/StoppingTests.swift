@@ -10,10 +10,11 @@ import OpenAPISwiftRuntime
 import StreamingJSON
 import Testing
 
-/// A server ends although clients have sent parts of their requests. Where it does not, the test runs into its time limit.
+/// A server stops even if clients have sent only parts of their requests. If it does not stop, the test reaches its
+/// time limit.
 @Suite(.timeLimit(.minutes(2)))
 struct StoppingTests {
-    /// A body of which the first bytes are sent, and the others never are.
+    /// A body that sends its first bytes, and never the others.
     private struct HalfABody: AsyncSequence, Sendable {
         struct AsyncIterator: AsyncIteratorProtocol {
             let isSent: AsyncStream<Void>.Continuation
@@ -24,7 +25,7 @@ struct StoppingTests {
                     isFirst = false
                     return [1, 2, 3]
                 }
-                // The client asks for more when it has passed on what it got.
+                // The client asks for more bytes after it has sent those it got.
                 isSent.yield()
                 try await Task.sleep(for: .seconds(3600))
                 return nil
@@ -61,7 +62,7 @@ struct StoppingTests {
         var configuration = CloudKitEmulatorServer.Configuration(logger: logger)
         configuration.shutdownTimeout = .milliseconds(50)
         try await withCloudKitEmulator { emulator in
-            // Another server on the same rules, with limits of its own.
+            // Another server with the same emulator, but its own limits.
             let server = try CloudKitEmulatorServer(emulator.rules, configuration: configuration)
             let calls = try await server.withRunningServer { address in
                 let tokens = #"{"tokens":[{"recordType":"Note","fieldName":"file"}]}"#

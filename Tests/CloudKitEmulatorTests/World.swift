@@ -6,7 +6,7 @@ import StreamingJSON
 import Synchronization
 import Testing
 
-/// The same identifiers in every run.
+/// An identifier source that returns the same identifiers in every run.
 func countedIdentifiers() -> IdentifierSource {
     let state = Mutex<UInt64>(1)
     return IdentifierSource { count in
@@ -19,7 +19,7 @@ func countedIdentifiers() -> IdentifierSource {
     }
 }
 
-/// An emulator in memory with two people, Ann and Ben; Ann's private database has the custom zone Notes.
+/// An emulator in memory with two users, Ann and Ben. Ann's private database has the custom zone Notes.
 struct World {
     static let container = "iCloud.com.example.contract"
     static let notes = ZoneID(zoneName: "Notes")
@@ -60,7 +60,7 @@ struct World {
         try emulator.request(in: DatabaseAddress(Self.container, .development, scope), as: .user(ben))
     }
 
-    /// Applies operations to Ann's zone Notes, and says in short what came of each.
+    /// Applies operations to Ann's zone Notes, and returns a short text for the result of each.
     @discardableResult
     func modify(_ operations: RecordOperation..., atomic: Bool? = nil) throws -> [String] {
         try modify(operations, atomic: atomic)
@@ -71,7 +71,7 @@ struct World {
         try asAnn().modifyRecords(operations, zoneID: zoneID, atomic: atomic).records.map(summary)
     }
 
-    /// Every live record of Ann's zone Notes, in short, in the order of their last writes.
+    /// Every live record of Ann's zone Notes as a short text, in the order of their last writes.
     func contents(_ zoneID: ZoneID = notes) throws -> [String] {
         var contents: [String] = []
         var token: String?
@@ -136,12 +136,12 @@ func text(_ value: some JSONWritable) -> String {
     (try? JSONWriter.bytes(of: value)).map { String(decoding: $0, as: UTF8.self) } ?? "?"
 }
 
-/// A value from its JSON text, as it comes over the wire.
+/// A value from its JSON text.
 func value<Value: JSONReadable>(_ json: String) throws -> Value {
     try JSONReader.read(Value.self, from: json)
 }
 
-/// Runs `body`, which must be refused, and gives the refusal in short.
+/// Runs `body`, which must be refused, and returns the refusal as a short text.
 func refusal(_ body: () throws -> some Any) -> String {
     do {
         _ = try body()

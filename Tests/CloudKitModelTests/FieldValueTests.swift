@@ -84,7 +84,7 @@ struct FieldValueTests {
         }
     }
 
-    /// Reading takes each type of the document into a case of its own, and a list apart into elements of its type.
+    /// Each type of the document is read as its own case, and a list as elements of its type.
     @Test(arguments: FieldType.allCases.filter { $0 != .unknownList && $0 != .encryptedBytes })
     func everyTypeOfTheDocumentHasACase(type: FieldType) throws {
         let scalars: [FieldType: String] = [
@@ -111,7 +111,8 @@ struct FieldValueTests {
         }
     }
 
-    /// Each of these comes in another form than it would be written in, is typed all the same, and is written as it came.
+    /// Each value has another form than the one that is written for it. It is read with its type, and written in the
+    /// form that was read.
     @Test(
         arguments: [
             (#"{"value":"a"}"#, .string("a"), nil),
@@ -163,7 +164,8 @@ struct FieldValueTests {
         #expect(value.isEncrypted == json.contains("true}") && json.contains("isEncrypted") || !value.isEncrypted)
     }
 
-    /// References that were read without an action are written without one, which is no part of what they are.
+    /// References that were read without an action are written without one, but are equal to those with the default
+    /// action.
     private func describe(_ value: FieldValue) -> String {
         switch value {
         case .reference(let reference): "\(reference.recordName) \(reference.action)"
@@ -204,7 +206,7 @@ struct FieldValueTests {
             try JSONReader.read(FieldValue.self, from: #" { "isEncrypted" : true , "value" : 3 , "type" : "INT64" } "#)
                 == .encrypted(3)
         )
-        // Of a key that is there twice the last counts.
+        // If a key occurs twice, the last one counts.
         #expect(
             try JSONReader.read(FieldValue.self, from: #"{"value":1,"type":"STRING","value":"a"}"#) == .string("a")
         )

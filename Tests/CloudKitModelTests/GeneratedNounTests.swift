@@ -2,7 +2,7 @@ import CloudKitModel
 import StreamingJSON
 import Testing
 
-/// What the generated nouns promise beyond their properties: nothing of the service's JSON is lost.
+/// The generated types lose nothing of the service's JSON.
 struct GeneratedNounTests {
     private func text(_ value: some JSONWritable) throws -> String {
         String(decoding: try JSONWriter.bytes(of: value), as: UTF8.self)
@@ -66,7 +66,7 @@ struct GeneratedNounTests {
         var json = json
         let push = try JSONReader.read(PushPayload.self, from: json)
         if let alert = push.presentation?.alert {
-            // A bare text is the body of the alert.
+            // A plain text is the body of the alert.
             #expect(alert == PushPayload.Alert(body: "words"))
             json = json.replacing(#""words""#, with: #"{"body":"words"}"#)
             #expect(push.content?.isPruned == true)

@@ -2,7 +2,7 @@ import CloudKitModel
 import StreamingJSON
 import Testing
 
-/// The requests and replies that the protocol's pages and recordings show, part by part, each read and written again.
+/// Examples of requests and responses from the protocol's pages and from recordings. Each is read and written again.
 struct ProtocolExamplesTests {
     @Test(arguments: [
         #"{"uuid":"4f02f7aa","serverErrorCode":"AUTHENTICATION_REQUIRED","reason":"request needs authorization","redirectURL":"https://idmsa.apple.com/IDMSWebAuth/auth?oauth_token=..."}"#,

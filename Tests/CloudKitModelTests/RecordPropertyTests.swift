@@ -4,7 +4,7 @@ import StreamingJSON
 import TestSupport
 import Testing
 
-/// Random records, read, written and read again.
+/// Random records are read, written and read again.
 struct RecordPropertyTests {
     @Test func anyRecordIsWrittenAsItWasRead() throws {
         var generator = SeededGenerator()
@@ -27,7 +27,7 @@ struct RecordPropertyTests {
     }
 
     @Test func pagesOfRecordsAreReadAsTheirRecordsAre() throws {
-        // Strings and zones that come again are shared within a page; nothing may be mixed up by that.
+        // Equal strings and zones are shared within a page, which must not mix up records.
         var generator = SeededGenerator()
         for round in 0..<20 {
             let objects = (0..<60).map { _ in RandomJSON.record(using: &generator) }
@@ -210,7 +210,7 @@ private enum RandomValue {
     }
 }
 
-/// JSON in the shape of records; its values, types and unknown keys are random.
+/// JSON in the form of records, with random values, types and unknown keys.
 private enum RandomJSON {
     static func record(using generator: inout SeededGenerator) -> JSONValue {
         var members: [String: JSONValue] = [:]
@@ -279,7 +279,7 @@ private enum RandomJSON {
         return .object(members)
     }
 
-    /// Adds a member, or a null, or nothing.
+    /// Adds a member, a null, or nothing.
     private static func add(
         _ name: String,
         _ value: JSONValue,

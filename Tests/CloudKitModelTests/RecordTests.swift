@@ -77,7 +77,7 @@ struct RecordTests {
             #"{"recordName":"DEF456","recordType":null,"deleted":true,"recordChangeTag":"tag_def"}"#
         )
         #expect(record == Record(recordName: "DEF456", recordChangeTag: "tag_def", isDeleted: true))
-        // The null that was read gives way to a value.
+        // A value replaces the null that was read.
         record.recordType = "Note"
         #expect(
             String(decoding: try JSONWriter.bytes(of: record), as: UTF8.self)

@@ -4,10 +4,10 @@ import StreamingJSON
 import TestSupport
 import Testing
 
-/// What Apple's service sent and got, read completely. Foundation's parser is the second opinion.
+/// Recorded requests and responses of Apple's service are read completely. Foundation's parser checks the result.
 @Suite(.enabled(if: SharedFolder.hasRecordedExchanges, "the recorded exchanges are not beside the package"))
 struct RecordedExchangesTests {
-    /// What all recorded responses have at top level.
+    /// The top-level members of all recorded responses.
     struct Response: JSONReadable, JSONWritable, Equatable {
         var records: [RecordResult]?
         var zones: [ZoneResult]?
@@ -82,7 +82,7 @@ struct RecordedExchangesTests {
         #expect(stamp.deviceID == object["deviceID"] as? String)
     }
 
-    /// Expects that a field has the type that stands beside it, and the value.
+    /// Expects that a field has the type and the value of its JSON.
     private func check(_ field: FieldValue, _ object: [String: Any]) throws {
         let type = try #require(object["type"] as? String)
         #expect(field.type?.rawValue == type)

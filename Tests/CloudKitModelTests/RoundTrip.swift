@@ -2,9 +2,9 @@ import Foundation
 import StreamingJSON
 import Testing
 
-/// Reads JSON as a type and expects that the value writes JSON of the same meaning, and reads as the same value again.
+/// Reads JSON as a type. Expects that the value writes equivalent JSON, which reads as an equal value.
 ///
-/// Meaning is judged by another parser than ours.
+/// Foundation's parser decides whether the JSON is equivalent.
 @discardableResult
 func expectRoundTrip<Value: JSONReadable & JSONWritable & Equatable>(
     _ type: Value.Type,
@@ -23,7 +23,7 @@ func expectRoundTrip<Value: JSONReadable & JSONWritable & Equatable>(
     return value
 }
 
-/// What Foundation's JSONSerialization makes of JSON.
+/// The result of Foundation's JSONSerialization.
 func foundationObject(_ bytes: [UInt8]) throws -> NSObject {
     let object = try JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)
     return try #require(object as? NSObject)

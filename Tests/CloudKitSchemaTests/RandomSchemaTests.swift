@@ -27,7 +27,7 @@ struct RandomSchemaTests {
         }
     }
 
-    /// Whatever a text is, it is read or refused with a place in it, and what is read has one canonical form.
+    /// Any text is read, or refused with a position within it. A schema that was read has one canonical form.
     @Test func brokenTextsAreReadOrRefused() throws {
         var generator = SeededGenerator()
         var texts = [ContainerSchema.random(using: &generator).description, Self.commented]
@@ -78,7 +78,7 @@ struct RandomSchemaTests {
 }
 
 extension ContainerSchema {
-    /// A schema that breaks no rule.
+    /// A random schema without problems.
     fileprivate static func random(using generator: inout SeededGenerator) -> ContainerSchema {
         func names(_ count: ClosedRange<Int>, _ generator: inout SeededGenerator) -> [String] {
             let words = ["Type", "read", "Note", "list", "title", "x", "A_1", "define", "preferred", "asset", "Größe"]

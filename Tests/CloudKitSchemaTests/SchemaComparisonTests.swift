@@ -50,7 +50,7 @@ struct SchemaComparisonTests {
             "RECORD TYPE T (f STRING, GRANT READ, CREATE TO \"_world\");",
             ["~ T: _creator may no longer WRITE", "~ T: _world may CREATE"]
         ),
-        // Order, repeated grants, implicit system fields and the service's own type make no difference.
+        // The order, repeated grants, implicit system fields and the service's own type are no differences.
         (
             "RECORD TYPE A (f STRING, g INT64, GRANT READ, WRITE TO \"_world\"); RECORD TYPE B (f STRING);",
             """

@@ -98,7 +98,7 @@ struct SchemaFormatterTests {
         #expect(SchemaComparison(from: schema, to: try ContainerSchema(parsing: schema.description)).isEmpty)
     }
 
-    /// The published schemas, and what becomes of them in the canonical form.
+    /// The published schemas keep their meaning and their comments in the canonical form.
     @Test(.enabled(if: SharedFolder.exists("schemas"), "Needs ../shared/schemas."))
     func publishedSchemasSurviveTheCanonicalForm() throws {
         let files = try SharedSchemas.files()

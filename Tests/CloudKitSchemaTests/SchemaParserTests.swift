@@ -77,7 +77,7 @@ struct SchemaParserTests {
         #expect(schema.recordTypes.flatMap(\.fields).map(\.name) == [field])
     }
 
-    /// The published schema of an RSS reader has them; Apple's grammar has one role in a grant.
+    /// The published schema of an RSS reader has several roles in a grant; Apple's grammar has only one.
     @Test func severalRolesOfAGrantAreRead() throws {
         let schema = try ContainerSchema(
             parsing: """

@@ -3,7 +3,7 @@ import CloudKitSchema
 import Testing
 
 struct SchemaProblemTests {
-    /// What is wrong with record types, by the text between the parentheses of one.
+    /// The problems of record types, by the text between the parentheses of a type.
     @Test(arguments: [
         ("f STRING, f INT64", "\"f\" has two definitions in T."),
         ("f ASSET QUERYABLE", "T.f cannot be QUERYABLE: a field of type ASSET has no indexes."),

@@ -8,7 +8,7 @@ import Testing
 
 @testable import CloudKitWebServices
 
-/// What the generated client sends and makes of answers, over a transport that is one closure.
+/// The requests that the generated client sends and how it reads responses, with a closure as its transport.
 struct GeneratedClientTests {
     private final class Exchange: ClientTransport {
         struct Sent: Equatable {

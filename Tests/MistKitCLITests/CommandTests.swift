@@ -4,7 +4,7 @@ import Testing
 
 @testable import MistKitCLI
 
-/// The built command, run as a user runs it: in a folder of its own, with no settings from outside.
+/// The built command, run as a user runs it: in its own folder, without settings from outside.
 struct CommandTests {
     struct Outcome {
         var status: Int32
@@ -13,7 +13,7 @@ struct CommandTests {
         var lines: [Substring] { output.split(separator: "\n") }
     }
 
-    /// The executable stands beside the test bundle.
+    /// The executable is beside the test bundle.
     static let executable = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appendingPathComponent("mistkit")
 
@@ -68,7 +68,7 @@ struct CommandTests {
         )
     }
 
-    /// Finds a program that is not part of this package; `nil`, with a sentence, where it is not installed.
+    /// Finds a program that is not part of this package. If it is not installed, prints a sentence and returns `nil`.
     static func installed(_ name: String) -> URL? {
         let folders = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":") ?? []
         let found = folders.map { URL(fileURLWithPath: "\($0)/\(name)") }.first {
@@ -106,7 +106,8 @@ struct CommandTests {
         #expect(demo.output.contains("phone sends 4 new records; the service stores them, and the reply is lost"))
         #expect(demo.output.contains("gets SIGKILL"))
         #expect(demo.output.components(separatedBy: "1 lost to a later edit or a delete").count == 3)
-        // 30 and 2 to-dos at first, one of them removed, 3 and 50 later; 4 lists. A to-do has 3 fields, a list has 1.
+        // At first there are 30 and 2 to-dos, of which one is removed, and later 3 and 50; there are 4 lists. A to-do
+        // has 3 fields, a list has 1.
         #expect(demo.output.contains("phone, laptop and service agree: 88 records, 256 fields"))
         for device in ["phone", "laptop"] {
             let file = folder.appendingPathComponent("stores/\(device)/user.sqlite")
@@ -176,7 +177,7 @@ struct CommandTests {
         #expect(try mistkit("records", "count", "Note").output == "5\n")
         #expect(try mistkit("records", "count", "Note", "--filter", "n > 3").output == "2\n")
 
-        // Without a terminal nothing can be asked, and nothing is done.
+        // Without a terminal, the command cannot ask, and changes nothing.
         let query = ["--type", "Note", "--where", "n < 3"]
         let unasked = try mistkit(arguments: ["records", "update"] + query + ["-F", "done=1"])
         #expect(unasked.status == 64)
@@ -213,7 +214,8 @@ struct CommandTests {
         for outcome in outcomes { #expect(outcome.status == 64 && outcome.errors.split(separator: "\n").count == 2) }
     }
 
-    /// Another command finds the emulator, and its data begin and end in files.
+    /// The command that `emulator` runs finds the emulator. Its data are read from a file, and written to a file at the
+    /// end.
     @Test func emulatorsRunForOneCommand() throws {
         let seed = folder.appendingPathComponent("notes.ndjson")
         let notes = (1...3).map { ##"{"recordType":"Note","recordName":"n\##($0)"}"## }.joined(separator: "\n")
@@ -300,7 +302,7 @@ struct CommandTests {
                 + ["--invite", "eva@example.com", "--public", "none"]
         )
         #expect(updated.output.contains("eva@example.com") && !updated.output.contains("ben@"), "\(updated.errors)")
-        // The owner takes part already.
+        // The owner already takes part in the share.
         #expect(try mistkit("shares", "accept", link).status != 64)
         #expect(try mistkit("shares", "stop", "l1", "--zone", "Lists").status == 0)
         #expect(try mistkit("shares", "show", "l1", "--zone", "Lists").status != 0)
@@ -502,7 +504,8 @@ struct CommandTests {
         #expect(out.output == "No user was signed in.\n")
     }
 
-    /// Starts `mistkit emulator` in the folder, and reads from its greeting what another terminal has to set.
+    /// Starts `mistkit emulator` in the folder, and reads from its greeting the variables that another terminal has to
+    /// set.
     private func startEmulator() throws -> (process: Process, environment: [String: String]) {
         let process = Process()
         process.executableURL = Self.executable

@@ -49,7 +49,7 @@ struct ChangesTests {
             feed.title = "Swift"
             try await database.update(feed)
             try await database.forceDelete("b", inZone: zone)
-            // What is kept between runs of the program.
+            // Encoded and decoded, as between two runs of the program.
             copy = try JSONDecoder().decode(FeedCopy.self, from: JSONEncoder().encode(copy))
             try await copy.follow(zone, in: database)
             #expect(copy.titles == ["a": "Swift"])

@@ -4,7 +4,7 @@ import MistTesting
 import OpenAPISwiftRuntime
 import Testing
 
-/// The Swift of "Credentials" that shows how a program identifies itself.
+/// The Swift of "Credentials" that shows how a program authenticates.
 enum Identities {
     static func anonymous(apiToken: String) -> CloudKitService {
         let service = CloudKitService(
@@ -96,7 +96,7 @@ struct CredentialsTests {
 
         let again = try ServerToServerKey(secret)
         #expect(again.publicKeyPEM == key.publicKeyPEM)
-        // As it stands in an environment variable.
+        // The form for an environment variable.
         let oneLine = secret.replacing("\n", with: #"\n"#)
         #expect(try ServerToServerKey(oneLine).publicKeyPEM == key.publicKeyPEM)
     }

@@ -3,7 +3,7 @@ import MistModels
 import MistTesting
 import Testing
 
-/// The Swift of the three pages for those who come from somewhere else.
+/// The Swift of the three pages for users of other ways to reach CloudKit.
 @Suite(.serialized)
 struct MigrationTests {
     @Test func fromCloudKit() async throws {

@@ -10,7 +10,7 @@ let macros: [String: MacroSpec] = [
     "CloudKitParent": MacroSpec(type: CloudKitParentMacro.self),
 ]
 
-/// Expands the macros in a source and compares what comes out, and what is said.
+/// Expands the macros in a source, and compares the expansion and the diagnostics.
 func expectExpansion(
     of source: String,
     to expanded: String,

@@ -1,6 +1,6 @@
 import Testing
 
-/// What the macro writes.
+/// The code that the macro generates.
 struct ExpansionTests {
     @Test func aStructGetsItsFieldsAReaderAndAWriter() {
         expectExpansion(

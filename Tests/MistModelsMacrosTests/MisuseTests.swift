@@ -1,9 +1,9 @@
 import SwiftSyntaxMacrosGenericTestSupport
 import Testing
 
-/// What is wrong is said in a sentence, with the way out where there is one.
+/// Each mistake has a diagnostic in one sentence, with a solution where there is one.
 struct MisuseTests {
-    /// A struct with one wrong member: what is said of it, and what the fix-it makes of it.
+    /// A struct with one wrong member: its diagnostic, and the member after the fix-it.
     struct Misuse: CustomTestStringConvertible, Sendable {
         var member: String
         /// The member without the attributes of macros.

@@ -3,7 +3,7 @@ import MistModels
 import MistTesting
 import Testing
 
-/// The records of an RSS service, through a life.
+/// The records of an RSS service, from creation to deletion.
 @Suite(.serialized)
 struct FeedAndArticleTests {
     private static let now = Date(timeIntervalSince1970: 1_767_225_600)
@@ -37,7 +37,7 @@ struct FeedAndArticleTests {
         try await withCloudKitEmulator(over: connection) { emulator in
             let database = emulator.service(as: .serverKey).publicDatabase
 
-            // Saved, fetched.
+            // Feeds are saved and fetched.
             let feeds = try await database.save(
                 [
                     Self.feed("a", category: "news", score: 3), Self.feed("b", category: "science", score: 5),
@@ -48,7 +48,7 @@ struct FeedAndArticleTests {
             #expect(feeds.map(\.recordName) == ["a", "b", "c", "d"])
             #expect(try await database.fetch(Feed.self, "c").model == feeds[2].model)
 
-            // By category, best first.
+            // Feeds of a category, the best first.
             let news = try await database.records(
                 matching: Query<Feed> {
                     Filter(\.category == "news")
@@ -67,7 +67,7 @@ struct FeedAndArticleTests {
             #expect(saved.map(\.guid) == articles.map(\.guid))
             #expect(Set(saved.map(\.recordName)) == Set(articles.map(\.guid)))
 
-            // Those of a feed that are not expired, newest first.
+            // The articles of a feed that are not expired, the newest first.
             let fresh = try await database.records(
                 matching: Query<Article> {
                     Filter(\.feed == feeds[0].reference())
@@ -80,7 +80,7 @@ struct FeedAndArticleTests {
             #expect(fresh.map(\.publishedDate) == fresh.map(\.publishedDate).sorted(by: >))
             #expect(fresh.count == 100)
 
-            // Deleted, with its articles.
+            // A deleted feed takes its articles with it.
             try await database.delete(feeds[0])
             #expect(try await database.fetch(Article.self, ["guid-0"]).map { (try? $0.get()) == nil } == [true])
             let rest = try await database.records(matching: Query<Article> { Sort(\.guid) }).collect()
@@ -114,7 +114,7 @@ struct FeedAndArticleTests {
                 #expect(ancestor.tags == (rounds == 1 ? ["old"] : ["old", "theirs"]))
                 if rounds == 1 {
                     #expect(server == theirs)
-                    // Another client saves first once more.
+                    // Another client saves first again.
                     var quick = server
                     quick.category = "sport"
                     try await database.update(quick)
@@ -132,7 +132,8 @@ struct FeedAndArticleTests {
             #expect(fetched.qualityScore == 7)
             #expect(fetched.tags == ["old", "theirs", "mine"])
 
-            // A closure that gives way sends nothing; one attempt means none after a conflict.
+            // If the closure returns the service's record, nothing is sent. With one attempt, there is no further
+            // attempt after a conflict.
             mine.title = "Mine"
             let yielded = try await database.update(mine) { $0.server }
             #expect(yielded.recordChangeTag == fetched.recordChangeTag)

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import OpenAPISwiftRuntime
 
-/// Answers every request with the same JSON.
+/// Responds to every request with the same JSON.
 struct FixedReply: ClientTransport {
     static let requestUUID = "uuid-1"
 

@@ -15,7 +15,7 @@ struct Todo: Hashable {
     @CloudKitField(.union) var tags: [String] = []
 }
 
-/// Names that tell a macro nothing of the types behind them.
+/// Type names from which a macro cannot see the types behind them.
 @CloudKitRecord
 struct Aliased {
     typealias Link = String
@@ -25,7 +25,7 @@ struct Aliased {
     @CloudKitField(.counter) var visits: Count
 }
 
-/// The parent that a property marks, and what a type says for a local store.
+/// The parent that a property marks, and the schema for a local store.
 @Suite(.serialized)
 struct ParentTests {
     @Test func aTypeSaysHowItsFieldsMergeWhatTheyWereCalledAndWhichIsTheParent() {
@@ -57,7 +57,7 @@ struct ParentTests {
                 try await database.fetch(name, inZone: zone).parent?.recordName
             }
 
-            // Created with it.
+            // The parent is set when the record is created.
             var milk = try await database.save(
                 Todo(list: home.reference(.deleteSelf), title: "Milk"),
                 named: "milk",
@@ -67,24 +67,24 @@ struct ParentTests {
             #expect(milk.parent?.action == Reference.Action.none)
             #expect(try await parent(of: "milk") == "home")
 
-            // Another field is none of its business.
+            // A change of another field does not change the parent.
             milk.title = "Bread"
             try await database.update(&milk)
             #expect(try await parent(of: "milk") == "home")
 
-            // Moved with it.
+            // The parent moves with the reference.
             milk.list = work.reference()
             try await database.update(&milk)
             #expect(milk.parent?.recordName == "work")
             #expect(try await parent(of: "milk") == "work")
             #expect(!milk.hasChanges)
 
-            // A parent that is assigned while the reference stays is the program's own.
+            // If the program assigns a parent without changing the reference, that parent stays.
             milk.parent = Reference(recordName: "home")
             try await database.update(&milk)
             #expect(try await parent(of: "milk") == "home")
 
-            // An update cannot clear a parent, a replacement can.
+            // An update cannot clear a parent, but a replacement can.
             milk.list = nil
             try await database.update(&milk)
             #expect(try await parent(of: "milk") == "home")
@@ -92,7 +92,7 @@ struct ParentTests {
             #expect(milk.parent == nil)
             #expect(try await parent(of: "milk") == nil)
 
-            // As an upsert.
+            // An upsert sets the parent, too.
             try await database.upsert(Todo(list: work.reference(), title: "Milk"), named: "milk", inZone: zone)
             #expect(try await parent(of: "milk") == "work")
             #expect(try await parent(of: "home") == nil)

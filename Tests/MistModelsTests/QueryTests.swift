@@ -16,7 +16,7 @@ struct Person: Hashable {
     @CloudKitField(.encrypted) var secret: String?
 }
 
-/// Typed queries, as the JSON that they become.
+/// The JSON of typed queries.
 struct QueryTests {
     private static let day = Date(timeIntervalSince1970: 1_767_225_600)
     private static let here = Location(latitude: 59.9, longitude: 10.7)

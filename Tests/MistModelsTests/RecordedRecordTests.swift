@@ -3,7 +3,7 @@ import MistModels
 import TestSupport
 import Testing
 
-/// A record type of Apple's own, as in the recorded exchanges.
+/// One of Apple's own record types, as in the recorded exchanges.
 @CloudKitRecord("CPLMaster")
 struct Master: Hashable {
     @CloudKitField("itemType") var type: String
@@ -46,7 +46,7 @@ struct RecordedRecordTests {
                 #expect(master.filename == record["filenameEnc"]?.bytesValue)
                 #expect(master.width == record["resOriginalWidth"]?.int64Value.map { Int($0) })
                 #expect(master.zoneID == record.zoneID)
-                // Every field is either the type's or kept.
+                // Every field belongs to the type or is kept as another field.
                 #expect(Set(master.otherFields.names).union(Master.desiredKeys).isSuperset(of: record.fields.names))
             case .failure(let error):
                 #expect(record.recordType != "CPLMaster")

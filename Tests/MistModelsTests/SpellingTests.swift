@@ -3,14 +3,14 @@ import MistModels
 import StreamingJSON
 import Testing
 
-/// Typed records whose JSON looks unlike that of most responses, which is read in one go.
+/// Typed records whose JSON differs from the form of most responses, for which there is a fast path.
 struct SpellingTests {
     @Test func whiteSpaceIsAllowedEverywhere() async throws {
         var model = Everything(number: 1)
         model.count = 3
         model.list = ["a"]
         let json = try JSONWriter.bytes(of: Record(fields: model))
-        // The record once for each place between two tokens, with white space there.
+        // The record once for each gap between two tokens, with white space in the gap.
         let pages = Self.placesBetweenTokens(of: json).map { place in
             json[..<place] + Array(" \n\t ".utf8) + json[place...]
         }
@@ -42,7 +42,7 @@ struct SpellingTests {
             }
         )
         for result in results.dropLast() { #expect(try result.get().model == model) }
-        // Without its type a time is a number, and bytes are text.
+        // Without its type, a time is read as a number, and bytes as a string.
         #expect(throws: CloudKitError.self) { try results.last?.get() }
     }
 
@@ -64,7 +64,7 @@ struct SpellingTests {
         #expect(errors[1]?.message.contains(#"the field "number" does not fit: expected INT64, found STRING"#) == true)
     }
 
-    /// The results of a query that is answered with these records.
+    /// The results of a query whose response has these records.
     private func page(of records: [ArraySlice<UInt8>]) async throws -> [Result<StoredRecord<Everything>, CloudKitError>]
     {
         let service = CloudKitService(

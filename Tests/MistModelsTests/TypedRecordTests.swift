@@ -82,7 +82,7 @@ struct TypedRecordTests {
             #expect(updated.summary == nil)
             #expect(!updated.hasChanges)
             #expect(updated.otherFields == ["ofALaterVersion": .list(["kept"])])
-            // Nothing is sent when nothing changed.
+            // Without changes, nothing is sent.
             #expect(try await database.update(updated).recordChangeTag == updated.recordChangeTag)
 
             var replaced = updated

@@ -3,7 +3,7 @@ import HTTPTypes
 import OpenAPISwiftAsyncHTTPClient
 import OpenAPISwiftRuntime
 
-/// What a browser does, without a window: it follows redirects, keeps the cookies of each host, and sends forms.
+/// A browser without a window: it follows redirects, keeps the cookies of each host, and sends forms.
 final class TinyBrowser {
     struct Page {
         var url: URL
@@ -23,7 +23,7 @@ final class TinyBrowser {
     }
 
     private let transport = AsyncHTTPClientTransport()
-    /// Cookies know no ports.
+    /// The cookies of each host. Cookies do not depend on the port.
     private var cookies: [String: [String: String]] = [:]
 
     func get(_ url: URL, host: String? = nil) async throws -> Page {

@@ -37,12 +37,12 @@ struct WebAuthenticatorTests {
                 #expect(person.userRecordName == emulator.userRecordName)
                 #expect(person.nameComponents?.givenName == "Mei")
                 #expect(try await storage.webAuthToken() == manager.revealWebAuthToken())
-                // Another run of the program begins with the file, and opens nothing.
+                // The next run of the program reads the token from the file, and opens no browser.
                 let nextManager = AdaptiveTokenManager(apiToken: emulator.apiToken, storage: storage)
                 let again = try await authenticator.signIn(nextManager, to: emulator.service(nextManager))
                 #expect(again.userRecordName == emulator.userRecordName)
                 #expect(opened.withLock { $0.count } == 1)
-                // Nothing listens any more.
+                // The local server has stopped.
                 let address = try #require(opened.withLock { $0.first })
                 await #expect(throws: TransportError.self) { try await TinyBrowser().get(address) }
             }
@@ -83,7 +83,8 @@ struct WebAuthenticatorTests {
             let port = try #require(url.port)
             let callback = try #require(URL(string: "http://127.0.0.1:\(port)/signed-in?ckWebAuthToken=evil"))
             let browser = TinyBrowser()
-            // No cookie; another name for this machine; a guessed path; a message from another origin.
+            // Without the cookie; with another name for this machine; at a guessed path; with a message from another
+            // origin.
             #expect(try await browser.get(callback).status == 403)
             #expect(try await browser.get(url, host: "evil.example:\(port)").status == 403)
             let guess = try #require(URL(string: "http://127.0.0.1:\(port)/0123456789abcdef0123456789abcdef"))
@@ -91,7 +92,7 @@ struct WebAuthenticatorTests {
             #expect(try await browser.post(guess, ["ckWebAuthToken": "evil"]).status == 405)
             let evilPost = try await browser.post(url, ["ckWebAuthToken": "evil"], origin: "http://evil.example")
             #expect(evilPost.status == 403)
-            // The user's own browser. No server listens at the address of the sign-in page.
+            // The user's own browser gets the cookie. No server listens at the address of the sign-in page.
             _ = try? await browser.get(url)
             let empty = try #require(URL(string: "http://127.0.0.1:\(port)/signed-in?ckWebAuthToken="))
             #expect(try await browser.get(empty).status == 400)
@@ -220,7 +221,7 @@ struct WebAuthenticatorTests {
         #expect(page.fields.contains { $0.value == "mistkit-sign-in-5=s; Path=/; HttpOnly; SameSite=Lax" })
     }
 
-    // MARK: -
+    // MARK: - Support
 
     private let nowhere = URL(string: "http://127.0.0.1:9/sign-in")!
     private let anyRedirect = WebAuthenticator.Callback.redirect(to: URL(string: "http://127.0.0.1:0/signed-in")!)
@@ -234,7 +235,7 @@ extension SignInCallbackAddress {
 }
 
 extension TinyBrowser {
-    /// Clicks a button of the emulator's page.
+    /// Clicks the button of a user on the emulator's page.
     fileprivate func choose(_ user: String, on page: Page) async throws -> Page {
         let ticket = try #require(page.value(ofField: "oauth_token"))
         var address = URLComponents()
@@ -245,7 +246,7 @@ extension TinyBrowser {
 }
 
 extension RunningEmulator {
-    /// Has the console's callback lead to where a program waits.
+    /// Sets the console's callback to the address at which a program waits.
     fileprivate func redirect(to url: URL) throws {
         try rules.setSignInCallback(
             .redirect(to: "http://127.0.0.1:\(url.port ?? 0)/signed-in"),

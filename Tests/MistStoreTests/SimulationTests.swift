@@ -4,14 +4,14 @@ import MistStore
 import MistTesting
 import Testing
 
-/// Promise of the store: devices agree with the service, and nothing is lost, whatever happens on the way.
+/// A promise of the store: devices agree with the service, and nothing is lost, whatever faults occur.
 struct SimulationTests {
-    /// How many seeds each test runs, unless `MISTKIT_SIMULATIONS` says otherwise.
+    /// The number of seeds that each test runs, if `MISTKIT_SIMULATIONS` sets it.
     private static let count = ProcessInfo.processInfo.environment["MISTKIT_SIMULATIONS"].flatMap { UInt64($0) }
     private static let start: UInt64 =
         ProcessInfo.processInfo.environment["MISTKIT_SEED"].flatMap { UInt64($0) } ?? 1
 
-    /// - Returns: What happened in each run.
+    /// - Returns: The counts of each run.
     @discardableResult
     private func run(
         _ usualCount: UInt64,
@@ -29,7 +29,7 @@ struct SimulationTests {
 
     @Test func devicesAgreeAfterFaultsOfTheNetworkAndCrashes() throws {
         let counts = try run(110) { $0.faults = .network }
-        // Families that go as a whole are part of it; a few seeds may have none that fails.
+        // The runs include families that are sent as a whole. A small number of seeds may have no family that fails.
         guard counts.count >= 100 else { return }
         #expect(counts.contains { $0.atomicRequests > 0 })
         #expect(counts.contains { $0.atomicFailures > 0 })
@@ -47,7 +47,8 @@ struct SimulationTests {
         }
     }
 
-    /// A public database has no feed of changes: records are found by their modification, and deletes by the names that are missing.
+    /// A public database has no change feed: changed records are found by their modification time, and deletes by
+    /// missing names.
     @Test func devicesAgreeAboutAPublicDatabase() throws {
         try run(25) {
             $0.scope = .public
@@ -63,7 +64,7 @@ struct SimulationTests {
         try run(120) { $0.faults = .all }
     }
 
-    /// Seeds that failed once. 4669: the lookup of a record in a deleted zone was repeated without end.
+    /// Seeds that failed in the past. 4669: the lookup of a record in a deleted zone was repeated without end.
     @Test(arguments: [UInt64(4669)])
     func devicesAgreeWhereTheyDidNot(seed: UInt64) throws {
         var simulation = SyncSimulation(records: [Shelf.self, Book.self])
@@ -71,7 +72,8 @@ struct SimulationTests {
         try simulation.run(seed: seed)
     }
 
-    /// Seeds that failed once. 6: after a lost reply, a followed query brought the record, and nothing was sent any more.
+    /// Seeds that failed in the past. 6: after a lost response, a followed query fetched the record, and then nothing
+    /// was sent any more.
     @Test(arguments: [UInt64(6)])
     func devicesAgreeAboutAPublicDatabaseWhereTheyDidNot(seed: UInt64) throws {
         var simulation = SyncSimulation(records: [Shelf.self, Book.self])

@@ -16,7 +16,7 @@ struct Todo: Hashable {
     @CloudKitField(.queryable) var isDone = false
 }
 
-/// Two folders stand for two devices of one person.
+/// Two folders represent two devices of one user.
 struct TwoDevicesTests {
     /// Runs a test with two stores that share one emulator.
     static func withTwoStores(_ body: (MistStore, MistStore) async throws -> Void) async throws {

@@ -35,7 +35,7 @@ struct AsyncHTTPClientTransportTests {
         }
         try await Carrier.socket.withServer(handlers: tellFraming) { caller async throws in
             func framing(_ body: HTTPBody) async throws -> String? {
-                // A length in the header fields does no harm.
+                // A Content-Length in the header fields does no harm.
                 try await caller.answer(.put, "/", fields: [.contentType: "text/plain"], body: body).text
             }
             #expect(try await framing("Hello") == "length 5, coding none")
@@ -89,7 +89,7 @@ struct AsyncHTTPClientTransportTests {
     @Test func aServerThatIsNotThereIsToldSo() async throws {
         // A port that was free a moment ago.
         let url = try await withRunningServer(of: Router()) { $0 }
-        // A transport that tried again would run into this.
+        // A transport that retried would reach this time limit.
         let transport = AsyncHTTPClientTransport(configuration: .init(timeout: .hours(1)))
         let error = await #expect(throws: TransportError.self) {
             try await transport.send(request, body: nil, baseURL: url, operationID: "test")

@@ -7,7 +7,8 @@ import OpenAPISwiftRuntime
 import OpenAPISwiftTransportSupport
 import Testing
 
-/// The ways from a client to handlers: in the same process, over a socket, and over one whose end cancels handlers.
+/// The connections from a client to handlers: in the same process, over a socket, and over a socket whose end cancels
+/// handlers.
 enum Carrier: CaseIterable, CustomTestStringConvertible {
     case inProcess
     case socket

@@ -5,7 +5,7 @@ import OpenAPISwiftTransportSupport
 import Synchronization
 import Testing
 
-/// What holds in the same process and over a socket alike.
+/// Behaviour that is the same in process and over a socket.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct CarrierTests {
 
@@ -195,7 +195,7 @@ struct CarrierTests {
             try add(.get, "/304", .notModified)
         }
         try await carrier.withServer(handlers: register) { caller async throws in
-            // Each is asked twice, on one connection: a stray byte would spoil the second.
+            // Each request is sent twice on one connection: a stray byte would spoil the second response.
             for _ in 0..<2 {
                 let head = try await caller.answer(.head, "/pet")
                 #expect(head.summary == "200")
@@ -276,7 +276,7 @@ struct CarrierTests {
             var iterator = events.makeAsyncIterator()
             #expect(await iterator.next() == "started")
             task.cancel()
-            // The server still runs, so it is the client's end that is noticed.
+            // The server is still running, so it is the disconnection of the client that cancels the handler.
             #expect(await iterator.next() == "cancelled")
         }
     }
@@ -284,7 +284,7 @@ struct CarrierTests {
     @Test(arguments: [Carrier.watchedSocket])
     func aClientThatGoesAwayCancelsAResponseThatWaits(carrier: Carrier) async throws {
         let (ended, signal) = AsyncStream<Void>.makeStream()
-        // One chunk, and then nothing as long as the reader waits.
+        // One chunk, and then nothing while the reader waits.
         let (stream, sender) = AsyncStream<HTTPBody.ByteChunk>.makeStream()
         sender.onTermination = { _ in signal.yield() }
         sender.yield([1])
@@ -326,7 +326,7 @@ struct CarrierTests {
                 path: "/upload"
             )
         }
-        // The sender is kept: its end would end the body.
+        // The sender is kept, because the body ends when the sender is released.
         let (upload, sender) = AsyncStream<HTTPBody.ByteChunk>.makeStream()
         try await carrier.withServer(handlers: register) { caller async throws in
             sender.yield([1, 2, 3])
@@ -338,8 +338,8 @@ struct CarrierTests {
             #expect(await iterator.next() == "read 3")
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
-            // An AsyncStream ends when its reader is cancelled; over a socket the body stays short and breaks.
-            // A task that is cancelled reads to the end, too.
+            // An AsyncStream ends when its reader is cancelled. Over a socket, the body is too short and breaks off.
+            // With a watched socket, the handler's task is cancelled, so reading may end in either way.
             let end = await iterator.next()
             #expect(end == (carrier == .inProcess ? "ended" : "broken off") || carrier == .watchedSocket)
         }
@@ -347,7 +347,7 @@ struct CarrierTests {
     }
 }
 
-/// Chunks without end, which signal when they are no longer read.
+/// An endless sequence of chunks, which signals when it is no longer read.
 private struct Endless: AsyncSequence, Sendable {
 
     let ended: AsyncStream<Void>.Continuation

@@ -10,10 +10,11 @@ import Testing
 @testable import OpenAPISwiftAsyncHTTPClient
 @testable import OpenAPISwiftHummingbird
 
-/// Chunks that come faster than an event loop runs are held back on both sides, or a long body would pile up in memory.
+/// Chunks that arrive faster than an event loop runs are held back on both sides. Otherwise a long body would pile up
+/// in memory.
 struct PacingTests {
 
-    /// 16 MiB that are there at once.
+    /// 16 MiB that are available at once.
     private let body = HTTPBody(
         AsyncStream { continuation in
             for _ in 0..<256 { continuation.yield(ArraySlice(repeating: 7, count: 64 << 10)) }
@@ -38,7 +39,7 @@ struct PacingTests {
         #expect(loops.isFinished)
     }
 
-    /// Takes what a server writes.
+    /// A writer that counts the bytes that a server writes.
     private struct Writer: ResponseBodyWriter {
         let loops: PacingLoops
 
@@ -48,7 +49,7 @@ struct PacingTests {
     }
 }
 
-/// Event loops that know how many bytes came since they were last waited for.
+/// Event loops that count the bytes since the last wait for them.
 private final class PacingLoops: EventLoopGroup {
 
     private struct Load {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import OpenAPISwiftAsyncHTTPClient
 
-/// What becomes of the status of a response; over HTTP/2 it is any number.
+/// The status of a response, which can be any number over HTTP/2.
 struct ResponseStatusTests {
 
     private func status(of code: Int) throws -> HTTPResponse.Status {

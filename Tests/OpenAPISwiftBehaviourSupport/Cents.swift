@@ -1,6 +1,6 @@
 package import StreamingJSON
 
-/// An amount of money; a type of ours instead of one that the generator would declare.
+/// An amount of money: a type of ours that replaces one that the generator would declare.
 package struct Cents: JSONCodable, Sendable {
     package var count: Int
 

@@ -1,7 +1,7 @@
 package import HTTPTypes
 package import OpenAPISwiftRuntime
 
-/// A message as it stands on the wire: what a generated client sends, or a generated server answers.
+/// A message in its HTTP form: a request of a generated client, or a response of a generated server.
 package struct Message: Equatable, Sendable, CustomStringConvertible {
     /// Method and target of a request, or the status of a response.
     package var start: String
@@ -27,7 +27,7 @@ package struct Message: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What was to be there is not.
+/// Something that a test expects is missing.
 package struct Missing: Error {
     var what: String
 }
@@ -44,7 +44,7 @@ package func caseName(_ value: Any) -> String {
 }
 
 extension HTTPBody {
-    /// A body that comes byte by byte, once, of unknown length.
+    /// A body of unknown length that arrives byte by byte and can be read once.
     package static func dripping(_ text: String) -> HTTPBody {
         let (bytes, continuation) = AsyncStream<ArraySlice<UInt8>>.makeStream()
         for byte in text.utf8 { continuation.yield([byte]) }

@@ -8,7 +8,7 @@ import Synchronization
     package import Foundation
 #endif
 
-/// The far end of a client: it keeps the last request and answers each with the same response.
+/// A transport that keeps the last request and always responds with the same response.
 package final class Wire: ClientTransport {
     private let response: HTTPResponse
     private let body: HTTPBody?
@@ -19,7 +19,7 @@ package final class Wire: ClientTransport {
         self.body = body
     }
 
-    /// A response with a body of JSON.
+    /// A response with a JSON body.
     package convenience init(_ status: Int = 200, json: String) {
         self.init(status, [.contentType: "application/json"], HTTPBody(json))
     }
@@ -56,7 +56,7 @@ package final class Wire: ClientTransport {
     }
 }
 
-/// Answers one request in the words of the wire, by the handlers that a closure registers.
+/// Responds to one request in its HTTP form, with the handlers that a closure registers.
 package func answer(
     _ method: HTTPRequest.Method,
     _ target: String,
@@ -75,7 +75,7 @@ package func answer(
     return try await Message(start: String(response.status.code), response.headerFields, body)
 }
 
-/// Keeps what a handler was called with.
+/// Keeps the input of a handler.
 package final class Kept<Input: Sendable>: Sendable {
     private let input = Mutex<Input?>(nil)
 

@@ -3,7 +3,7 @@ import OpenAPISwiftBehaviourSupport
 import OpenAPISwiftRuntime
 import Testing
 
-/// The method QUERY, and operations by methods of their own.
+/// The method QUERY, and operations with methods that are not standard.
 struct AdditionalOperationTests {
     private typealias Tidy = Operations.x_hyphen_tidy_excl__sol_shelves_sol__lcub_id_rcub_
 

@@ -16,7 +16,7 @@ extension Wire {
 }
 
 extension Handlers {
-    /// Answers one request in the words of the wire.
+    /// Responds to one request in its HTTP form.
     func answer(
         _ method: HTTPRequest.Method,
         _ target: String,
@@ -35,7 +35,7 @@ extension Handlers {
     }
 }
 
-/// What the server makes of a request before it calls the handler.
+/// The input that the server reads from a request before it calls the handler.
 func received<Input: Sendable, Output>(
     _ operation: WritableKeyPath<Handlers, Handler<Input, Output>>,
     _ method: HTTPRequest.Method,

@@ -9,7 +9,7 @@ import Testing
     import Foundation
 #endif
 
-/// Dates as the number of their seconds.
+/// Dates as numbers of seconds.
 private struct Seconds: DateTranscoder {
     struct NoNumber: Error {}
 
@@ -21,7 +21,7 @@ private struct Seconds: DateTranscoder {
     }
 }
 
-/// What a configuration changes.
+/// The effects of a configuration.
 struct ConfigurationTests {
     // MARK: Dates
 

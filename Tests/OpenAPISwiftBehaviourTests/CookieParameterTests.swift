@@ -3,7 +3,7 @@ import OpenAPISwiftBehaviourSupport
 import OpenAPISwiftRuntime
 import Testing
 
-/// Cookies, delimited lists and JSON as parameters, each side alone.
+/// Cookies, delimited lists and JSON as parameters. Client and server are tested separately.
 struct CookieParameterTests {
     private typealias Cookies = Operations.sendCookies.Input.Cookies
 

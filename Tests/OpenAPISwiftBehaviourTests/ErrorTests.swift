@@ -15,14 +15,14 @@ private struct Oops: Error, Equatable {
     var text: String = "oops"
 }
 
-/// A failure that knows its answer.
+/// A failure that defines its whole response.
 private struct Teapot: Error, HTTPResponseConvertible {
     var httpStatus: HTTPResponse.Status { .init(code: 418) }
     var httpHeaderFields: HTTPFields { [.retryAfter: "1"] }
     var httpBody: HTTPBody? { "short and stout" }
 }
 
-/// A failure that knows only its status.
+/// A failure that defines only its status.
 private struct Gone: Error, HTTPResponseConvertible {
     var httpStatus: HTTPResponse.Status { .gone }
 }
@@ -77,7 +77,7 @@ private struct Sending: ClientTransport {
     }
 }
 
-/// What a caller learns of a failure.
+/// The error of a failed call.
 struct ClientErrorTests {
     private let baseURL: URL = URL(string: "https://ground.example.com/v1")!
 
@@ -271,14 +271,14 @@ struct ClientErrorTests {
     }
 }
 
-/// Lines in the order in which they came.
+/// Lines in the order in which they were added.
 private final class Log: Sendable {
     private let all = Mutex<[String]>([])
     func add(_ line: String) { all.withLock { $0.append(line) } }
     var lines: [String] { all.withLock { $0 } }
 }
 
-/// What a server makes of failures.
+/// The responses of a server to failures.
 struct ServerErrorTests {
     private func raw(
         _ handlers: Handlers,

@@ -7,17 +7,17 @@ import Testing
     import Foundation
 #endif
 
-/// What answers one operation.
+/// A closure that responds to the calls of one operation.
 typealias Handler<Input, Output> = @Sendable (Input) async throws -> Output
 
-/// An operation was called that the test says nothing of.
+/// An operation was called for which the test has no handler.
 struct UnexpectedCall: Error {}
 
 @Sendable private func unexpected<Input, Output>(_ input: Input) async throws -> Output {
     throw UnexpectedCall()
 }
 
-/// A server whose operations answer what a test says.
+/// The handlers of a server. A test sets those of the operations that it uses.
 struct Handlers: Sendable {
     var getName: Handler<Operations.getName.Input, Operations.getName.Output> = unexpected
     var getArchived: Handler<Operations.getArchived.Input, Operations.getArchived.Output> = unexpected
@@ -103,7 +103,7 @@ struct Handlers: Sendable {
         unexpected
     var traceWords: Handler<Operations.trace_hyphen_words.Input, Operations.trace_hyphen_words.Output> = unexpected
 
-    /// A client that reaches these handlers in the same process.
+    /// A client that calls these handlers in the same process.
     func client(
         configuration: Configuration = .init(),
         middlewares: [any ClientMiddleware] = [],
@@ -124,7 +124,7 @@ struct Handlers: Sendable {
     }
 }
 
-/// The generated protocol in front of the handlers.
+/// Implements the generated protocol with the handlers.
 struct Service: APIProtocol {
     var handlers: Handlers
 

@@ -9,7 +9,7 @@ import Testing
     import Foundation
 #endif
 
-/// Header parameters, each side alone.
+/// Header parameters. Client and server are tested separately.
 struct HeaderParameterTests {
     private typealias Headers = Operations.sendHeaders.Input.Headers
 
@@ -102,7 +102,7 @@ struct HeaderParameterTests {
     }
 }
 
-/// Parameters that stand at the path item or among the components.
+/// Parameters that are defined in the path item or in the components.
 struct SharedParameterTests {
     @Test func parametersOfThePathItemComeFirstAndThoseOfTheOperationReplaceThem() async throws {
         let wire = Wire()

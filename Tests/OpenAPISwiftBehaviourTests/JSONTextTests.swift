@@ -9,7 +9,7 @@ import Testing
     import Foundation
 #endif
 
-/// The text of JSON bodies: how it is laid out, and what is read in spite of its layout.
+/// The text of JSON bodies: the layout that is written, and the layouts that are read.
 struct JSONTextTests {
     private func written(
         _ value: OpenAPIValueContainer,

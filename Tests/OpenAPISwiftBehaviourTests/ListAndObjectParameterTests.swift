@@ -9,7 +9,7 @@ import Testing
     import Foundation
 #endif
 
-/// Query parameters that are lists, each side alone.
+/// Query parameters that are lists. Client and server are tested separately.
 struct ListParameterTests {
     private typealias Query = Operations.queryLists.Input.Query
 
@@ -117,7 +117,7 @@ struct ListParameterTests {
     }
 }
 
-/// Query parameters that are objects, in each of the styles, each side alone.
+/// Query parameters that are objects, in each style. Client and server are tested separately.
 struct ObjectParameterTests {
     private typealias Filter = Components.Schemas.Filter
 

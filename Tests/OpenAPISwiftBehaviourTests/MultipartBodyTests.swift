@@ -4,7 +4,7 @@ import OpenAPISwiftRuntime
 import Synchronization
 import Testing
 
-/// Multipart bodies as bytes, each side alone.
+/// Multipart bodies as bytes. Client and server are tested separately.
 struct MultipartWireTests {
     private typealias Parts = Operations.sendParts.Input.Body.multipartFormPayload
 
@@ -21,7 +21,7 @@ struct MultipartWireTests {
 
     private static let end = "--\(boundary)--\r\n\r\n"
 
-    /// Sends parts, and behind them those that the document requires, which the result leaves out again.
+    /// Sends parts, followed by the parts that the document requires. The result does not include the required parts.
     private func sent(_ parts: [Parts]) async throws -> Message {
         let wire = Wire()
         var rest: [Parts] = [.scores(.init(payload: .init(body: "1")))]
@@ -39,7 +39,7 @@ struct MultipartWireTests {
         return message
     }
 
-    /// The header lines of a part of text.
+    /// The header lines of a text part.
     private static func lines(_ name: String, length: Int) -> [String] {
         ["content-disposition: form-data; name=\"\(name)\"", "content-length: \(length)", "content-type: text/plain"]
     }
@@ -193,14 +193,14 @@ struct MultipartWireTests {
 struct MultipartReadingTests {
     private typealias Parts = Operations.sendParts.Input.Body.multipartFormPayload
 
-    /// What the handler finds in a body, a line for each part.
+    /// The parts that the handler reads from a body, a line for each.
     private final class Found: Sendable {
         private let all = Mutex<[String]>([])
         func add(_ line: String) { all.withLock { $0.append(line) } }
         var lines: [String] { all.withLock { $0 } }
     }
 
-    /// A body of parts, each its header lines and its text, with the boundary `b`.
+    /// A body of parts with the boundary `b`. Each part is its header lines and its text.
     private func body(_ parts: [(String, String)]) -> String {
         parts.map { "--b\r\n\($0.0)\r\n\r\n\($0.1)\r\n" }.joined() + "--b--\r\n\r\n"
     }
@@ -226,7 +226,7 @@ struct MultipartReadingTests {
         }
     }
 
-    /// Sends a body and returns the answer's status with what the handler found.
+    /// Sends a body, and returns the status of the response with the parts that the handler read.
     private func read(
         _ body: String,
         contentType: String = "multipart/form-data; boundary=b",
@@ -283,7 +283,7 @@ struct MultipartReadingTests {
         #expect(try await read(body) == ("204", ["title - - t", "score 1"]))
     }
 
-    // MARK: How often a part may stand there
+    // MARK: How often a part may occur
 
     @Test func aRequiredPartMayNotBeMissing() async throws {
         #expect(try await read(body([named("scores", "1")])).status == "400")
@@ -363,7 +363,7 @@ struct MultipartReadingTests {
         #expect(answer.start == "204")
     }
 
-    // MARK: What else may stand there
+    // MARK: Other parts
 
     private func status(_ target: String, _ handlers: Handlers, _ parts: [(String, String)]) async throws -> String {
         try await handlers.answer(
@@ -586,7 +586,7 @@ struct MultipartAlbumTests {
         let (parts, continuation) = AsyncStream<Album>.makeStream()
         let client: Client = try Handlers(sendAlbum: { input in
             guard case .multipartForm(let album) = input.body else { throw UnexpectedCall() }
-            // The handler runs before there is a part.
+            // The handler runs before the first part exists.
             continuation.yield(.cover(.init(payload: .init(body: "c"))))
             continuation.yield(.caption(.init(payload: .init(body: "d"))))
             var iterator = album.makeAsyncIterator()

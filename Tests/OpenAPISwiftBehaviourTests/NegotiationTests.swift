@@ -3,7 +3,7 @@ import OpenAPISwiftBehaviourSupport
 import OpenAPISwiftRuntime
 import Testing
 
-/// What a client asks for, and what a server makes of it.
+/// The Accept header of a client, and the response of a server to it.
 struct NegotiationTests {
     private typealias Accept = AcceptHeaderContentType<Operations.negotiate.AcceptableContentType>
 

@@ -8,7 +8,7 @@ import Testing
     import Foundation
 #endif
 
-/// Objects, lists, and what may be missing in them.
+/// Objects and lists, and members that may be missing.
 struct ObjectSchemaTests {
     // MARK: Optionality
 
@@ -215,7 +215,7 @@ struct ObjectSchemaTests {
     }
 
     @Test func codingKeysServeCodersOfTheirUsers() throws {
-        /// A type of the user's around keys of a generated one.
+        /// A user's type with the coding keys of a generated type.
         struct Renamed: Codable, Equatable {
             typealias Keys = Schemas.Maybe.CodingKeys
 
@@ -356,7 +356,7 @@ struct ObjectSchemaTests {
     }
 }
 
-/// allOf, anyOf, oneOf.
+/// The compositions allOf, anyOf and oneOf.
 struct CompositionSchemaTests {
     @Test func allOfIsOneObjectReadByEveryMember() async throws {
         let both = Schemas.Both(value1: .init(x: 1, y: 2), value2: Schemas.Both.Value2Payload(z: 3))
@@ -539,7 +539,7 @@ struct CompositionSchemaTests {
     }
 }
 
-/// Documents that name things like what generated code mentions.
+/// Documents with names that generated code uses itself.
 struct ShadowingNameTests {
     @Test func propertiesAreNamedLikeModulesAndNamespaces() async throws {
         try await expect(
@@ -623,7 +623,7 @@ struct ShadowingNameTests {
     }
 }
 
-/// Any value travels through both sides.
+/// Values are sent through client and server and come back.
 struct RoundTripTests {
     @Test(
         arguments: [

@@ -9,7 +9,7 @@ import Testing
     import Foundation
 #endif
 
-/// Placeholders of paths, each side alone.
+/// Placeholders of paths. Client and server are tested separately.
 struct PathParameterTests {
     // MARK: What the client writes
 
@@ -100,7 +100,7 @@ struct PathParameterTests {
         #expect(input.path.list == ["c", "d"])
     }
 
-    /// Hands on another value of a placeholder.
+    /// Replaces the value of a placeholder.
     private struct Replacing: ServerMiddleware {
         var list: Substring
 

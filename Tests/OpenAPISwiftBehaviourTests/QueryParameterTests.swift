@@ -9,7 +9,7 @@ import Testing
     import Foundation
 #endif
 
-/// Query parameters of scalar types, each side alone.
+/// Query parameters of scalar types. Client and server are tested separately.
 struct QueryParameterTests {
     private typealias Query = Operations.query.Input.Query
 

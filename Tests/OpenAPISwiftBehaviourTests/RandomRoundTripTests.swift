@@ -9,7 +9,7 @@ import Testing
     import Foundation
 #endif
 
-/// Random values travel from the client to the server and back. `MISTKIT_SEED` repeats a run.
+/// Random values are sent from the client to the server and back. `MISTKIT_SEED` repeats a run.
 struct RandomRoundTripTests {
     private static let seed: UInt64 =
         ProcessInfo.processInfo.environment["MISTKIT_SEED"].flatMap { UInt64($0) } ?? .random(in: .min ... .max)
@@ -95,7 +95,7 @@ struct RandomRoundTripTests {
             #expect(try await client.queryJoined(query: .init(filter: filter)) == .noContent, comment)
             #expect(try await client.queryDeep(query: .init(filter: filter)) == .noContent, comment)
             #expect(try await client.sendHeaders(headers: headers) == .noContent, comment)
-            // Joined by commas, one empty text is spelled as none.
+            // Joined by commas, a list of one empty text is written like an empty list.
             guard filter.tags != [""] else { continue }
             #expect(try await client.queryForm(query: .init(filter: filter)) == .noContent, comment)
         }

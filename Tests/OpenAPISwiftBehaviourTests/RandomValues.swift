@@ -7,7 +7,7 @@ import TestSupport
     import Foundation
 #endif
 
-/// Values of every kind of schema, which a seed repeats.
+/// Random values of every kind of schema. The same seed gives the same values.
 struct RandomValues {
     private var generator: SeededGenerator
 
@@ -21,7 +21,7 @@ struct RandomValues {
 
     mutating func one<Element>(of elements: [Element]) -> Element { elements[below(elements.count)] }
 
-    /// A value two times in three.
+    /// A value in two of three cases, otherwise `nil`.
     mutating func maybe<Value>(_ make: (inout RandomValues) -> Value) -> Value? {
         below(3) == 0 ? nil : make(&self)
     }
@@ -55,7 +55,7 @@ struct RandomValues {
 
     mutating func whole() -> Int { one(of: [0, 1, -1, .max, .min, Int(truncatingIfNeeded: next())]) }
 
-    /// A number that is not whole, so that it is not read as an integer.
+    /// A number with a fraction, so that it is not read as an integer.
     mutating func number() -> Double {
         let number = Double(bitPattern: next())
         return number.isFinite && number != number.rounded() ? number : 0.1 + Double(below(1000))
@@ -176,7 +176,7 @@ struct RandomValues {
         specimen.rank = maybe { $0.one(of: Schemas.Rank.allCases) }
         specimen.blank = maybe { $0.one(of: Schemas.Blank.allCases) }
         specimen.openColour = maybe { .init(value2: "?" + $0.text()) }
-        // Null is absence where it may be either.
+        // A null and a missing value are the same for this property.
         if specimen.anything?.value == nil { specimen.anything = nil }
     }
 

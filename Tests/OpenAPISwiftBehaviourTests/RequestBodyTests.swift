@@ -3,7 +3,7 @@ import OpenAPISwiftBehaviourSupport
 import OpenAPISwiftRuntime
 import Testing
 
-/// Bodies of requests: which case they are, what is sent, what arrives.
+/// Bodies of requests: their cases, their bytes, and how the server reads them.
 struct RequestBodyTests {
     private typealias Media = Operations.sendMedia.Input.Body
 

@@ -9,7 +9,7 @@ import Testing
     import Foundation
 #endif
 
-/// Which case a status is, and which status a case.
+/// The cases of statuses, and the statuses of cases.
 struct ResponseStatusTests {
     static let statuses: [(Int, Operations.everyStatus.Output)] = [
         (100, .continue), (101, .switchingProtocols), (102, .code102), (103, .earlyHints), (200, .ok), (201, .created),
@@ -359,7 +359,7 @@ struct ResponseBodyTests {
             .ok(.init(body: .binary(HTTPBody(chunks, length: .unknown))))
         }).client()
         let body = try await client.upload(body: .binary("")).ok.body.binary
-        // The answer is here before its first byte is.
+        // The response arrives before its first byte.
         var iterator = body.makeAsyncIterator()
         continuation.yield([1, 2])
         #expect(try await iterator.next() == [1, 2])

@@ -1,7 +1,7 @@
 import Testing
 
-/// This file imports nothing but the test library: what programs do most, reading a response, needs no import of the runtime. It
-/// does not compile otherwise.
+/// This file imports only the test library. It compiles only if the most common task, reading a response, needs no
+/// import of the runtime.
 struct ResponsesWithoutImportTests {
     @Test func aResponseIsMadeAndReadInAFileThatDoesNotImportTheRuntime() throws {
         let note = Components.Schemas.Note(text: "milk")

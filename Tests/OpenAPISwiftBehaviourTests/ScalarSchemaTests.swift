@@ -8,7 +8,7 @@ import Testing
     import Foundation
 #endif
 
-/// Values that have no parts.
+/// Values without parts: strings, numbers, dates and the like.
 struct ScalarSchemaTests {
     @Test func textsOfMostFormatsAreStrings() async throws {
         let specimen = specimen {

@@ -9,7 +9,7 @@ import Testing
     import Foundation
 #endif
 
-/// The servers of the document, and where handlers stand.
+/// The servers of the document, and the paths of handlers.
 struct ServerAddressTests {
     private final class Routes: ServerTransport {
         nonisolated(unsafe) var all: [String] = []
@@ -85,7 +85,7 @@ struct ServerAddressTests {
     }
 }
 
-/// Names that Swift has to bend, and the forms in which operations are called.
+/// Names that cannot be used in Swift unchanged, and the forms in which operations are called.
 struct CallTests {
     @Test func anOperationWithoutIdentifierIsNamedByMethodAndPath() async throws {
         #expect(Operations.get_sol_derived_sol__lcub_id_rcub_.id == "get/derived/{id}")

@@ -12,7 +12,7 @@ func specimen(_ change: (inout Schemas.Specimen) -> Void) -> Schemas.Specimen {
     return specimen
 }
 
-/// What a client writes of a specimen, in one line.
+/// The JSON that a client writes for a specimen, in one line.
 func written(_ specimen: Schemas.Specimen, dates: any DateTranscoder = .iso8601) async throws -> String {
     let wire = Wire(json: "{}")
     let configuration = Configuration(
@@ -23,7 +23,7 @@ func written(_ specimen: Schemas.Specimen, dates: any DateTranscoder = .iso8601)
     return try #require(try wire.request.body)
 }
 
-/// What a server reads of a specimen.
+/// The specimen that a server reads from JSON.
 func read(_ json: String, dates: any DateTranscoder = .iso8601) async throws -> Schemas.Specimen {
     let input = try await received(
         \.exchange,
@@ -38,7 +38,7 @@ func read(_ json: String, dates: any DateTranscoder = .iso8601) async throws -> 
     }
 }
 
-/// A specimen is written as this text, and read from it.
+/// Expects that a specimen is written as this text, and is read from it.
 func expect(
     _ specimen: Schemas.Specimen,
     is json: String,
@@ -48,7 +48,7 @@ func expect(
     #expect(try await read(json) == specimen, sourceLocation: sourceLocation)
 }
 
-/// The text is no specimen.
+/// Expects that the text is refused as a specimen.
 func expectRefused(_ json: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
     let answer = try await Handlers().answer(.post, "/specimens", [:], HTTPBody(json))
     #expect(answer == Message(start: "400"), sourceLocation: sourceLocation)

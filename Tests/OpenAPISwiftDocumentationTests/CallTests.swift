@@ -4,7 +4,7 @@ import OpenAPISwiftRuntime
 import StreamingJSON
 import Testing
 
-/// What a program does with a generated client.
+/// Uses of a generated client in a program.
 struct CallTests {
     private func makeClient(_ service: some APIProtocol = Observatory()) throws -> Client {
         let transport = InProcessTransport()

@@ -1,6 +1,6 @@
 import OpenAPISwiftRuntime
 
-/// A service of which a test or a page shows a part: every operation that it leaves out answers 501.
+/// A service for a test or a page that needs only some of the operations. All other operations respond with status 501.
 protocol PartialService: APIProtocol {}
 
 extension PartialService {

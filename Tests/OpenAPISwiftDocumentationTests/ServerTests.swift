@@ -5,7 +5,7 @@ import OpenAPISwiftHummingbird
 import OpenAPISwiftRuntime
 import Testing
 
-/// A server of the generated stubs.
+/// A server with the generated protocol.
 struct ServerTests {
     private func serve() async throws {
         let router = Router()

@@ -10,7 +10,7 @@ import Testing
     import Foundation
 #endif
 
-/// Generated client and generated server talk to each other in one process.
+/// A generated client and a generated server in one process.
 struct ClientAndServerTests {
     private let book = Components.Schemas.Book(id: "1", title: "Mist", score: 4.5)
 

@@ -1,7 +1,7 @@
 import OpenAPISwiftGenerator
 import Testing
 
-/// What the generator says about documents that it cannot use, or not wholly.
+/// The diagnostics about documents that the generator cannot use, or cannot use completely.
 struct DiagnosticsTests {
     private func head(_ rest: String) -> String {
         "openapi: 3.0.3\ninfo: {title: Test, version: '1'}\n" + rest

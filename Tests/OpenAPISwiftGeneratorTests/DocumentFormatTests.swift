@@ -1,7 +1,7 @@
 import OpenAPISwiftGenerator
 import Testing
 
-/// YAML and JSON: what of them is understood, and what is said of the rest.
+/// YAML and JSON: what the generator reads, and its diagnostics about everything else.
 struct DocumentFormatTests {
     private let head = "openapi: 3.1.0\ninfo: {title: Test, version: '1'}\n"
 
@@ -335,7 +335,7 @@ struct DocumentFormatTests {
     }
 
     @Test func longChainsOfReferencesEnd() {
-        // Each schema is as unsupported as the next, which comes later.
+        // Each schema is unsupported because the next one is, and the next one comes later in the document.
         let schemas = (0..<3000).map { "    S\($0): {$ref: '#/components/schemas/S\($0 + 1)'}\n" }.joined()
         let generation = Generation(schemas: "\(schemas)    S3000: {type: 'null'}\n")
         #expect(generation.errors == [])

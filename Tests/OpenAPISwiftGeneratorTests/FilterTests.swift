@@ -2,7 +2,7 @@ import Foundation
 import OpenAPISwiftGenerator
 import Testing
 
-/// Parts of documents, with all that they refer to.
+/// Selected parts of documents, with everything that they refer to.
 struct FilterTests {
     private let document = """
         openapi: 3.0.3

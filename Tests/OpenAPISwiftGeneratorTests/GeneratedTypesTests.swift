@@ -8,7 +8,7 @@ import Testing
     import Foundation
 #endif
 
-/// Generated types between Swift and JSON.
+/// Reading and writing the JSON of generated types.
 struct GeneratedTypesTests {
     private typealias Schemas = Components.Schemas
 
@@ -222,7 +222,7 @@ struct GeneratedTypesTests {
     }
 }
 
-/// Inputs and outputs are compared part by part.
+/// The parts of inputs and outputs are compared one by one.
 struct OperationValueTests {
     private typealias List = Operations.ListBooks
 

@@ -26,7 +26,7 @@ struct Generation {
         diagnostics = result.diagnostics
     }
 
-    /// Generates from component schemas, indented by four.
+    /// Generates from component schemas, which are indented by four spaces.
     init(schemas: String, access: AccessModifier = .public, naming: NamingStrategy = .defensive) {
         self.init(
             document: """
@@ -45,7 +45,7 @@ struct Generation {
     var errors: [String] { diagnostics.filter { $0.severity == .error }.map(\.description) }
     var warnings: [String] { diagnostics.filter { $0.severity == .warning }.map(\.description) }
 
-    /// Whether a file holds lines, apart from how they are indented.
+    /// Whether a file contains lines, regardless of their indentation.
     func contains(_ lines: String, in file: String = "Types+Schemas.swift") -> Bool {
         Generation.normalized(files[file] ?? "").contains(Generation.normalized(lines))
     }

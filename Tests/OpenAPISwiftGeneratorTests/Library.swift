@@ -8,7 +8,7 @@ import Testing
     import Foundation
 #endif
 
-/// An implementation of the generated API whose operations are what a test says; one that it does not expect fails it.
+/// An implementation of the generated API. A test sets the operations that it expects; all others throw an error.
 struct Library: APIProtocol {
     var list: @Sendable (Operations.ListBooks.Input) async throws -> Operations.ListBooks.Output = { _ in
         throw UnexpectedCall()
@@ -80,7 +80,7 @@ struct Library: APIProtocol {
         try await fillShelf(input)
     }
 
-    /// A client that reaches this implementation in the same process.
+    /// A client that calls this implementation in the same process.
     func client(
         configuration: Configuration = .init(),
         middlewares: [any ClientMiddleware] = [],
@@ -103,7 +103,7 @@ struct Library: APIProtocol {
     }
 }
 
-/// A transport that answers with one response and remembers the request.
+/// A transport that always responds with one response, and keeps the request.
 actor CannedTransport: ClientTransport {
     private let response: HTTPResponse
     private let body: HTTPBody?

@@ -14,7 +14,7 @@ struct MultipartTests {
     private typealias Cover = Operations.SendCover.Input.Body.MultipartFormPayload
     private typealias Shelf = Components.Schemas.Shelf
 
-    /// What the parts of a cover hold, in words.
+    /// The content of the parts of a cover, as text.
     private static func words(_ body: MultipartBody<Cover>) async throws -> [String] {
         func text(_ body: HTTPBody) async throws -> String { try await String(collecting: body, upTo: 1 << 20) }
         var seen: [String] = []

@@ -2,7 +2,7 @@ import Testing
 
 @testable import OpenAPISwiftGenerator
 
-/// Names of documents as Swift identifiers, by tables that the two strategies are defined by.
+/// The Swift identifiers for names in documents. The tables define the two strategies.
 struct NamingStrategyTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var name: String

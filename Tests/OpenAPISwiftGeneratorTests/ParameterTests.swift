@@ -9,7 +9,7 @@ import Testing
     import Foundation
 #endif
 
-/// Cookies, JSON in parameters, delimited lists, and forms whose members have styles of their own.
+/// Cookies, JSON in parameters, delimited lists, and forms whose members have their own styles.
 struct ParameterTests {
     private typealias Input = Operations.Search.Input
     private typealias Form = Input.Body.UrlEncodedFormPayload

@@ -1,9 +1,9 @@
 import OpenAPISwiftGenerator
 import Testing
 
-/// References of every kind: below components, into operations, into other files.
+/// References of every kind: below components, into operations, and into other files.
 struct ReferenceTests {
-    /// Files by path; `openapi.yaml` is where generation begins.
+    /// Files by path; the generator begins with `openapi.yaml`.
     private func generate(
         _ files: [String: String],
         from name: String = "openapi.yaml",

@@ -1,7 +1,7 @@
 import OpenAPISwiftGenerator
 import Testing
 
-/// Kinds of schemas, one by one, and the Swift they become.
+/// Kinds of schemas, one by one, and the Swift code for them.
 struct SchemaSnippetTests {
     private func generate(_ schemas: String, configure: (inout GeneratorConfiguration) -> Void = { _ in }) -> Generation
     {
@@ -27,7 +27,7 @@ struct SchemaSnippetTests {
         let generation = generate("    A: \(schema)")
         #expect(generation.errors == [])
         let path = "Components.Schemas.A." + (1...7).map { "p\($0)Payload" }.joined(separator: ".")
-        // Every path and every name stays as it were without the extension.
+        // Every path and every name is the same as without the extension.
         #expect(
             generation.contains(
                 """
@@ -341,7 +341,7 @@ struct SchemaSnippetTests {
         #expect(generation.contains("public indirect enum Large:"))
     }
 
-    // MARK: What is left out is said
+    // MARK: Diagnostics about what is left out
 
     struct Gap: Sendable, CustomTestStringConvertible {
         var schema: String

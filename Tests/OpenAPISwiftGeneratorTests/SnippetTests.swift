@@ -1,7 +1,7 @@
 import OpenAPISwiftGenerator
 import Testing
 
-/// Pieces of documents and the Swift they become.
+/// Snippets of documents, and the Swift code for them.
 struct SnippetTests {
     // MARK: Aliases and scalars
 
@@ -91,7 +91,7 @@ struct SnippetTests {
         let generation = Generation(schemas: "    E: {type: string, enum: [a, b]}", access: access)
         let file: String = access == .private || access == .fileprivate ? "Types.swift" : "Types+Schemas.swift"
         let word: String = access == .internal ? "" : "\(access.rawValue) "
-        // What is private in a type is hidden from those that stand beside it.
+        // A private member of a type is not visible to the types beside it in the file, so it is fileprivate.
         let innerWord: String = access == .private ? "fileprivate " : word
         #expect(generation.contains("\(innerWord)enum E: Swift.String", in: file))
         #expect(generation.files[file]?.contains("@frozen") == (access == .public || access == .package))

@@ -3,14 +3,14 @@ import Testing
 
 @testable import OpenAPISwiftHummingbird
 
-/// What counts as progress of a connection, by the second.
+/// The events that count as progress of a connection, by the second.
 struct ConnectionProgressTests {
 
     enum Event: Sendable {
         case startReading, bytes, stopReading, head, end, write, endResponse
     }
 
-    /// Something that happens in a second after the connection was opened.
+    /// Events in one second, counted from the opening of the connection.
     struct Moment: Sendable {
         var second: Int64
         var events: [Event]
@@ -31,9 +31,9 @@ struct ConnectionProgressTests {
     struct Story: Sendable, CustomTestStringConvertible {
         var title: String
         var moments: [Moment]
-        /// The bytes of responses that the client has not taken, from a second on.
+        /// The number of response bytes that the client has not taken at a second.
         var buffered: @Sendable (Int64) -> Int = { _ in 0 }
-        /// When the connection is closed, and for what; `nil` when it is still open after two hours.
+        /// When the connection is closed, and why; `nil` if it is still open after two hours.
         var end: (second: Int64, stall: ConnectionProgress.Stall)?
 
         var testDescription: String { title }

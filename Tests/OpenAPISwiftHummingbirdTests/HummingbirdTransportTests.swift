@@ -7,7 +7,8 @@ import OpenAPISwiftRuntime
 import Synchronization
 import Testing
 
-/// What holds beside the routes of Hummingbird; what all transports share is tested with the client transport.
+/// Behaviour of Hummingbird's routes beside the operations. The tests of the client transport cover what all transports
+/// share.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct HummingbirdTransportTests {
 
@@ -90,7 +91,7 @@ struct HummingbirdTransportTests {
 
     // MARK: Connections
 
-    /// The statuses of the responses in what came over a connection.
+    /// The statuses of the responses in the text of a connection.
     private func statuses(_ text: String) -> [String] {
         text.components(separatedBy: "HTTP/1.1 ").dropFirst().map { String($0.prefix(3)) }
     }
@@ -138,7 +139,7 @@ struct HummingbirdTransportTests {
             for _ in 0..<20 {
                 let request = "GET /wait HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n"
                 let answer = try await rawAnswer(to: request, at: url, endsInput: true)
-                // The request and its end mostly come together.
+                // In most cases the request and its end arrive together.
                 #expect(answer.isEmpty || answer.hasSuffix("cancelled"))
                 #expect(!answer.hasSuffix("not cancelled"))
             }
@@ -151,9 +152,9 @@ struct HummingbirdTransportTests {
         try await withRunningServer(of: router) { url async throws in
             let good = "GET /pet HTTP/1.1\r\nhost: h\r\n\r\n"
             #expect(statuses(try await rawAnswer(to: "nonsense\r\n\r\n", at: url)) == ["400"])
-            // Bytes behind a request are the next request.
+            // Bytes after a request are the next request.
             #expect(statuses(try await rawAnswer(to: good + "trailing\r\n\r\n", at: url)) == ["200", "400"])
-            // The server is none the worse for it.
+            // The server still works.
             #expect(try await answer(.get, "/pet", at: url) == "200 pet")
         }
     }
@@ -231,7 +232,7 @@ struct HummingbirdTransportTests {
         }
         var iterator = cancelled.makeAsyncIterator()
         #expect(await iterator.next() != nil)
-        // The handler's late answer may still have found the connection open.
+        // The handler's late response may still have found the connection open.
         if case .failure(let error) = await call.result {
             #expect((error as? TransportError)?.code == .connectionLost)
         }
@@ -258,7 +259,7 @@ struct HummingbirdTransportTests {
         return try await AsyncHTTPClientTransport().send(request, body: body, baseURL: url, operationID: "test")
     }
 
-    /// Status, body and `allow` of a response, where there are any.
+    /// Status, body and `allow` of a response, as far as it has them.
     private func answer(_ method: HTTPRequest.Method, _ path: String, at url: URL) async throws -> String {
         let (response, body) = try await send(method, path, at: url)
         var parts = ["\(response.status.code)"]
@@ -282,7 +283,7 @@ private final class Seen: Sendable {
     let lines = Mutex<[String]>([])
 }
 
-/// Notes the template of the route of each request, as metrics and traces do.
+/// Records the template of the route of each request, as metrics and traces do.
 private struct Recorder: RouterMiddleware {
 
     let name: String

@@ -8,9 +8,10 @@ import Foundation
     import Darwin
 #endif
 
-/// A TCP connection to a server on this machine, with no HTTP library in between, so that the bytes can be wrong in any way.
+/// A TCP connection to a server on this machine, with no HTTP library in between, so that the bytes can be wrong in any
+/// way.
 ///
-/// It is closed with its last reference. Reading blocks a thread of its own, not a task.
+/// It is closed with its last reference. Reading blocks a thread of its own, but no task.
 final class RawConnection: Sendable {
 
     private let descriptor: CInt
@@ -40,7 +41,7 @@ final class RawConnection: Sendable {
         close(descriptor)
     }
 
-    /// Sends text; a server that has answered already may read no more of it.
+    /// Sends text. A server that has already responded may not read all of it.
     func send(_ text: String) {
         let bytes = Array(text.utf8)
         var sent = 0
@@ -59,12 +60,12 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// Says that no more will be sent.
+    /// Ends the client's side of the connection.
     func endInput() {
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// Returns the next bytes, as text; empty when the server has closed the connection.
+    /// Returns the next bytes as text, or an empty text if the server has closed the connection.
     func receive() async -> String {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
@@ -75,7 +76,7 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// Returns all that comes until the server closes the connection.
+    /// Returns all text until the server closes the connection.
     func receiveAll() async -> String {
         var text = ""
         while true {
@@ -86,9 +87,10 @@ final class RawConnection: Sendable {
     }
 }
 
-/// Sends bytes to a server on this machine and returns all it answers until it closes the connection.
+/// Sends bytes to a server on this machine, and returns everything that the server sends until it closes the
+/// connection.
 ///
-/// With `endsInput` the client says, together with the last of the bytes, that no more will come.
+/// With `endsInput`, the client ends its side of the connection together with the last bytes.
 func rawAnswer(to text: String, at url: URL, endsInput: Bool = false) async throws -> String {
     let connection = try RawConnection(to: url)
     connection.send(text)

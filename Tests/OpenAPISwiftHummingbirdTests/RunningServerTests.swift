@@ -20,13 +20,13 @@ import UnixSignals
     import Darwin
 #endif
 
-/// Servers end, whatever their clients do. Where one does not, its test runs into the time limit.
+/// Servers stop, whatever their clients do. If a server does not stop, its test reaches the time limit.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct RunningServerTests {
 
     private static let halfARequest = "POST /upload HTTP/1.1\r\nhost: h\r\ncontent-length: 10\r\n\r\nhalf"
 
-    /// A router that says when it begins to read an upload.
+    /// A router that signals when it begins to read an upload.
     private func uploads() -> (Router<OperationRequestContext>, started: AsyncStream<Void>) {
         let (started, start) = AsyncStream<Void>.makeStream()
         let router = Router(context: OperationRequestContext.self)
@@ -85,7 +85,7 @@ struct RunningServerTests {
         let router = Router(context: OperationRequestContext.self)
         router.get("last") { _, _ in
             start.yield()
-            // The server has begun to stop when this returns.
+            // This returns when the server has begun to stop.
             try? await gracefulShutdown()
             return "answered"
         }
@@ -142,7 +142,7 @@ struct RunningServerTests {
         idle.send("GET /nothing HTTP/1.1\r\nhost: h\r\n\r\n")
         #expect(await idle.receive().hasPrefix("HTTP/1.1 404 "))
         kill(getpid(), SIGUSR1)
-        // With the first signal, what is idle is closed.
+        // The first signal closes idle connections.
         #expect(await idle.receive() == "")
         kill(getpid(), SIGUSR1)
         try await server.value
@@ -193,7 +193,7 @@ struct RunningServerTests {
             for rest in headers {
                 let connection = try RawConnection(to: url)
                 connection.send("POST /upload HTTP/1.1\r\nhost: h\r\n\(rest)")
-                // A part of a body must never pass for the whole.
+                // A part of a body must never be taken for the whole body.
                 if case .success(let count) = await outcomes.next() { Issue.record("\(count) bytes were the body") }
                 _ = await connection.receiveAll()
             }

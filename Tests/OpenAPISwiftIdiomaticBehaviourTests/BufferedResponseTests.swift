@@ -11,7 +11,7 @@ import Testing
     import Foundation
 #endif
 
-/// Calls that leave the body of a success to the caller: `bufferedResponses`.
+/// Calls that return the body of a success without reading it: `bufferedResponses`.
 struct BufferedResponseTests {
     private let input = Operations.GetUser_post.Input(path: .init(userId: "u", postId: 7))
 
@@ -167,7 +167,7 @@ private struct Title: Equatable, JSONReadable {
     }
 }
 
-/// Notes operations and statuses.
+/// Records operations and statuses.
 private final class Seen: ClientMiddleware {
     let operations = Mutex<[String]>([])
 

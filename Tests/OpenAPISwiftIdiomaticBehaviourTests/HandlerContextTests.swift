@@ -10,7 +10,7 @@ import Testing
     import Foundation
 #endif
 
-/// Handlers that are given a value of the request: `handlerContext: true`.
+/// Handlers that get a context for each request: `handlerContext: true`.
 struct HandlerContextTests {
     private func transport(
         answering media: @escaping ContextualService<String>.MediaHandler,
@@ -162,14 +162,14 @@ struct HandlerContextTests {
     }
 }
 
-/// An error that says how to answer.
+/// An error that defines its response.
 private struct NoKey: Error, HTTPResponseConvertible {
     var httpStatus: HTTPResponse.Status { .unauthorized }
     var httpHeaderFields: HTTPFields { [.wwwAuthenticate: "Key"] }
     var httpBody: HTTPBody? { "no key" }
 }
 
-/// Keeps the last error that passes through.
+/// Keeps the last error.
 private final class Noticing: ServerMiddleware {
     let error = Mutex<(any Error)?>(nil)
 
@@ -207,7 +207,7 @@ private struct Rewriting: ServerMiddleware {
     }
 }
 
-/// A service of which two operations are used.
+/// A service with handlers for two of its operations.
 private struct ContextualService<Context: Sendable>: ContextualAPIProtocol {
     typealias MediaHandler =
         @Sendable (Operations.SendMedia.Input, Context) async throws -> Operations.SendMedia.Output

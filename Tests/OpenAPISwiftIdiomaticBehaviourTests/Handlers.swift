@@ -9,17 +9,17 @@ import Testing
     import Foundation
 #endif
 
-/// What answers one operation.
+/// A closure that responds to the calls of one operation.
 typealias Handler<Input, Output> = @Sendable (Input) async throws -> Output
 
-/// An operation was called that the test says nothing of.
+/// An operation was called for which the test has no handler.
 struct UnexpectedCall: Error {}
 
 @Sendable private func unexpected<Input, Output>(_ input: Input) async throws -> Output {
     throw UnexpectedCall()
 }
 
-/// A server whose operations answer what a test says.
+/// The handlers of a server. A test sets those of the operations that it uses.
 struct Handlers: Sendable {
     var getPost: Handler<Operations.GetUser_post.Input, Operations.GetUser_post.Output> = unexpected
     var getThings: Handler<Operations.GetV1AccountThings.Input, Operations.GetV1AccountThings.Output> = unexpected
@@ -29,14 +29,14 @@ struct Handlers: Sendable {
     var sendParts: Handler<Operations.SendParts.Input, Operations.SendParts.Output> = unexpected
     var exchange: Handler<Operations.Exchange.Input, Operations.Exchange.Output> = unexpected
 
-    /// A client that reaches these handlers in the same process.
+    /// A client that calls these handlers in the same process.
     func client() throws -> Client {
         let transport = InProcessTransport()
         try Service(handlers: self).registerHandlers(on: transport, middlewares: [ErrorHandlingMiddleware()])
         return Client(serverURL: .defaultOpenAPIServerURL, transport: transport)
     }
 
-    /// Answers one request in the words of the wire.
+    /// Responds to one request in its HTTP form.
     func answer(
         _ method: HTTPRequest.Method,
         _ target: String,
@@ -49,7 +49,7 @@ struct Handlers: Sendable {
     }
 }
 
-/// The generated protocol in front of the handlers.
+/// Implements the generated protocol with the handlers.
 struct Service: APIProtocol {
     var handlers: Handlers
 
@@ -91,7 +91,7 @@ extension Wire {
     }
 }
 
-/// What the server makes of a request before it calls the handler.
+/// The input that the server reads from a request before it calls the handler.
 func received<Input: Sendable, Output>(
     _ operation: WritableKeyPath<Handlers, Handler<Input, Output>>,
     _ method: HTTPRequest.Method,

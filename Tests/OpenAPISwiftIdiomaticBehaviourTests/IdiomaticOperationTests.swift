@@ -3,7 +3,7 @@ import OpenAPISwiftBehaviourSupport
 import OpenAPISwiftRuntime
 import Testing
 
-/// Operations whose names are bent to Swift's customs; the wire keeps the document's.
+/// Operations with idiomatic Swift names. Requests and responses keep the document's names.
 struct IdiomaticOperationTests {
     private typealias Post = Operations.GetUser_post
 

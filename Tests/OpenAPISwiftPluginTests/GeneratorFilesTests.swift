@@ -2,7 +2,7 @@ import Foundation
 import OpenAPISwiftGenerator
 import Testing
 
-/// The plugins' files, compiled into this target as they are into the plugins.
+/// The plugins' source files, compiled into this target as well as into the plugins.
 struct GeneratorFilesTests {
     private func files(_ paths: String...) throws -> GeneratorFiles {
         try GeneratorFiles(of: "Store", among: paths.map { URL(fileURLWithPath: "/store/\($0)") })

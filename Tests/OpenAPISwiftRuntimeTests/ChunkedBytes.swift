@@ -2,17 +2,18 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// How many inputs the tests with mutated bytes try: a few thousand, or what the environment variable `MISTKIT_FUZZ_RUNS` says.
+/// The number of inputs for tests with mutated bytes: 2000, or the value of the environment variable
+/// `MISTKIT_FUZZ_RUNS`.
 let fuzzRuns = ProcessInfo.processInfo.environment["MISTKIT_FUZZ_RUNS"].flatMap { Int($0) } ?? 2000
 
-/// Values that come one after the other, as from a network.
+/// Values that arrive one after the other, as from a network.
 struct Arriving<Element: Sendable>: AsyncSequence, Sendable {
 
     typealias Failure = any Error
 
     var elements: [Element]
 
-    /// What is thrown after the last.
+    /// The error that is thrown after the last value.
     var error: (any Error)?
 
     struct AsyncIterator: AsyncIteratorProtocol {
@@ -34,7 +35,7 @@ struct Arriving<Element: Sendable>: AsyncSequence, Sendable {
 
 extension Arriving<ArraySlice<UInt8>> {
 
-    /// The bytes in chunks of one size.
+    /// The bytes in chunks of the same size.
     init(_ bytes: some Collection<UInt8>, size: Int) {
         let bytes = Array(bytes)
         self.init(
@@ -57,7 +58,7 @@ extension Arriving<ArraySlice<UInt8>> {
     }
 }
 
-/// A stream of 64 MiB that counts how many of its bytes are on their way.
+/// A stream of 64 MiB that counts the bytes that were produced and not taken yet.
 final class CountedChunks: AsyncSequence, Sendable {
 
     typealias Element = ArraySlice<UInt8>
@@ -77,15 +78,15 @@ final class CountedChunks: AsyncSequence, Sendable {
         chunk = ArraySlice(repeating: byte, count: 64 << 10)
     }
 
-    /// Says that bytes have reached their end.
+    /// Counts bytes as taken.
     func take(_ count: Int) {
         counts.withLock { $0.taken += count }
     }
 
-    /// How many bytes have reached their end.
+    /// The number of bytes that were taken.
     var taken: Int { counts.withLock { $0.taken } }
 
-    /// The most bytes that were on their way at any time.
+    /// The largest number of bytes that were produced and not taken at any time.
     var largestBacklog: Int { counts.withLock { $0.largestBacklog } }
 
     struct AsyncIterator: AsyncIteratorProtocol {
@@ -119,7 +120,8 @@ extension AsyncSequence {
 
 extension [UInt8] {
 
-    /// The bytes after some random changes: bytes replaced, removed, doubled, or pieces of a vocabulary put in.
+    /// The bytes after some random changes: bytes are replaced, removed or doubled, or pieces of a vocabulary are
+    /// inserted.
     func mutated(with pieces: [String], using generator: inout SeededGenerator) -> [UInt8] {
         var bytes = self
         for _ in 0..<Int.random(in: 1...4, using: &generator) {

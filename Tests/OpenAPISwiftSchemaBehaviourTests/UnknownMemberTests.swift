@@ -2,7 +2,7 @@ import OpenAPISwiftRuntime
 import StreamingJSON
 import Testing
 
-/// A type of the module's own, which the configuration names instead of a schema.
+/// A type of this module, which the configuration uses instead of a schema.
 extension Shipment {
     struct Mass: Hashable, Sendable, JSONBackedCodable {
         var grams: Int
@@ -15,7 +15,7 @@ extension Shipment {
     }
 }
 
-/// Types that keep the members which they have no property for, of a document whose schemas alone are generated.
+/// Types that keep the members for which they have no property. Only the schemas of the document are generated.
 struct UnknownMemberTests {
     private func text(_ value: some JSONWritable) throws -> String {
         String(decoding: try JSONWriter.bytes(of: value), as: UTF8.self)
@@ -88,9 +88,9 @@ struct UnknownMemberTests {
     @Test func whatMustBeThereIsNeverKept() throws {
         #expect(throws: JSONError.self) { try reread(Shipment.self, #"{"id":null}"#) }
         #expect(throws: JSONError.self) { try reread(Shipment.self, #"{"weight":1}"#) }
-        // Of another kind than the document says, and only `keepAll` keeps that.
+        // The value has another type than the document says. Only `keepAll` keeps such values.
         #expect(throws: JSONError.self) { try reread(Shipment.self, #"{"id":"A","weight":"heavy"}"#) }
-        // Values that are no JSON are no members.
+        // Values that are not valid JSON are not kept.
         #expect(throws: JSONError.self) { try reread(Address.self, #"{"x":tru}"#) }
         #expect(throws: JSONError.self) { try reread(Address.self, #"{"street":[1,}"#) }
     }

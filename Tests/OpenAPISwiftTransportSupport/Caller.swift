@@ -41,6 +41,6 @@ package struct Answer: Equatable {
     package var text: String?
     package var fields: HTTPFields
 
-    /// Status and body, where fields do not matter.
+    /// Status and body, for tests that do not compare header fields.
     package var summary: String { text.map { "\(status) \($0)" } ?? "\(status)" }
 }

@@ -1,12 +1,12 @@
 package import HTTPTypes
 package import OpenAPISwiftRuntime
 
-/// Registers `POST /echo`, which answers with the body it gets.
+/// Registers `POST /echo`, which responds with the body of the request.
 package func registerEcho(on transport: any ServerTransport) throws {
     try transport.register({ _, body, _ in (HTTPResponse(status: .ok), body) }, method: .post, path: "/echo")
 }
 
-/// Registers `QUERY /shelf`, which answers with the method and the text it gets.
+/// Registers `QUERY /shelf`, which responds with the method and the text of the request.
 package func registerQuery(on transport: any ServerTransport) throws {
     try transport.register(
         { request, body, _ in
@@ -18,7 +18,7 @@ package func registerQuery(on transport: any ServerTransport) throws {
     )
 }
 
-/// A body that comes in chunks.
+/// A body in several chunks.
 package func streamed(_ bytes: [UInt8], length: HTTPBody.Length) -> HTTPBody {
     let (stream, continuation) = AsyncStream<HTTPBody.ByteChunk>.makeStream()
     var rest = bytes[...]

@@ -7,7 +7,7 @@ import OpenAPISwiftTransportSupport
 import OpenAPISwiftURLSession
 import Testing
 
-/// What the other client transports do too, and what URLSession does in its own way.
+/// Behaviour that URLSession shares with the other client transports, and behaviour of its own.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct URLSessionTransportTests {
     private let request = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/")
@@ -77,7 +77,7 @@ struct URLSessionTransportTests {
             sender.yield([1])
             let (_, body) = try await caller.send(.get, "/events")
             var iterator = try #require(body).makeAsyncIterator()
-            // Each chunk is sent only after the one before it came.
+            // Each chunk is sent only after the one before it arrived.
             for number in UInt8(1)...4 {
                 #expect(try await iterator.next() == [number])
                 sender.yield([number + 1])
@@ -90,11 +90,11 @@ struct URLSessionTransportTests {
 
     @Test func aResponseThatIsGivenUpStopsItsSource() async throws {
         let (ended, signal) = AsyncStream<Void>.makeStream()
-        // One chunk, and then nothing as long as the reader waits.
+        // One chunk, and then nothing while the reader waits.
         let (stream, sender) = AsyncStream<HTTPBody.ByteChunk>.makeStream()
         sender.onTermination = { _ in signal.yield() }
         sender.yield([1])
-        // A server that notices that its client is gone.
+        // A server that notices that its client has disconnected.
         let router = Router(context: OperationRequestContext.self)
         try HummingbirdTransport(router).register(
             { _, _, _ in (HTTPResponse(status: .ok), HTTPBody(stream, length: .unknown)) },
@@ -300,7 +300,8 @@ struct URLSessionTransportTests {
     }
 
     @Test func aServerThatIsNotThereIsToldSo() async throws {
-        // The port of an old service that is no longer in use; one that was free a moment ago may be another test's.
+        // The port of an old service that is no longer in use. A port that was free a moment ago may belong to another
+        // test now.
         let url = try #require(URL(string: "http://127.0.0.1:9"))
         let error = await #expect(throws: TransportError.self) {
             try await URLSessionTransport().send(request, body: nil, baseURL: url, operationID: "test")
@@ -313,7 +314,7 @@ struct URLSessionTransportTests {
         let (_, signal) = AsyncStream<Void>.makeStream()
         func register(_ transport: any ServerTransport) throws { try registerSlow(on: transport, signal) }
         try await withCaller(register) { caller async throws in
-            // Whole seconds are the finest that FoundationNetworking knows.
+            // FoundationNetworking supports only timeouts of whole seconds.
             let transport = URLSessionTransport(configuration: .init(timeout: .seconds(1)))
             let slow = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/slow")
             let error = await #expect(throws: TransportError.self) {
@@ -346,7 +347,7 @@ struct URLSessionTransportTests {
         }
     }
 
-    // MARK: -
+    // MARK: - Support
 
     private func withCaller<Result>(
         path: String = "",

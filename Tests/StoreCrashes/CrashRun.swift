@@ -7,10 +7,11 @@ import MistStore
 import MistTesting
 import Synchronization
 
-/// Plays a scenario in a folder, from the step after the last one that was finished.
+/// Runs a scenario in a folder, from the step after the last finished one.
 ///
-/// Phone, laptop and service are files of the folder. A step is noted as finished in its device's file, where it can be in its
-/// transaction. Time is virtual: an hour for each step, and a minute more for each start of the process.
+/// Phone, laptop and service are files in the folder. When a step is finished, this is recorded in the file of its
+/// device, in the step's own transaction if it has one. The clock is virtual: each step begins an hour later, and each
+/// start of the process a minute later.
 final class CrashRun {
     private let scenario: CrashScenario
     private let folder: URL
@@ -46,7 +47,7 @@ final class CrashRun {
         if start == 0 { _ = try emulator.createUser(userRecordName: user) }
         let steps = CrashSteps(dyingAt: step)
         for name in [CrashScenario.Device.phone, .laptop] {
-            // Opening belongs to the phone's steps.
+            // Opening the files belongs to the phone's steps.
             let steps = name == .phone ? steps : nil
             let service = FailingService(
                 EmulatorSyncService(emulator, container: Self.container, user: user),
@@ -88,7 +89,7 @@ final class CrashRun {
 
     // MARK: Steps
 
-    /// How many steps the phone's process had.
+    /// The number of steps of the phone's process.
     var stepCount: Int { devices[.phone]?.steps?.count ?? 0 }
 
     func play() async throws {
@@ -97,7 +98,7 @@ final class CrashRun {
         for (index, step) in scenario.steps.enumerated() {
             clock.begin(step: Int64(index))
             if case .start(let name, let records) = step {
-                // What was finished shapes the process that goes on, too.
+                // A finished `start` step also decides which record types the second process begins with.
                 try start(name, records)
             }
             if index >= next { try await play(step, number: index) }
@@ -122,7 +123,7 @@ final class CrashRun {
             let (database, clock) = (database(of: device), clock)
             let edits: @Sendable () throws -> Void = {
                 try Self.write(to: database, at: clock) { db in
-                    // Only once, in whichever process.
+                    // Only once, in either of the processes.
                     let mark = -number - 1
                     let isDone = try Bool.fetchOne(
                         db,
@@ -136,7 +137,8 @@ final class CrashRun {
             }
             device.service.begin(failure, meanwhile: meanwhile.isEmpty ? nil : edits)
             try await device.store.sync()
-            // A process that went on learned by pulling that its push was done, and sent none. The program edits all the same.
+            // A second process may learn from a pull that its push was done, so it sends none. Then the edits of the
+            // program are made here.
             if try device.service.editMeanwhile() { try await device.store.sync() }
             try write(to: name) { db in try Self.note(number, db) }
         case .program(let name, let body):
@@ -168,7 +170,7 @@ final class CrashRun {
         for result in results { _ = try result.get() }
     }
 
-    /// A transaction of a program, with the virtual time.
+    /// Runs a transaction as a program does, at the virtual time.
     private func write(to name: CrashScenario.Device, _ body: (Database) throws -> Void) throws {
         try Self.write(to: database(of: device(name)), at: clock, body)
     }
@@ -202,7 +204,8 @@ final class CrashRun {
 
     // MARK: The end
 
-    /// Everything that a person can see of both devices and the service, a line for each record, receipt and pending change.
+    /// Everything that a user can observe of both devices and the service, a line for each record, receipt and pending
+    /// change.
     func state() async throws -> [String] {
         var lines: [String] = []
         for name in CrashScenario.Device.all {
@@ -231,7 +234,7 @@ final class CrashRun {
         }
     }
 
-    /// How much is left in the tables of what is under way.
+    /// The numbers of rows in the tables for unfinished work.
     private func work(of device: Device) throws -> [String] {
         try database(of: device).read { db in
             try ["mist_sent", "mist_sent_field", "mist_request", "mist_cascade", "mist_tombstone", "mist_edit"].map {
@@ -277,13 +280,13 @@ extension CrashScenario.Device {
     static let all: [Self] = [.phone, .laptop]
 }
 
-/// What the process cannot go on with.
+/// Why the process cannot continue.
 struct CrashFailure: Error, CustomStringConvertible {
     let message: String
     var description: String { message }
 }
 
-/// Virtual time.
+/// A virtual clock.
 private final class Clock: Sendable {
     private let state: Mutex<(base: Int64, step: Int64, calls: Int64)>
 

@@ -3,18 +3,18 @@ import CloudKitModel
 import MistKit
 import MistStore
 
-/// A story of two devices. It is played by a process that dies at one of the phone's steps, and by a second process that goes on.
+/// The steps of two devices. A process runs them and dies at one of the phone's steps, and a second process continues.
 struct CrashScenario: Sendable {
-    /// The device that a step is about.
+    /// The device of a step.
     enum Device: String, Sendable {
         case phone, laptop
     }
 
-    /// What the service answers to the first request that a failure concerns, in one synchronisation.
+    /// The service's failure of the first request that it can affect, in one synchronisation.
     enum ServiceFailure: Sendable {
-        /// A request of changes is answered by an error as a whole, and not carried out.
+        /// A request with changes fails as a whole, and nothing is done.
         case refusal(ServerErrorCode)
-        /// The service carries out a request of changes, and the reply is lost.
+        /// The service does the changes of a request, and the response is lost.
         case lostReply
         /// Each change of a record with this name is refused.
         case refusedRecord(String)
@@ -25,22 +25,23 @@ struct CrashScenario: Sendable {
     enum Step: Sendable {
         /// A program changes the device's records in one transaction of SQL.
         case sql(Device, [String])
-        /// The device synchronises. The statements are run on it when the service has answered the first request of changes.
+        /// The device synchronises. The statements run on the device after the service has handled the first request
+        /// with changes.
         case sync(Device, failure: ServiceFailure? = nil, meanwhile: [String] = [])
-        /// What the device's program does with its store. It may be done twice.
+        /// The device's program uses its store. This may be repeated by the second process.
         case program(Device, @Sendable (MistStore) async throws -> Void)
         /// The device's program is started with other record types.
         case start(Device, [any CloudKitRecord.Type])
         /// Another program changes records at the service.
         case service(RecordOperation.OperationType, CloudKitModel.Record)
-        /// The person deletes the zone at the service.
+        /// The user deletes the zone at the service.
         case purge
     }
 
     let name: String
     /// The scope whose records are compared.
     var scope = DatabaseScope.private
-    /// The most records of a page.
+    /// The maximum number of records in a page.
     var pageSize = 200
     let steps: [Step]
 
@@ -48,7 +49,7 @@ struct CrashScenario: Sendable {
         self.name = name
         self.scope = scope
         self.pageSize = pageSize
-        // In the end everything is sent and fetched.
+        // At the end, everything is sent and fetched.
         self.steps = steps + [.sync(.phone), .sync(.laptop), .sync(.phone), .sync(.laptop)]
     }
 }
@@ -66,7 +67,7 @@ extension CrashScenario {
     private static let twoBooks =
         "INSERT INTO Book (_recordName, title, note, loans) VALUES ('a', 'A', 'N', 1), ('b', 'B', 'N', 1)"
 
-    /// All of them. A scenario is a sentence of what the phone does.
+    /// All scenarios. The name of a scenario is a sentence about the phone.
     static let all: [CrashScenario] = [
         // Local changes
         CrashScenario(

@@ -5,7 +5,8 @@ import MistKit
 import MistStore
 import Synchronization
 
-/// Counts what the process does: before and after each commit, before and after each request. At one of these steps it dies.
+/// Counts the steps of the process: before and after each commit, and before and after each request. The process dies
+/// at a chosen step.
 final class CrashSteps: TransactionObserver, Sendable {
     private let deadly: Int
     private let number = Mutex(0)
@@ -15,7 +16,7 @@ final class CrashSteps: TransactionObserver, Sendable {
         deadly = step
     }
 
-    /// The steps until now.
+    /// The number of steps so far.
     var count: Int { number.withLock { $0 } }
 
     func pass() {
@@ -36,7 +37,8 @@ final class CrashSteps: TransactionObserver, Sendable {
     func databaseDidRollback(_ db: Database) {}
 }
 
-/// The way of a device to the service: it may fail once in a synchronisation, and the process may die on it.
+/// The service of a device. It can fail once in a synchronisation, and the process may die before or after each
+/// request.
 final class FailingService: SyncService {
     private let service: any SyncService
     private let steps: CrashSteps?
@@ -57,9 +59,9 @@ final class FailingService: SyncService {
         plan.withLock { $0 = Plan(failure: failure, meanwhile: meanwhile) }
     }
 
-    /// Makes the edits that belong into the time of a push, once.
+    /// Makes the edits that belong between a push and its response, once.
     ///
-    /// - Returns: Whether they had not been made.
+    /// - Returns: Whether the edits were made by this call.
     @discardableResult
     func editMeanwhile() throws -> Bool {
         let meanwhile = plan.withLock { plan in

@@ -1,7 +1,7 @@
 import Foundation
 import MistKit
 
-/// Plays a scenario of a store, and dies on the way: a program for tests of this package.
+/// Runs a scenario of a store, and can die at one of its steps: a program for tests of this package.
 ///
 /// ```
 /// StoreCrashes                    // the names of the scenarios

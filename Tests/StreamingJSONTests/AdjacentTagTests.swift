@@ -2,13 +2,13 @@ import Testing
 
 @testable import StreamingJSON
 
-/// Objects of a value and then its type, with keys and types of a caller's own.
+/// Objects with a value followed by its type, with the caller's own keys and types.
 struct AdjacentTagTests {
     private static let keys = JSONKeys("content", "kind")
     private static let tags = JSONKeys("text", "number", "point")
     private static let firstKeys = JSONKeys("x")
 
-    /// What `readTagged` finds, and what is left of the input behind it.
+    /// The result of `readTagged`, and the input that is left after it.
     private func tagged(_ json: String) throws -> String {
         let bytes = Array(json.utf8)
         return try JSONReader.withReader(over: bytes.span) { (reader) throws(JSONError) -> String in
@@ -44,7 +44,7 @@ struct AdjacentTagTests {
         (#"{"content":{"x":1},"kind":"point"}"#, "object with first key 0, of type 2"),
         (#"{"content":{"x":1},"kind":"circle"}"#, "object with first key 0, of type unknown"),
         (#"{"content":{"y":1},"kind":"point"}"#, "object of type 2"),
-        // Another order, another type, more members, and no object: the caller reads these in its own way.
+        // Another order, another type, more members, or no object: the caller has to read these itself.
         (#"{"kind":"text","content":"a"}"#, "not tagged, at 0"),
         (#"{"content":"a","kind":"circle"}"#, "not tagged, at 0"),
         (#"{"content":"a","kind":"text","x":1}"#, "not tagged, at 0"),

@@ -2,7 +2,7 @@ import Foundation
 import StreamingJSON
 import Testing
 
-/// A user's own type that knows only `Codable`.
+/// A user's own type that conforms only to `Codable`.
 private struct Plain: Codable, Equatable {
     enum Color: String, Codable {
         case red
@@ -26,7 +26,7 @@ private struct Plain: Codable, Equatable {
     var optional: [Int?]
 }
 
-/// A type that knows only JSON, and has the rest by `JSONCodable`.
+/// A type that reads and writes JSON itself, and gets everything else from `JSONCodable`.
 private struct Direct: JSONCodable {
     static let keys = JSONKeys("a", "list")
     var a: String
@@ -97,7 +97,7 @@ private final class Derived: Base {
     }
 }
 
-/// What the compiler made `Codable`, and `JSONReadable` and `JSONWritable` by that.
+/// A type with the compiler's `Codable`, which it uses for `JSONReadable` and `JSONWritable`.
 private struct Sum: Codable, Equatable, JSONReadable, JSONWritable {
     var cents: Int
 
@@ -141,7 +141,7 @@ struct CodableBridgeTests {
                 + #""direct":{"a":"q","list":[1.0,2.0]},"small":0.25,"optional":[1,null]}"#
         )
         #expect(try read(Plain.self, from: bytes) == plain)
-        // Foundation agrees in both directions.
+        // Foundation reads and writes the same.
         #expect(try JSONDecoder().decode(Plain.self, from: Data(bytes)) == plain)
         #expect(try read(Plain.self, from: Array(JSONEncoder().encode(plain))) == plain)
     }
@@ -224,7 +224,7 @@ struct CodableBridgeTests {
         #expect(Set([one, one, Direct(a: "y", list: [])]).count == 2)
     }
 
-    // MARK: What the maker of a reader or writer gives
+    // MARK: userInfo of readers and writers
 
     @Test func userInfoReachesTypesInsideOfCodableOnes() throws {
         let shouting = Shout(mark: "!")
@@ -255,7 +255,7 @@ struct CodableBridgeTests {
     }
 }
 
-/// What a writer's maker gives.
+/// A value in the `userInfo` of a writer.
 private final class Shout: Sendable {
     let mark: String
 
@@ -284,7 +284,7 @@ private struct Shouted: JSONCodable {
     }
 }
 
-/// A type of a program that passes its coder on.
+/// A program's type that passes its coder on.
 private struct Host: Codable, Equatable {
     struct Own: Codable, Equatable {
         var inner: Shouted

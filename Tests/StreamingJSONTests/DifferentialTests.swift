@@ -3,9 +3,9 @@ import StreamingJSON
 import TestSupport
 import Testing
 
-/// Compares with Foundation's parser on random documents.
+/// Compares our parser with Foundation's on random documents.
 struct DifferentialTests {
-    /// A tree of Foundation as ours.
+    /// A tree of Foundation's objects as a `JSONValue`.
     private func value(of object: Any) -> JSONValue? {
         switch object {
         case is NSNull: return .null
@@ -60,7 +60,7 @@ struct DifferentialTests {
             let bytes = Array(text.utf8)
             let ours = try JSONReader.read(JSONValue.self, from: bytes)
             #expect(agree(ours, foundation(bytes)), "seed \(SeededGenerator.seed): \(text)")
-            // The same after writing, by either side.
+            // The documents mean the same after writing, for both parsers.
             let compact = try JSONWriter.bytes(of: ours)
             #expect(try JSONReader.read(JSONValue.self, from: compact) == ours, "seed \(SeededGenerator.seed): \(text)")
             #expect(agree(ours, foundation(compact)), "seed \(SeededGenerator.seed): \(text)")
@@ -94,14 +94,14 @@ struct DifferentialTests {
                 #expect(skipped != nil, message)
                 #expect(agree(ours, foundation(bytes)), message)
             } else if let text = String(validating: bytes, as: UTF8.self), !text.contains(/,\s*[}\]]/) {
-                // Foundation lets a comma pass before a closing brace.
+                // Foundation accepts a comma before a closing brace.
                 #expect(foundation(bytes) == nil, message)
             }
         }
     }
 }
 
-/// Valid JSON of all kinds.
+/// Generates valid JSON of all kinds.
 enum RandomDocument {
     static func append(to text: inout String, depth: Int, using generator: inout SeededGenerator) {
         space(&text, &generator)
@@ -119,7 +119,7 @@ enum RandomDocument {
             for index in 0..<Int.random(in: 0...4, using: &generator) {
                 text += index > 0 ? "," : ""
                 space(&text, &generator)
-                // No key twice: parsers differ on which one counts.
+                // No key occurs twice, since parsers differ in which one they take.
                 text += "\"\(index)"
                 var rest = ""
                 string(&rest, &generator)

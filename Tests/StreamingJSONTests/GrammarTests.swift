@@ -31,7 +31,7 @@ struct GrammarTests {
         case "y":
             #expect(failure == nil)
             #expect(value != nil)
-            // What was read can be written and read again.
+            // The value can be written and read again.
             let written = try JSONWriter.bytes(of: value)
             #expect(try JSONReader.read(JSONValue.self, from: written) == value)
             #expect(try raw?.read(JSONValue.self) == value)
@@ -40,7 +40,7 @@ struct GrammarTests {
             #expect(failure?.offset.map { (0...bytes.count).contains($0) } == true)
             #expect(failure?.path?.hasPrefix("$") == true)
         default:
-            // Either is right; it must only end. A number that no Double holds may still be skipped.
+            // Both results are right, but reading must end. A number that no Double holds may still be skipped.
             #expect(failure != nil || value != nil)
         }
     }
@@ -79,7 +79,7 @@ struct GrammarTests {
     }
 
     @Test func readingTheSameErrorsAsSkipping() throws {
-        // Of every beginning of a document, reading and skipping find the same error.
+        // For each prefix of a document, reading and skipping report the same error.
         let json = #" {"a" : [1, -2.5e3, {"b\u00e9" : "x\ny", "c":[[],{}]}, true, null], "d" : "ÄÖ😀" } "#
         let bytes = Array(json.utf8)
         for count in 0..<bytes.count - 2 {
@@ -111,7 +111,7 @@ struct GrammarTests {
             #expect(reading?.code == .depthLimitExceeded)
             #expect(reading?.offset == skipping?.offset)
         }
-        // Skipping needs no stack.
+        // Skipping does not recurse.
         let deep = JSONReader.Options(maximumDepth: .max)
         #expect(throws: Never.self) { try JSONReader.read(JSONRawValue.self, from: nested(1_000_000), options: deep) }
         let mixed = String(repeating: #"[{"a":"#, count: 500) + "1" + String(repeating: "}]", count: 500)

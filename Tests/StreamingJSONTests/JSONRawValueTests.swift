@@ -22,7 +22,7 @@ struct JSONRawValueTests {
         ("1", "2"), ("1", "-1"), ("1", "10"), ("1", #""1""#), ("0.1", "0.10000000000000000001"), ("null", "false"),
         ("[]", "{}"),
         ("[1,2]", "[2,1]"), (#"{"a":1}"#, #"{"b":1}"#), ("9007199254740992", "9007199254740993"), ("1e400", "1e401"),
-        // They look alike and Swift's strings are equal, but their bytes are not.
+        // These texts look alike, and are equal as Swift strings, but their bytes differ.
         (#""\u00e9""#, #""e\u0301""#),
     ])
     func valuesOfDifferentMeaningAreNot(left: String, right: String) throws {

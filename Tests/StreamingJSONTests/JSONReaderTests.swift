@@ -32,7 +32,7 @@ private struct Point: Equatable, JSONReadable {
     }
 }
 
-/// A value whose type comes after it, as CloudKit sends them.
+/// A value that is followed by its type, as in CloudKit's JSON.
 private struct Tagged: JSONReadable {
     static let keys = JSONKeys("value", "type")
     static let types = JSONKeys("TIMESTAMP", "STRING")
@@ -106,7 +106,7 @@ struct JSONReaderTests {
         )
         #expect(keys.count == 12)
         for index in 0..<keys.count {
-            // At the end of the input and far from it.
+            // At the end of the input, and not near its end.
             for padding in ["", String(repeating: " ", count: 40)] {
                 var json = try JSONWriter.bytes(of: [keys[index]: 1])
                 json.append(contentsOf: padding.utf8)
@@ -301,7 +301,7 @@ struct JSONReaderTests {
                         default: _ = try reader.readBase64()
                         }
                     } catch {
-                        // Go on where it stopped.
+                        // Continue where the reader stopped.
                     }
                 }
             }

@@ -104,7 +104,7 @@ struct NumberReadingTests {
     }
 
     @Test(arguments: [
-        // Whole parts that are 0 in 64 bits: 2^64 times 1, 10, 3, and 2^65.
+        // Integer parts that overflow to 0 in 64 bits: 2^64 times 1, 10, 3, and 2^65.
         "18446744073709551616.5", "18446744073709551616e0", "18446744073709551616.0", "-18446744073709551616e1",
         "184467440737095516160.25", "55340232221128654848E-3", "36893488147419103232.125e2",
         "18446744073709551616000000000000000000000000000000000000000.5", "340282366920938463463374607431768211456e-20",
@@ -118,12 +118,12 @@ struct NumberReadingTests {
     @Test func randomDoublesAreRoundedAsTheStandardLibraryRoundsThem() {
         var generator = SeededGenerator()
         for _ in 0..<30_000 {
-            // All finite doubles by their bits, as they are described.
+            // Finite doubles of any bits, in the form of their description.
             let bits = Double(bitPattern: generator.next())
             if bits.isFinite {
                 expectDouble(bits.description)
             }
-            // Digits and exponents of the usual sizes, and halves between two doubles.
+            // Digits and exponents of common sizes, and values halfway between two doubles.
             let digits = generator.next() >> UInt64.random(in: 0...63, using: &generator)
             expectDouble("\(digits)e\(Int.random(in: -45...45, using: &generator))")
             let text = String(digits)
@@ -145,7 +145,7 @@ struct NumberReadingTests {
         for round in 0..<50_000 {
             var value = Double(bitPattern: generator.next())
             if round % 2 == 0 {
-                // Prices, coordinates, times: few digits.
+                // Prices, coordinates and times, which have few digits.
                 let scale = ([1, 10, 100, 1000, 10_000, 1e6, 1e9] as [Double]).randomElement(using: &generator) ?? 1
                 value = Double(Int64.random(in: -10_000_000...10_000_000, using: &generator)) / scale
             }
@@ -160,7 +160,7 @@ struct NumberReadingTests {
     }
 
     @Test func floatsAreRoundedOnce() throws {
-        // By way of a Double it would become 1.0.
+        // Through a Double, the result would be 1.0.
         let json = "1.000000059604644775390626"
         #expect(try JSONReader.read(Float.self, from: json) == Float(json))
         #expect(throws: JSONError.self) { try JSONReader.read(Float.self, from: "1e39") }

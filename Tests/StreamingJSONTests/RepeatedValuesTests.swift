@@ -14,7 +14,7 @@ struct RepeatedValuesTests {
     @Test func stringsThatComeAgainAreTheSameStrings() throws {
         var generator = SeededGenerator()
         let pieces = ["a", "ab", "Article", "_defaultZone", "0123456789abcdef", "ä", "\"", "\u{0}"]
-        // Few enough to come again, of all lengths, and more than there is room for.
+        // Texts of all lengths: few enough to be repeated, and more than the table has room for.
         let texts = (0..<400).map { _ in
             (0..<Int.random(in: 0...6, using: &generator)).map { _ in pieces.randomElement(using: &generator) ?? "" }
                 .joined()
@@ -30,7 +30,7 @@ struct RepeatedValuesTests {
             return read
         }
         #expect(read == sequence, "seed \(SeededGenerator.seed)")
-        // Keys come from the same table.
+        // Keys use the same table.
         let objects = sequence.map { [$0: 1] }
         #expect(try JSONReader.read([[String: Int]].self, from: JSONWriter.bytes(of: objects)) == objects)
     }

@@ -9,7 +9,7 @@ struct StringReadingTests {
     }
 
     @Test func specialBytesAreFoundAtEveryPlace() throws {
-        // Strings of every length around the width of a machine word, with every kind of special byte at every place.
+        // Strings of every length around the width of a machine word, with every kind of special byte at every offset.
         for length in 0..<40 {
             let plain = String(repeating: "a", count: length)
             #expect(try JSONReader.read(String.self, from: "\"\(plain)\"") == plain)
@@ -89,7 +89,7 @@ struct StringReadingTests {
     }
 
     @Test func everyScalarSurvivesWritingAndReading() throws {
-        // In pieces, so that a failure names few scalars.
+        // In pieces, so that a failure names only a few scalars.
         var scalars = String.UnicodeScalarView()
         for value in 0...0x10FFFF as ClosedRange<UInt32> {
             if let scalar = UnicodeScalar(value) {

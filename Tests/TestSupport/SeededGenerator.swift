@@ -1,8 +1,8 @@
 import Foundation
 
-/// SplitMix64: random numbers that a seed repeats.
+/// SplitMix64: the same seed gives the same random numbers.
 package struct SeededGenerator: RandomNumberGenerator {
-    /// The seed of this run: `MISTKIT_SEED`, or a new one, which failing tests print.
+    /// The seed of this run: `MISTKIT_SEED`, or a random one. Failing tests print it.
     package static let seed: UInt64 =
         ProcessInfo.processInfo.environment["MISTKIT_SEED"].flatMap { UInt64($0) } ?? .random(in: .min ... .max)
 

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A folder that is there while a closure runs.
+/// Creates a folder for a closure, and removes it afterwards.
 package func withTemporaryFolder<Result>(_ body: (URL) throws -> Result) throws -> Result {
     let folder = FileManager.default.temporaryDirectory.appending(path: "MistKitTests-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -8,7 +8,7 @@ package func withTemporaryFolder<Result>(_ body: (URL) throws -> Result) throws 
     return try body(folder)
 }
 
-/// The same, with a closure that waits.
+/// Creates a folder for an asynchronous closure, and removes it afterwards.
 package func inTemporaryFolder<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
     let folder = FileManager.default.temporaryDirectory.appending(path: "MistKitTests-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -2,7 +2,7 @@ import Foundation
 import OpenAPISwiftGenerator
 import Testing
 
-/// The built command, run as a user or a plugin runs it: in a folder of its own.
+/// The built command, run in its own folder, as a user or a plugin runs it.
 struct CommandTests {
     struct Outcome: Equatable {
         var status: Int32
@@ -10,7 +10,7 @@ struct CommandTests {
         var errors: String
     }
 
-    /// The executable stands beside the test bundle.
+    /// The executable is beside the test bundle.
     static let executable = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         .appendingPathComponent("openapi-swift")
 
@@ -58,7 +58,7 @@ struct CommandTests {
         String(decoding: try Data(contentsOf: folder.appendingPathComponent(name)), as: UTF8.self)
     }
 
-    /// The files of a folder, in the order of their names.
+    /// The names of the files in a folder, sorted.
     private func files(in name: String) -> [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: folder.appendingPathComponent(name).path)) ?? [])
             .sorted()

@@ -91,15 +91,15 @@ extension ReleaseKind {
     fileprivate var order: Int { ReleaseKind.allCases.firstIndex(of: self) ?? 0 }
 }
 
-/// Which releases are listed; all conditions have to hold.
+/// The filter of the releases that are listed; all conditions have to hold.
 struct ReleaseFilter: Hashable {
-    /// The kinds; all without one.
+    /// The kinds, or an empty list for all kinds.
     var kinds: [ReleaseKind] = []
-    /// What the version begins with, number by number: `15.1` is the beginning of `15.1.1` and not of `15.10`.
+    /// The beginning of the version, compared number by number: `15.1` is the beginning of `15.1.1` and not of `15.10`.
     var version: String?
-    /// Whether Apple signs the image. Releases of which it is not known do not match.
+    /// Whether Apple signs the image. A release without this information does not match.
     var isSigned: Bool?
-    /// Whether it is a beta or a candidate.
+    /// Whether the release is a beta or a release candidate.
     var isPrerelease: Bool?
 
     func includes(_ row: ReleaseRow) -> Bool {
@@ -113,14 +113,14 @@ struct ReleaseFilter: Hashable {
 
 /// Comma-separated values (RFC 4180).
 enum CSV {
-    /// The releases with a line of titles.
+    /// The releases, after a line with the titles of the columns.
     static func text(of rows: [ReleaseRow]) -> String {
         ([columns.map(\.title)] + rows.map { row in columns.map { $0.value(row) } })
             .map { $0.map(escaped).joined(separator: ",") }
             .joined(separator: "\r\n")
     }
 
-    /// A field, in quotation marks where it needs them.
+    /// A field, in quotation marks if it contains a comma, a quotation mark or a line break.
     static func escaped(_ field: String) -> String {
         let isPlain = !field.contains { $0 == "," || $0 == "\"" || $0.isNewline }
         return isPlain

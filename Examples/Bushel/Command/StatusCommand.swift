@@ -73,9 +73,9 @@ struct StatusCommand: AsyncParsableCommand {
     }
 }
 
-/// The state of a source.
+/// The state of a source, as the commands print it.
 struct SourceStatus: Codable, Hashable {
-    /// How a source does.
+    /// The health of a source.
     enum State: String, Codable {
         /// The last attempt succeeded, not too long ago.
         case good
@@ -92,7 +92,7 @@ struct SourceStatus: Codable, Hashable {
 
     var source: SourceID
     var address: String
-    /// How it does; `nil` for a source of another version of the program.
+    /// The health; `nil` for a source that this version of the program does not know.
     var state: State?
     var lastAttempt: Date?
     var lastSuccess: Date?
@@ -135,7 +135,7 @@ struct SourceStatus: Codable, Hashable {
 
 /// The states of the sources and the numbers of releases.
 struct StatusReport: Codable {
-    /// The numbers of one kind.
+    /// The numbers of releases of a kind.
     struct Kind: Codable {
         var kind: ReleaseKind
         var releases: Int

@@ -75,7 +75,8 @@ struct UpdateCommand: AsyncParsableCommand {
         return (sources.lines + [""] + kinds.lines + details(of: report)).joined(separator: "\n")
     }
 
-    /// What was left out, and which references are missing: the numbers, or all of it.
+    /// The entries that were left out, and the references that are missing: their numbers, or with `--all` a line for
+    /// each.
     private func details(of report: UpdateReport) -> [String] {
         var lines: [String] = []
         if all {
@@ -108,7 +109,7 @@ struct UpdateCommand: AsyncParsableCommand {
     }
 }
 
-/// Which sources are asked, and where.
+/// The sources of a run, with their addresses.
 struct SourceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

@@ -2,20 +2,20 @@ import BushelSources
 import Foundation
 import MistModels
 
-/// How a source does: in the database, so that each machine knows it.
+/// The state of a source. It is a record of the database, so that each machine knows it.
 @CloudKitRecord("DataSource")
 public struct DataSource: Hashable, Sendable {
     /// The source.
     @CloudKitField(.queryable, .sortable) public var source: SourceID
-    /// The address that was asked last. Validators are those of this address.
+    /// The address of the last request. The validators belong to this address.
     public var address: String
-    /// When it was asked last, with or without success.
+    /// When the source was last requested, with or without success.
     @CloudKitField(.queryable, .sortable) public var lastAttempt: Date?
-    /// When it was last fetched and read, or had not changed.
+    /// When the source was last fetched and read, or had not changed.
     @CloudKitField(.queryable, .sortable) public var lastSuccess: Date?
-    /// When it last sent a document.
+    /// When the source last sent a document.
     public var lastDocument: Date?
-    /// From when its statements are.
+    /// The date of the source's statements.
     public var statedAt: Date?
     /// The ETag of the last document of which everything is saved; `nil` after a failure.
     public var etag: String?
@@ -30,7 +30,7 @@ public struct DataSource: Hashable, Sendable {
     /// The number of entries and values of the last document that were left out.
     public var problemCount: Int = 0
 
-    /// Creates the state of a source that was not asked yet.
+    /// Creates the state of a source that was not requested yet.
     public init(_ source: SourceID, address: String) {
         self.source = source
         self.address = address
@@ -42,9 +42,10 @@ public struct DataSource: Hashable, Sendable {
 
 /// One attempt to fetch a source, which can be applied to any version of its state.
 ///
-/// Runs may overlap: the newest attempt describes the source, and an older one changes no more than the time of the last success.
+/// Runs may overlap: the newest attempt describes the source. An older attempt changes only the time of the last
+/// success.
 public struct SourceAttempt: Sendable, Hashable {
-    /// What came of it.
+    /// The result of an attempt.
     public enum Outcome: Sendable, Hashable {
         /// There is a document, and it was read.
         case fetched(Document)
@@ -54,13 +55,13 @@ public struct SourceAttempt: Sendable, Hashable {
         case failed(String)
     }
 
-    /// What is known of a document.
+    /// The description of a document.
     public struct Document: Sendable, Hashable {
         /// The header field ETag.
         public var etag: String?
         /// The header field Last-Modified.
         public var lastModified: String?
-        /// From when its statements are.
+        /// The date of the document's statements.
         public var statedAt: Date
         /// The number of releases.
         public var releaseCount: Int
@@ -85,9 +86,9 @@ public struct SourceAttempt: Sendable, Hashable {
 
     /// The source.
     public var source: Source
-    /// When it was asked, in whole seconds.
+    /// When the source was requested, rounded down to whole seconds.
     public var date: Date
-    /// What came of it.
+    /// The result of the attempt.
     public var outcome: Outcome
 
     /// Creates an attempt.
@@ -101,8 +102,8 @@ public struct SourceAttempt: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - state: The state.
-    ///   - keepingValidators: Whether the next request may be conditional. It may not be where something was not saved: the next run has to
-    ///     get the document again.
+    ///   - keepingValidators: Whether the next request may be conditional. It may not if something was not saved: then
+    ///     the next run has to get the document again.
     public func apply(to state: inout DataSource, keepingValidators: Bool = true) {
         let isNewest = state.lastAttempt.map { $0 <= date } ?? true
         // After a lost reply, and after a run in the same second, the state may already have the attempt.
@@ -113,7 +114,8 @@ public struct SourceAttempt: Sendable, Hashable {
         if case .failed(let reason) = outcome {
             guard isNewest else { return }
             state.lastError = reason.count > 300 ? String(reason.prefix(299)) + "…" : reason
-            // What other sources took back in the meantime has to be heard from this one again.
+            // Other sources may have withdrawn values in the meantime, so the next run needs the whole document of this
+            // source.
             state.etag = nil
             state.lastModified = nil
             return
@@ -138,7 +140,7 @@ public struct SourceAttempt: Sendable, Hashable {
 }
 
 extension Source: Hashable {
-    /// Sources are equal that have one name and one address.
+    /// Sources are equal if their names and addresses are equal.
     public static func == (left: Source, right: Source) -> Bool { left.id == right.id && left.address == right.address }
 
     /// Hashes the name.

@@ -1,7 +1,7 @@
 import BushelSources
 import MistModels
 
-/// The history as the database has it, with the states of the sources.
+/// The history in the database, with the states of the sources.
 public struct History: Sendable {
     /// The restore images by build.
     public var images: [String: StoredRecord<RestoreImage>]
@@ -35,7 +35,7 @@ public struct History: Sendable {
         return releases
     }
 
-    /// Reads the states of the sources alone.
+    /// Reads only the states of the sources.
     ///
     /// - Throws: A `CloudKitError`.
     public static func states(in database: CloudKitDatabase) async throws -> [SourceID: StoredRecord<DataSource>] {
@@ -44,7 +44,7 @@ public struct History: Sendable {
         return states
     }
 
-    /// The number of releases of a kind, and how many of them no source lists any more.
+    /// The number of releases of a kind, and the number of those that no source lists any more.
     public func counts(of kind: ReleaseKind) -> (releases: Int, unlisted: Int) {
         func counts<R: Release>(_ records: [String: StoredRecord<R>]) -> (Int, Int) {
             (records.count, records.values.count { $0.sources.isEmpty })

@@ -3,29 +3,30 @@ import Foundation
 
 /// A release whose values come from several sources.
 public protocol MergedRelease: Release {
-    /// Whose word counts, field by field.
+    /// The rules of precedence, one for each field.
     static var rules: [FieldRule<Self>] { get }
-    /// Sets what follows from other values.
+    /// Sets the fields that follow from other fields.
     mutating func derive()
 }
 
-/// Whose word counts for one field.
+/// The rule that decides which source's value a field takes.
 public struct FieldRule<R: Release>: Sendable {
-    /// What decides before the order of the sources does.
+    /// The criterion that is compared before the order of the sources.
     public enum Order: Sendable {
-        /// Nothing: the order of the sources decides alone.
+        /// No criterion: only the order of the sources decides.
         case sources
-        /// The newest statement. Sources that speak of the same time are in the order of the sources.
+        /// The newest statement. Among statements of the same date, the order of the sources decides.
         case newest
-        /// A source that calls the release final. A candidate and the final release may be one build, and not every source has noticed yet.
+        /// A statement that calls the release final. A candidate and the final release may be the same build, and not
+        /// every source notices this at once.
         case finalFirst
     }
 
     /// The name of the field.
     public let name: String
-    /// What decides first.
+    /// The criterion that is compared first.
     public let order: Order
-    /// The sources, the best one first. Those that are not named come last.
+    /// The sources, the best one first. Sources that are not in the list come last.
     public let sources: [SourceID]
     let has: @Sendable (R) -> Bool
     let copy: @Sendable (_ source: R, _ target: inout R) -> Void
@@ -44,7 +45,7 @@ public struct FieldRule<R: Release>: Sendable {
         copy = { $1[keyPath: path] = $0[keyPath: path] }
     }
 
-    /// Whether the word of one source counts more than that of another one.
+    /// Whether one statement takes precedence over another.
     func isBetter(_ left: Statement<R>, than right: Statement<R>) -> Bool {
         switch order {
         case .sources: break
@@ -59,19 +60,19 @@ public struct FieldRule<R: Release>: Sendable {
     private func rank(_ source: SourceID) -> Int { sources.firstIndex(of: source) ?? sources.count }
 }
 
-/// What one source says of one release.
+/// The values that one source gives for one release.
 struct Statement<R: Release> {
     var source: SourceID
     var release: R
-    /// From when it is.
+    /// The date of the statement.
     var date: Date
 }
 
-// The tables of precedence. README.md has them for people.
+// The tables of precedence. README.md explains them.
 
 extension RestoreImage: MergedRelease {
-    /// Apple's catalog is first hand and has little; ipsw.me reads the files; AppleDB has the betas; the page of Mr. Macintosh is kept by
-    /// hand.
+    /// Apple's catalog comes from Apple itself and has few images; ipsw.me reads the files; AppleDB has the betas; the
+    /// page of Mr. Macintosh is edited by hand.
     public static let rules: [FieldRule<RestoreImage>] = [
         FieldRule("version", \.version, .appleCatalog, .appleDB, .ipswMe, .mrMacintosh),
         FieldRule("stage", \.stage, by: .finalFirst, .appleCatalog, .appleDB, .mrMacintosh, .ipswMe),
@@ -91,8 +92,9 @@ extension RestoreImage: MergedRelease {
 }
 
 extension XcodeVersion: MergedRelease {
-    /// Apple's feed is first hand for what it has; xcodereleases.com has everything else. Its date is that of the final release also where
-    /// the feed has the candidate of the same build.
+    /// Apple's feed comes from Apple itself, but has few fields; xcodereleases.com has all others. The date of
+    /// xcodereleases.com is preferred: it is the date of the final release, also where the feed has the candidate of
+    /// the same build.
     public static let rules: [FieldRule<XcodeVersion>] = [
         FieldRule("version", \.version, .appleReleases, .xcodeReleases),
         FieldRule("stage", \.stage, by: .finalFirst, .appleReleases, .xcodeReleases),
@@ -113,7 +115,7 @@ extension XcodeVersion: MergedRelease {
 }
 
 extension SwiftVersion: MergedRelease {
-    /// The Swift project itself, and then a page that is kept by hand.
+    /// The Swift project itself, and then a page that is edited by hand.
     public static let rules: [FieldRule<SwiftVersion>] = [
         FieldRule("stage", \.stage, .swiftOrg, .swiftVersionNet),
         FieldRule("releaseDate", \.releaseDate, .swiftOrg, .swiftVersionNet),

@@ -2,7 +2,7 @@ import BushelSources
 import Foundation
 import MistModels
 
-/// Finds the releases that releases of Xcode point to.
+/// Finds the restore images and the releases of Swift that releases of Xcode refer to.
 public struct References: Sendable {
     /// A version that a release of Xcode names and the history does not have.
     public struct Missing: Sendable, Hashable, Codable, Comparable, CustomStringConvertible {
@@ -13,10 +13,10 @@ public struct References: Sendable {
         /// What is missing, such as `macOS 10.15` or `Swift 6.3`.
         public var target: String
 
-        /// What is missing, and for which release.
+        /// A sentence that names the release and what is missing.
         public var description: String { "Xcode \(version) (\(xcode)) names \(target), which no source lists" }
 
-        /// In the order of builds.
+        /// Orders by the build of Xcode, then by the target.
         public static func < (left: Missing, right: Missing) -> Bool {
             (left.xcode, left.target) < (right.xcode, right.target)
         }
@@ -25,9 +25,9 @@ public struct References: Sendable {
     private let images: [(number: VersionNumber, image: RestoreImage)]
     private let swift: Set<String>
 
-    /// Collects what can be pointed to.
+    /// Collects the possible targets of references.
     public init(images: some Sequence<RestoreImage>, swift: some Sequence<SwiftVersion>) {
-        // Of several builds of one version the first one is the minimum.
+        // Of several builds of one version, the first one is the minimum.
         self.images = images.filter(\.isFinal)
             .compactMap { image in image.number.map { ($0, image) } }
             .sorted { left, right in
@@ -38,19 +38,21 @@ public struct References: Sendable {
         self.swift = Set(swift.map(\.key))
     }
 
-    /// The first final image that fits a minimum: that of the version itself, or else the next one of the same major version.
+    /// The first final image that fits a minimum: the image of the version itself, or else the image of the next
+    /// version with the same major number.
     public func image(for minimum: VersionNumber) -> RestoreImage? {
         images.first { $0.number >= minimum && $0.number.major == minimum.major }?.image
     }
 
-    /// Points a release of Xcode to its release of Swift and its minimum of macOS.
+    /// Sets the references of a release of Xcode to its release of Swift and to its minimum version of macOS.
     ///
-    /// A pointer that cannot be found now stays where the version that it was made for is the same: another run may know more.
+    /// If a target is not found, the stored reference stays as long as the version that it refers to is the same:
+    /// another run may know more sources.
     ///
     /// - Parameters:
     ///   - xcode: The release, merged.
-    ///   - stored: The release as the history has it.
-    /// - Returns: The release with its pointers, and what is missing.
+    ///   - stored: The release in the history, or `nil` if it is new.
+    /// - Returns: The release with its references, and the versions that were not found.
     public func resolved(_ xcode: XcodeVersion, stored: XcodeVersion?) -> (xcode: XcodeVersion, missing: [Missing]) {
         var result = xcode
         var missing: [Missing] = []

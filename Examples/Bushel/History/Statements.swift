@@ -1,29 +1,30 @@
 import BushelSources
 import Foundation
 
-/// What the sources of a run say of the releases of one kind.
+/// The statements of a run's sources about the releases of one kind.
 ///
-/// Of a source that was not fetched, or has not changed since, there is no document in the run. What it said before is in the history, with its
-/// name beside each value, and competes from there. So a run over some of the sources, one after the other, makes the same history
-/// as a run over all of them.
+/// The run has no document of a source that was not fetched, or that has not changed. The earlier values of such a
+/// source are in the history, each with the name of its source, and compete from there. So runs over single sources,
+/// one after the other, lead to the same history as one run over all sources.
 ///
 /// ```swift
 /// let statements = Statements([.ipswMe: images, .appleDB: others], statedAt: dates)
 /// let image = statements.merged(key: "24B83", into: stored)
 /// ```
 public struct Statements<R: MergedRelease>: Sendable {
-    /// The sources whose documents are here.
+    /// The sources whose documents are part of the run.
     public let fetched: Set<SourceID>
     private let releases: [String: [SourceID: R]]
     private let statedAt: [SourceID: Date]
     private let now: Date
 
-    /// Collects what sources say.
+    /// Collects the statements of sources.
     ///
     /// - Parameters:
     ///   - contents: The releases of each source that was fetched.
-    ///   - statedAt: From when the statements of each source are, also those of sources that were not fetched.
-    ///   - now: The time of the run: from when the statements of a source are that is not known, as after a run at the same time.
+    ///   - statedAt: The date of each source's statements, also for sources that were not fetched.
+    ///   - now: The time of the run. It is the date of the statements of a source that is missing in `statedAt`, for
+    ///     instance because another run is at work at the same time.
     public init(_ contents: [SourceID: [R]], statedAt: [SourceID: Date], now: Date = .distantPast) {
         self.now = now
         fetched = Set(contents.keys)
@@ -36,15 +37,16 @@ public struct Statements<R: MergedRelease>: Sendable {
     /// The keys of all releases that a source lists.
     public var keys: Set<String> { Set(releases.keys) }
 
-    /// One release, of what the history has and what the sources say.
+    /// Merges the stored release with the statements of the sources.
     ///
-    /// A value stays until its source says something else, or a better source does. A value that its source has taken back, because
-    /// it no longer lists the release or no longer has the value, stays as well, but gives way to every other source.
+    /// A value stays until its source gives another one, or a better source gives one. A value is withdrawn if its
+    /// source no longer lists the release or no longer has the value. A withdrawn value stays as well, but the value of
+    /// any other source replaces it.
     ///
     /// - Parameters:
-    ///   - key: The release.
-    ///   - stored: The release as the history has it, or `nil` where it is new.
-    /// - Returns: The release.
+    ///   - key: The key of the release.
+    ///   - stored: The release in the history, or `nil` if it is new.
+    /// - Returns: The merged release.
     public func merged(key: String, into stored: R?) -> R {
         let said = releases[key] ?? [:]
         var result = stored ?? R(key: key)
@@ -67,8 +69,8 @@ public struct Statements<R: MergedRelease>: Sendable {
         return result
     }
 
-    /// The sources that have to be asked for their whole documents, because another source has taken back what it said of a release that
-    /// they list. Only the best value of each field is in the history, so what they said of it has to be heard again.
+    /// The sources whose whole documents are needed, because another source has withdrawn a value of a release that
+    /// they list. The history has only the best value of each field, so it does not have their values for that field.
     ///
     /// - Parameter stored: The releases of the history.
     /// - Returns: The sources, without those that were fetched.

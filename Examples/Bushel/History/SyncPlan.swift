@@ -1,8 +1,8 @@
 import BushelSources
 import MistModels
 
-/// What a run writes into the records of one kind: new ones, and of the others those that differ, with the fields that differ. Nothing is
-/// deleted.
+/// The records of one kind that a run writes: new records, and records that differ, with only the fields that differ.
+/// Nothing is deleted.
 public struct SyncPlan<R: Release>: Sendable {
     /// Releases without a record.
     public private(set) var new: [StoredRecord<R>] = []
@@ -14,7 +14,7 @@ public struct SyncPlan<R: Release>: Sendable {
     /// Compares releases with their records.
     ///
     /// - Parameters:
-    ///   - releases: The history as it is to be.
+    ///   - releases: The new state of the history.
     ///   - stored: The records of the database by the keys of their releases.
     public init(_ releases: [R], stored: [String: StoredRecord<R>]) {
         for release in releases {

@@ -1,15 +1,15 @@
 import BushelSources
 import Foundation
 
-/// What came of one source in a run.
+/// The result of a run for one source.
 public struct SourceReport: Sendable, Hashable, Codable {
-    /// What came of it.
+    /// The outcome of a source.
     public enum Outcome: String, Sendable, Hashable, Codable, CaseIterable {
         /// There is a new document, and it was read.
         case fetched
         /// The document has not changed since the last run.
         case notModified
-        /// There is no document, or it cannot be read. What the source said before stays.
+        /// There is no document, or it cannot be read. The source's earlier values stay.
         case failed
     }
 
@@ -17,15 +17,16 @@ public struct SourceReport: Sendable, Hashable, Codable {
     public var source: SourceID
     /// The address.
     public var address: String
-    /// What came of it.
+    /// The outcome.
     public var outcome: Outcome
     /// Why it failed.
     public var reason: String?
-    /// The kind of failure in one word for programs, such as `timedOut`; `unreadable` for a document that cannot be read.
+    /// The kind of failure in one word for programs, such as `timedOut`; `unreadable` for a document that cannot be
+    /// read.
     public var failure: String?
     /// The number of releases in the document.
     public var releases = 0
-    /// What of the document was left out.
+    /// The entries and values of the document that were left out.
     public var problems: [SourceProblem] = []
 
     init(_ source: Source, _ outcome: Outcome) {
@@ -35,7 +36,7 @@ public struct SourceReport: Sendable, Hashable, Codable {
     }
 }
 
-/// What a run wrote of one kind.
+/// The result of a run for one kind of release.
 public struct KindReport: Sendable, Hashable, Codable {
     /// The kind.
     public var kind: ReleaseKind
@@ -47,7 +48,7 @@ public struct KindReport: Sendable, Hashable, Codable {
     public var unchanged = 0
     /// The number of records that could not be saved.
     public var notSaved = 0
-    /// Why the first of these could not be saved.
+    /// Why the first of the records that were not saved could not be saved.
     public var reason: String?
 
     init(_ kind: ReleaseKind) {

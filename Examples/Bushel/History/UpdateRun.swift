@@ -4,10 +4,11 @@ import MistModels
 import WebFetching
 import WebText
 
-/// A run over the sources: fetches them side by side, merges what they say into the history, and writes what changed.
+/// A run over the sources: it fetches them concurrently, merges their statements into the history, and writes the
+/// changes.
 ///
-/// A source that fails leaves the others alone, and what it said before stays. Runs may overlap, on one machine or on several: after a
-/// conflict, what the sources say is merged into the service's record.
+/// A source that fails does not affect the others, and its earlier values stay. Runs may overlap, on one machine or on
+/// several: after a conflict, the statements are merged into the service's record.
 ///
 /// ```swift
 /// try await withWebFetcher(.bushel) { fetcher in
@@ -18,13 +19,13 @@ import WebText
 public struct UpdateRun: Sendable {
     /// The database.
     public var database: CloudKitDatabase
-    /// What fetches the sources.
+    /// The fetcher of the sources.
     public var fetcher: WebFetcher
     /// The sources.
     public var sources = Source.all
-    /// Whether documents are fetched that have not changed since the last run, too.
+    /// Whether documents that have not changed since the last run are fetched, too.
     public var isComplete = false
-    /// What time it is.
+    /// Returns the current time.
     public var now: @Sendable () -> Date = { Date() }
 
     /// Creates a run.
@@ -33,7 +34,7 @@ public struct UpdateRun: Sendable {
         self.fetcher = fetcher
     }
 
-    /// What a source answered.
+    /// The response of a source, read.
     private struct Answer: Sendable {
         var attempt: SourceAttempt
         var report: SourceReport
@@ -42,8 +43,8 @@ public struct UpdateRun: Sendable {
 
     /// Updates the history.
     ///
-    /// - Parameter progress: Called after each source was asked, with its report.
-    /// - Returns: What was done. Sources that fail are part of the report and do not end the run.
+    /// - Parameter progress: Called after each request to a source, with its report.
+    /// - Returns: The report. Sources that fail are part of it and do not end the run.
     /// - Throws: A `CloudKitError` where the history cannot be read, or `CancellationError`.
     public func update(progress: (SourceReport) -> Void = { _ in }) async throws -> UpdateReport {
         let start = now()
@@ -71,7 +72,7 @@ public struct UpdateRun: Sendable {
             references.resolved($0, stored: history.xcode[$0.key]?.model)
         }
 
-        // What is pointed to is written first.
+        // The targets of references are written first.
         let kinds = [
             try await write(SyncPlan(mergedImages, stored: history.images)) { images.merged(key: $0.key, into: $0) },
             try await write(SyncPlan(mergedSwift, stored: history.swift)) { swift.merged(key: $0.key, into: $0) },
@@ -113,7 +114,7 @@ public struct UpdateRun: Sendable {
     }
 
     private func answer(of source: Source, _ state: DataSource?, at date: Date) async throws -> Answer {
-        // A document of another address has other validators.
+        // The validators belong to an address, so they are not sent to another one.
         let known = isComplete || state?.address != source.address ? nil : state
         let result = try await fetcher.fetch(
             source.address,
@@ -170,7 +171,7 @@ public struct UpdateRun: Sendable {
         return Answer(attempt: SourceAttempt(source, at: date, .failed(reason)), report: report)
     }
 
-    /// What the sources say, and from when it is.
+    /// The statements of the sources, with their dates.
     private func statements(
         _ answers: [Answer],
         _ states: [SourceID: DataSource],
@@ -210,7 +211,7 @@ public struct UpdateRun: Sendable {
         return report
     }
 
-    /// Saves the states of the sources, and says why where it cannot.
+    /// Saves the states of the sources. Returns the reason if one of them cannot be saved.
     private func save(
         _ attempts: [SourceAttempt],
         over states: [SourceID: StoredRecord<DataSource>],
@@ -236,14 +237,14 @@ public struct UpdateRun: Sendable {
         return nil
     }
 
-    /// What came of one record.
+    /// The result of writing one record.
     private enum WriteOutcome {
         case saved, merged, unchanged
         case failed(String)
     }
 
-    /// Saves records in as few requests as possible. After a conflict, and where another run has created the record, the service's
-    /// record is merged again.
+    /// Saves records in as few requests as possible. After a conflict, and where another run has created the record,
+    /// the service's record is merged again.
     private func save<Model: CloudKitRecord>(
         _ records: [StoredRecord<Model>],
         merge: (Model) -> Model
@@ -294,7 +295,7 @@ public struct UpdateRun: Sendable {
 }
 
 extension Statements {
-    /// The whole history: what is stored, with what the sources say, and what is new.
+    /// The whole history: the stored releases merged with the statements of the sources, and the new releases.
     func history(_ stored: [String: StoredRecord<R>]) -> [R] {
         keys.union(stored.keys).sorted().map { merged(key: $0, into: stored[$0]?.model) }
     }
@@ -305,7 +306,7 @@ extension Array {
 }
 
 extension FetchConfiguration {
-    /// How Bushel asks its sources.
+    /// The configuration with which Bushel fetches its sources.
     public static var bushel: FetchConfiguration {
         var configuration = FetchConfiguration(product: "bushel")
         configuration.acceptedTypes = "application/json, application/xml;q=0.9, text/html;q=0.9, */*;q=0.5"

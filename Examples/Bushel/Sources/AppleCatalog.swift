@@ -11,11 +11,12 @@ import WebText
 ///     <key>Unknown</key><dict><key>Universal</key><dict><key>Restore</key> … </dict></dict></dict></dict></dict></dict></dict>
 /// ```
 ///
-/// It has the newest final image of each model, and no history: what is in it is signed. What is not in it may be signed, too.
+/// It has the newest final image of each model, and no history. Each image in it is signed; an image that is not in it
+/// may be signed, too.
 public enum AppleCatalog {
     /// Reads the body of a response.
     ///
-    /// - Throws: ``SourceError`` where it is not such a document.
+    /// - Throws: ``SourceError`` if the body is not such a document.
     public static func parse(_ body: [UInt8]) throws(SourceError) -> SourceContents {
         guard body.contains(where: { !$0.isXMLSpace }) else {
             throw SourceError(.appleCatalog, "the response is empty")

@@ -1,7 +1,7 @@
 import Foundation
 import MistModels
 
-/// Reads the builds of macOS as AppleDB gives them: `/ios/macOS/main.json`, a list of all builds.
+/// Reads the builds of macOS from AppleDB's `/ios/macOS/main.json`, a list of all builds.
 ///
 /// ```json
 /// [{"osStr": "macOS", "version": "15.1 beta 5", "build": "24B5055e", "released": "2024-09-23", "beta": true,
@@ -9,8 +9,8 @@ import MistModels
 ///   "links": [{"url": "https://…", "active": true}], "hashes": {"sha1": "…", "sha2-256": "…"}}], "signed": true}]
 /// ```
 ///
-/// Builds without an image, which are updates alone or builds for Intel, are not releases here. A date that is a year or a month
-/// is left out.
+/// Builds without an image are left out: they are updates only, or builds for Intel. A date that is only a year or a
+/// month is left out, too.
 public enum AppleDB {
     private struct Build: Decodable {
         var osStr: String
@@ -38,7 +38,7 @@ public enum AppleDB {
         var size: Int?
     }
 
-    /// Whether Apple signs a build: for all devices, or for those of a list.
+    /// Whether Apple signs a build: for all devices or for none, or for the devices of a list.
     private enum Signed: Decodable {
         case all(Bool)
         case devices([String])
@@ -60,12 +60,12 @@ public enum AppleDB {
         }
     }
 
-    /// The device that stands for all: a virtual Mac.
+    /// The device whose image is read for all Macs: a virtual Mac.
     static let device = "VirtualMac2,1"
 
     /// Reads the body of a response.
     ///
-    /// - Throws: ``SourceError`` where it is not such a document.
+    /// - Throws: ``SourceError`` if the body is not such a document.
     public static func parse(_ body: [UInt8]) throws(SourceError) -> SourceContents {
         let builds = try JSONDocument.decode([ListEntry<Build>].self, from: body, of: .appleDB)
         var (entries, problems) = JSONDocument.entries(builds)
@@ -93,14 +93,14 @@ public enum AppleDB {
         return try SourceContents(of: .appleDB, images: images, problems: problems)
     }
 
-    /// The image of a build: that for virtual Macs, or else the one for all Macs.
+    /// The image of a build: the image for virtual Macs, or else the image for all Macs.
     private static func image(of files: [File]) -> File? {
         let images = files.filter { $0.type == "ipsw" }
         return images.first { $0.deviceMap?.contains(device) == true }
             ?? images.first { $0.links?.contains { $0.url.contains("/UniversalMac_") } == true }
     }
 
-    /// The address of a file, where it can still be fetched.
+    /// The address of a file, or `nil` if it can no longer be fetched.
     private static func link(of file: File) -> String? {
         let links = (file.links ?? []).filter { $0.active != false }
         return (links.first { $0.preferred == true } ?? links.first)?.url

@@ -3,17 +3,17 @@ import Foundation
 import MistModels
 import WebText
 
-/// Reads the releases of Xcode in Apple's feed of new releases for developers, which is RSS.
+/// Reads the releases of Xcode from Apple's RSS feed of new releases for developers.
 ///
 /// ```xml
 /// <item><title>Xcode 16.2 beta 3 (16C5023f)</title><pubDate>Mon, 18 Nov 2024 10:00:00 PST</pubDate></item>
 /// ```
 ///
-/// The feed has the releases of some months, and those of all platforms; only those of Xcode are read.
+/// The feed has the releases of all platforms of the last months. Only those of Xcode are read.
 public enum AppleReleases {
     /// Reads the body of a response.
     ///
-    /// - Throws: ``SourceError`` where it is not a feed, or a feed without a release of Xcode.
+    /// - Throws: ``SourceError`` if the body is not a feed, or a feed without a release of Xcode.
     public static func parse(_ body: [UInt8]) throws(SourceError) -> SourceContents {
         let feed: CelestraFeeds.Feed
         do {

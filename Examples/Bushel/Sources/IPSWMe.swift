@@ -1,14 +1,14 @@
 import Foundation
 import MistModels
 
-/// Reads the firmwares of a device as the interface of ipsw.me gives them, version 4: `/v4/device/VirtualMac2,1?type=ipsw`.
+/// Reads the firmwares of a device from the API of ipsw.me, version 4: `/v4/device/VirtualMac2,1?type=ipsw`.
 ///
 /// ```json
 /// {"identifier": "VirtualMac2,1", "firmwares": [{"version": "15.1", "buildid": "24B83", "sha1sum": "…", "sha256sum": "…",
 ///   "filesize": 15772829127, "url": "https://…", "releasedate": "2024-10-28T17:04:37Z", "signed": true}]}
 /// ```
 ///
-/// It says of each image whether Apple signs it. It does not say which images are betas.
+/// For each image, it says whether Apple signs it. It does not say which images are betas.
 public enum IPSWMe {
     private struct Device: Decodable {
         var firmwares: [ListEntry<Firmware>]
@@ -27,7 +27,7 @@ public enum IPSWMe {
 
     /// Reads the body of a response.
     ///
-    /// - Throws: ``SourceError`` where it is not such a document.
+    /// - Throws: ``SourceError`` if the body is not such a document.
     public static func parse(_ body: [UInt8]) throws(SourceError) -> SourceContents {
         let device = try JSONDocument.decode(Device.self, from: body, of: .ipswMe)
         var (entries, problems) = JSONDocument.entries(device.firmwares, in: "firmwares")

@@ -1,11 +1,11 @@
 import Foundation
 import WebText
 
-/// Reads the JSON of a source, so that an entry that does not fit leaves the others alone.
+/// Reads the JSON of a source. An entry that cannot be read does not affect the others.
 enum JSONDocument {
     /// Reads a document.
     ///
-    /// - Throws: ``SourceError`` for what is not JSON, and for JSON of another shape.
+    /// - Throws: ``SourceError`` for text that is not JSON, and for JSON of another shape.
     static func decode<Value: Decodable>(
         _ type: Value.Type,
         from body: [UInt8],
@@ -26,7 +26,7 @@ enum JSONDocument {
         }
     }
 
-    /// The entries of a list that can be read, with their places, and the problems of the others.
+    /// The entries of a list that can be read, with their positions, and the problems of the others.
     static func entries<Value>(
         _ list: [ListEntry<Value>],
         in name: String = ""
@@ -46,7 +46,8 @@ enum JSONDocument {
         return (read, problems)
     }
 
-    /// Where an error of decoding is, and what it says. The first `depth` parts of the path are left out, since they are known.
+    /// The position and the reason of a decoding error. The first `depth` parts of the path are left out, since they
+    /// are known.
     static func problem(of error: DecodingError, below depth: Int) -> SourceProblem {
         func place(_ path: [any CodingKey]) -> String {
             path.dropFirst(depth).reduce(into: "") { text, key in
@@ -83,9 +84,9 @@ enum JSONDocument {
     }
 }
 
-/// An entry of a list, which may be unreadable while the others are not.
+/// An entry of a list. An entry that cannot be read does not fail the whole list.
 struct ListEntry<Value: Decodable>: Decodable {
-    /// What an entry that cannot be read says.
+    /// Why an entry cannot be read.
     struct Failure: Error {
         var place: String
         var reason: String

@@ -2,15 +2,15 @@ import Foundation
 import MistModels
 import WebText
 
-/// Reads the tables of restore images of Mr. Macintosh, a page that is kept by hand.
+/// Reads the tables of restore images of Mr. Macintosh, a page that is edited by hand.
 ///
 /// ```html
 /// <table><tr><th>Version</th><th>Build</th><th>Date</th><th>Download</th><th>Signed</th></tr>
 /// <tr><td>26.1 Beta 4</td><td>25B5072a</td><td>10/20/25</td><td><a href="https://….ipsw">Link</a></td><td>YES</td></tr></table>
 /// ```
 ///
-/// Columns are known by their titles, in any order. Tables without a column of builds belong to the page's design. A date without
-/// a year, as rows of the current year have it, is left out.
+/// Columns are found by their titles, in any order. A table without a column of builds has no releases and is ignored.
+/// A date without a year, as in rows of the current year, is left out.
 public enum MrMacintosh {
     private struct Columns {
         var version: Int?
@@ -18,7 +18,7 @@ public enum MrMacintosh {
         var date: Int?
         var signed: Int?
 
-        /// Takes a row of titles.
+        /// Finds the columns in a row of titles.
         init?(_ row: HTMLTable.Row) {
             let titles = row.cells.map { $0.text.lowercased() }
             guard let build = titles.firstIndex(where: { $0.contains("build") }) else { return nil }
@@ -31,7 +31,7 @@ public enum MrMacintosh {
 
     /// Reads the body of a response.
     ///
-    /// - Throws: ``SourceError`` where it has no such table.
+    /// - Throws: ``SourceError`` if the page has no such table.
     public static func parse(_ body: [UInt8]) throws(SourceError) -> SourceContents {
         guard body.contains(where: { !$0.isXMLSpace }) else {
             throw SourceError(.mrMacintosh, "the response is empty")
@@ -44,7 +44,7 @@ public enum MrMacintosh {
                 columns[row.table] = Columns(row)
                 continue
             }
-            // A table may repeat its titles, and have rows across all columns.
+            // A table may repeat its titles, and may have rows across all columns.
             guard Columns(row) == nil, row.cells.count > known.build else { continue }
             func text(_ column: Int?) -> String? {
                 column.flatMap { row.cells.indices.contains($0) ? row.cells[$0].text : nil }
@@ -69,7 +69,7 @@ public enum MrMacintosh {
         return try SourceContents(of: .mrMacintosh, images: images, problems: problems)
     }
 
-    /// A date as month, day and year of two or four digits. Without a year it is not known.
+    /// A date as month, day and year of two or four digits. Without a year, there is no date.
     private static func date(_ text: String?, _ reader: inout EntryReader) -> Date? {
         guard let text = text?.nonEmpty, text.uppercased() != "N/A" else { return nil }
         let parts = text.split(separator: "/").map { Int($0) }

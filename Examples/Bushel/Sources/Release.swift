@@ -20,16 +20,16 @@ public enum ReleaseKind: String, CaseIterable, Codable, Sendable {
     }
 }
 
-/// A release: what one source says of it, or what the history has of it.
+/// A release, as one source lists it or as the history has it.
 ///
-/// Of what a source says, ``sources`` and ``provenance`` are empty, and a value that it does not give is `nil`. In the history
-/// the two say who lists the release, and whose word each value is.
+/// In a release of one source, ``sources`` and ``provenance`` are empty, and a value that the source does not give is
+/// `nil`. In the history, the two say which sources list the release, and which source each value is from.
 public protocol Release: CloudKitRecord, Hashable {
     /// What kind of release it is.
     static var kind: ReleaseKind { get }
-    /// What tells the release from others of its kind: a build number, or the version of Swift.
+    /// The identifier of the release within its kind: a build number, or the version of Swift.
     var key: String { get }
-    /// Creates a release of which nothing is known yet.
+    /// Creates a release without values.
     init(key: String)
     /// The version without its stage.
     var version: String? { get }
@@ -57,7 +57,7 @@ extension Release {
     public var isFinal: Bool { stage == Stage.release }
 }
 
-/// A restore image of macOS, which a Mac with Apple silicon or a virtual machine is restored with.
+/// A restore image of macOS, from which a Mac with Apple silicon or a virtual machine is restored.
 @CloudKitRecord("RestoreImage")
 public struct RestoreImage: Release {
     /// The build, such as `24B83`.
@@ -78,7 +78,7 @@ public struct RestoreImage: Release {
     public var sha1: String?
     /// The SHA-256 of the file.
     public var sha256: String?
-    /// Whether Apple signs it, so that it can be installed; `nil` where no source says.
+    /// Whether Apple signs it, so that it can be installed; `nil` if no source says so.
     @CloudKitField(.queryable) public var isSigned: Bool?
     /// The sources that list it now.
     @CloudKitField(.queryable) public var sources: [SourceID] = []
@@ -90,7 +90,7 @@ public struct RestoreImage: Release {
     /// The build.
     public var key: String { buildNumber }
 
-    /// Creates an image of which nothing is known yet.
+    /// Creates an image without values.
     public init(key: String) {
         buildNumber = key
     }
@@ -109,7 +109,7 @@ public struct XcodeVersion: Release {
     @CloudKitField(.queryable) public var isPrerelease: Bool?
     /// When it was released.
     @CloudKitField(.queryable, .sortable) public var releaseDate: Date?
-    /// The address of the file, which asks for an Apple account.
+    /// The address of the file. The download requires an Apple account.
     public var downloadURL: String?
     /// The address of the release notes.
     public var notesURL: String?
@@ -135,7 +135,7 @@ public struct XcodeVersion: Release {
     /// The build.
     public var key: String { buildNumber }
 
-    /// Creates a release of which nothing is known yet.
+    /// Creates a release without values.
     public init(key: String) {
         buildNumber = key
     }
@@ -164,7 +164,7 @@ public struct SwiftVersion: Release {
     /// The version.
     public var version: String? { key }
 
-    /// Creates a release of which nothing is known yet.
+    /// Creates a release without values.
     public init(key: String) {
         self.key = key
     }

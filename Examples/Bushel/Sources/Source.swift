@@ -1,10 +1,10 @@
-/// A source: where it is, how it is read, and from when what it says is.
+/// A source: its address, how its documents are read, and how its statements are dated.
 public struct Source: Sendable {
-    /// From when a statement of a source is.
+    /// How the statements of a source are dated.
     public enum Dating: Sendable {
-        /// From the request: the source asks Apple itself, or is Apple.
+        /// The time of the request: the source asks Apple itself, or is Apple.
         case request
-        /// From the document, by its header field Last-Modified: a person keeps it.
+        /// The header field Last-Modified of the document: the source is edited by hand.
         case document
     }
 
@@ -12,11 +12,11 @@ public struct Source: Sendable {
     public let id: SourceID
     /// The address.
     public var address: String
-    /// What it lists.
+    /// The kinds of releases that the source lists.
     public let kinds: [ReleaseKind]
-    /// From when its statements are.
+    /// How its statements are dated.
     public let dating: Dating
-    /// Whether the host's `robots.txt` is asked: the source is a page for people, and not an interface for programs.
+    /// Whether the host's `robots.txt` is obeyed, because the source is a page for people and not an API for programs.
     public let isPage: Bool
     /// Reads the body of a response.
     public let parse: @Sendable (_ body: [UInt8]) throws(SourceError) -> SourceContents

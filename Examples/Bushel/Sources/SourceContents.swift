@@ -2,7 +2,7 @@ import Foundation
 import MistModels
 import WebText
 
-/// What a source lists, and what of it could not be read.
+/// The releases that a source lists, and the problems of entries that could not be read.
 public struct SourceContents: Sendable, Hashable {
     /// The restore images, each once.
     public var images: [RestoreImage] = []
@@ -10,16 +10,16 @@ public struct SourceContents: Sendable, Hashable {
     public var xcode: [XcodeVersion] = []
     /// The releases of Swift, each once.
     public var swift: [SwiftVersion] = []
-    /// What was left out: entries, or single values of entries that are there.
+    /// The entries that were left out, and the values that were left out of other entries.
     public var problems: [SourceProblem] = []
 
     /// The number of releases.
     public var count: Int { images.count + xcode.count + swift.count }
 
-    /// Collects what a source lists.
+    /// Collects the releases of a source.
     ///
-    /// - Throws: ``SourceError`` where not one release is left. A source that is suddenly empty is broken, and not a reason to think that
-    ///   there are no releases any more.
+    /// - Throws: ``SourceError`` if no release is left. A source that is suddenly empty is broken: it does not mean
+    ///   that there are no releases any more.
     init(
         of source: SourceID,
         images: [RestoreImage] = [],
@@ -38,7 +38,8 @@ public struct SourceContents: Sendable, Hashable {
 
     /// Each release once, by its key.
     ///
-    /// One build may be listed as a candidate and again as final: the final entry counts. Of several others the newest counts.
+    /// A build may be listed as a candidate and again as final: then the final entry counts. Otherwise, the newest
+    /// entry counts.
     static func unique<R: Release>(_ releases: [R]) -> [R] {
         var best: [String: R] = [:]
         for release in releases {
@@ -56,9 +57,9 @@ public struct SourceContents: Sendable, Hashable {
     }
 }
 
-/// Something that a source lists and that could not be read.
+/// An entry or a value of a source that could not be read.
 public struct SourceProblem: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// Where in the document it is, such as `firmwares[3].buildid` or `row 12`.
+    /// Where in the document the problem is, such as `firmwares[3].buildid` or `row 12`.
     public var place: String
     /// What is wrong.
     public var reason: String
@@ -77,7 +78,7 @@ public struct SourceProblem: Sendable, Hashable, Codable, CustomStringConvertibl
 public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The source.
     public let source: SourceID
-    /// Where in the document it is, where that is known.
+    /// Where in the document the problem is, or `nil` if this is not known.
     public let place: String?
     /// What is wrong.
     public let problem: String
@@ -93,18 +94,18 @@ public struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(source): \(place.map { $0 + " " } ?? "")\(problem)." }
 }
 
-/// Reads the values of one entry, and notes those that are not what they should be.
+/// Reads the values of one entry, and collects the problems of values that are not valid.
 struct EntryReader {
-    /// Where the entry is.
+    /// Where the entry is in the document.
     let place: String
-    /// What is wrong with it so far.
+    /// The problems of the entry so far.
     private(set) var problems: [SourceProblem] = []
 
     init(_ place: String) {
         self.place = place
     }
 
-    /// Notes that something is left out.
+    /// Adds a problem of a member, or of the whole entry if the name is empty.
     mutating func note(_ member: String, _ reason: String) {
         problems.append(SourceProblem(member.isEmpty ? place : "\(place).\(member)", reason))
     }
@@ -125,7 +126,7 @@ struct EntryReader {
         return text
     }
 
-    /// A version, with a stage or without.
+    /// A version, and its stage if the text has one.
     mutating func version(_ text: String?, _ member: String) -> (version: VersionNumber, stage: String?)? {
         guard let text = text?.trimmed.nonEmpty else {
             note(member, "is missing")
@@ -154,7 +155,7 @@ struct EntryReader {
         return text
     }
 
-    /// An address of the web.
+    /// A web address.
     mutating func address(_ text: String?, _ member: String) -> String? {
         guard let text = text?.trimmed.nonEmpty else { return nil }
         guard URLReference.isWebAddress(text) else {
@@ -164,7 +165,7 @@ struct EntryReader {
         return text
     }
 
-    /// A date, or `nil` where there is none.
+    /// A date, or `nil` if the text is missing or not a date.
     mutating func date(_ text: String?, _ member: String) -> Date? {
         guard let text = text?.trimmed.nonEmpty else { return nil }
         guard let date = WebDate.parse(text) else {

@@ -1,27 +1,27 @@
 import MistModels
 
-/// The name of a source, as it is in records and on the command line.
+/// The name of a source, in records and on the command line.
 ///
-/// A record may name a source that this version of the program does not know. Such a source says nothing any more, and its values
-/// give way to every other one's.
+/// A record may name a source that this version of the program does not know. Such a source makes no new statements,
+/// and the value of any other source replaces its values.
 public struct SourceID: RawRepresentable, FieldConvertible, Hashable, Codable, Sendable, Comparable,
     CustomStringConvertible
 {
     /// The name.
     public let rawValue: String
 
-    /// Takes a name.
+    /// Creates a source ID from a name.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
 
-    /// Apple's catalog of restore images, which has the newest one that is signed.
+    /// Apple's catalog of restore images, which has the newest signed image.
     public static let appleCatalog = SourceID(rawValue: "apple-catalog")
     /// Apple's feed of new releases.
     public static let appleReleases = SourceID(rawValue: "apple-releases")
-    /// The interface of ipsw.me, version 4.
+    /// The API of ipsw.me, version 4.
     public static let ipswMe = SourceID(rawValue: "ipsw.me")
-    /// AppleDB, a database of builds that a community keeps.
+    /// AppleDB, a database of builds that a community maintains.
     public static let appleDB = SourceID(rawValue: "appledb")
     /// The table of restore images of Mr. Macintosh.
     public static let mrMacintosh = SourceID(rawValue: "mrmacintosh")
@@ -35,6 +35,6 @@ public struct SourceID: RawRepresentable, FieldConvertible, Hashable, Codable, S
     /// The name.
     public var description: String { rawValue }
 
-    /// Names in alphabetical order.
+    /// Orders by name.
     public static func < (left: SourceID, right: SourceID) -> Bool { left.rawValue < right.rawValue }
 }

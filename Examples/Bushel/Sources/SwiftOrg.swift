@@ -1,7 +1,7 @@
 import Foundation
 import MistModels
 
-/// Reads the releases of Swift as swift.org gives them: `/api/v1/install/releases.json`.
+/// Reads the releases of Swift from swift.org's `/api/v1/install/releases.json`.
 ///
 /// ```json
 /// [{"name": "6.0.3", "tag": "swift-6.0.3-RELEASE", "date": "2024-12-11", "xcode": "Xcode 16.2", "xcode_release": true, "platforms": []}]
@@ -16,7 +16,7 @@ public enum SwiftOrg {
 
     /// Reads the body of a response.
     ///
-    /// - Throws: ``SourceError`` where it is not such a document.
+    /// - Throws: ``SourceError`` if the body is not such a document.
     public static func parse(_ body: [UInt8]) throws(SourceError) -> SourceContents {
         let list = try JSONDocument.decode([ListEntry<Entry>].self, from: body, of: .swiftOrg)
         var (entries, problems) = JSONDocument.entries(list)

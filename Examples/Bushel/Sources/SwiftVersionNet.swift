@@ -2,7 +2,7 @@ import Foundation
 import MistModels
 import WebText
 
-/// Reads the table of swiftversion.net: the day, the version of Swift, the version of Xcode that has it.
+/// Reads the table of swiftversion.net: the day, the version of Swift, and the version of Xcode that contains it.
 ///
 /// ```html
 /// <tr class="table-entry"><td>28 Oct 24</td><td>6.0.2</td><td>16.1</td></tr>
@@ -10,7 +10,7 @@ import WebText
 public enum SwiftVersionNet {
     /// Reads the body of a response.
     ///
-    /// - Throws: ``SourceError`` where it has no such table.
+    /// - Throws: ``SourceError`` if the page has no such table.
     public static func parse(_ body: [UInt8]) throws(SourceError) -> SourceContents {
         guard body.contains(where: { !$0.isXMLSpace }) else {
             throw SourceError(.swiftVersionNet, "the response is empty")

@@ -1,4 +1,4 @@
-/// A version of numbers, such as `15.1`, which compares by number: `15.10` comes after `15.9`.
+/// A version that consists of numbers, such as `15.1`, and compares by number: `15.10` comes after `15.9`.
 ///
 /// ```swift
 /// VersionNumber("5.10.0")?.text            // "5.10"
@@ -6,7 +6,7 @@
 /// VersionNumber("15.1 beta")               // nil
 /// ```
 public struct VersionNumber: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// The numbers: at least two, and no zero at the end beyond these.
+    /// The numbers: at least two, without zeros at the end beyond these two.
     public let numbers: [Int]
 
     /// Reads one to five numbers with dots between them.
@@ -27,7 +27,7 @@ public struct VersionNumber: Hashable, Comparable, Sendable, CustomStringConvert
         self.numbers = numbers
     }
 
-    /// The version as text, in one form for equal versions.
+    /// The version as text; equal versions have equal texts.
     public var text: String { numbers.map(String.init).joined(separator: ".") }
 
     /// The version as text.
@@ -36,7 +36,7 @@ public struct VersionNumber: Hashable, Comparable, Sendable, CustomStringConvert
     /// The first number.
     public var major: Int { numbers.first ?? 0 }
 
-    /// Compares number by number; a missing one counts as 0.
+    /// Compares number by number; a missing number counts as 0.
     public static func < (left: VersionNumber, right: VersionNumber) -> Bool {
         for index in 0..<max(left.numbers.count, right.numbers.count) {
             let first = index < left.numbers.count ? left.numbers[index] : 0
@@ -46,7 +46,8 @@ public struct VersionNumber: Hashable, Comparable, Sendable, CustomStringConvert
         return false
     }
 
-    /// Whether this version begins with the numbers of a prefix as it is written: `15.1.1` begins with `15.1`, `15.10` does not.
+    /// Whether this version begins with the numbers of a prefix as it is written: `15.1.1` begins with `15.1`, `15.10`
+    /// does not.
     public func begins(with prefix: String) -> Bool {
         let wanted = prefix.split(separator: ".", omittingEmptySubsequences: false).map { Int($0) }
         guard !wanted.contains(nil) else { return false }
@@ -56,12 +57,12 @@ public struct VersionNumber: Hashable, Comparable, Sendable, CustomStringConvert
     }
 }
 
-/// Where a release is on its way to everyone: `beta 3`, `RC`, or `release`.
+/// The stage of a release before it is final: `beta 3`, `RC`, or `release` for a final one.
 public enum Stage {
     /// The stage of a release that is final.
     public static let release = "release"
 
-    /// Takes a version apart that has its stage in its text.
+    /// Splits a text into a version and its stage.
     ///
     /// ```swift
     /// Stage.split("macOS 15.1 Beta 5")   // "15.1", "beta 5"
@@ -70,7 +71,7 @@ public enum Stage {
     /// Stage.split("15.1")                // "15.1", nil
     /// ```
     ///
-    /// - Returns: The version, and its stage where the text has one; `nil` where the text has no version.
+    /// - Returns: The version, and its stage or `nil` if the text has none; `nil` if the text has no version.
     public static func split(_ text: String) -> (version: VersionNumber, stage: String?)? {
         var words = text.lowercased().split { $0.isWhitespace || $0 == "(" || $0 == ")" || $0 == "," }[...]
         while let first = words.first, VersionNumber(first) == nil { words.removeFirst() }
@@ -87,14 +88,14 @@ public enum Stage {
         }
     }
 
-    /// A stage with its number, which the first one does not have.
+    /// A stage with its number. The first of a stage has no number: `beta`, `beta 2`.
     public static func numbered(_ name: String, _ number: (some StringProtocol)?) -> String {
         guard let number = number.flatMap({ Int($0) }), number > 1 else { return name }
         return "\(name) \(number)"
     }
 
-    /// The stage that follows from a build number of macOS or Xcode: a seed has four digits that begin with 5, and a letter at its end, as
-    /// in `24B5055e`.
+    /// The stage that a build number of macOS or Xcode shows: the number of a seed ends with four digits of which the
+    /// first is 5, and a lower-case letter, as in `24B5055e`.
     public static func ofBuild(_ build: String) -> String {
         let rest = build.drop { $0.isNumber }.dropFirst()
         let digits = rest.prefix { $0.isNumber }

@@ -1,7 +1,7 @@
 import Foundation
 import MistModels
 
-/// Reads the releases of Xcode as xcodereleases.com gives them: `data.json`.
+/// Reads the releases of Xcode from xcodereleases.com's `data.json`.
 ///
 /// ```json
 /// [{"name": "Xcode", "version": {"number": "16.1", "build": "16B40", "release": {"release": true}},
@@ -10,8 +10,8 @@ import MistModels
 ///   "links": {"download": {"url": "https://…"}, "notes": {"url": "https://…"}}}]
 /// ```
 ///
-/// A build that was a candidate and became final is listed twice; the final entry counts. The oldest releases have no build number, and
-/// are left out.
+/// A build that was a candidate and became final is listed twice; the final entry counts. The oldest releases have no
+/// build number, and are left out.
 public enum XcodeReleases {
     private struct Entry: Decodable {
         struct Number: Decodable {
@@ -44,7 +44,7 @@ public enum XcodeReleases {
         var checksums: [String: String]?
     }
 
-    /// The number of a beta, or `true` for what has none.
+    /// The number of a beta or a candidate, or `true` for a stage without a number.
     private struct StageNumber: Decodable {
         var number: Int?
 
@@ -56,7 +56,7 @@ public enum XcodeReleases {
 
     /// Reads the body of a response.
     ///
-    /// - Throws: ``SourceError`` where it is not such a document.
+    /// - Throws: ``SourceError`` if the body is not such a document.
     public static func parse(_ body: [UInt8]) throws(SourceError) -> SourceContents {
         let list = try JSONDocument.decode([ListEntry<Entry>].self, from: body, of: .xcodeReleases)
         var (entries, problems) = JSONDocument.entries(list)

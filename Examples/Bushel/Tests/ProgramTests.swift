@@ -3,13 +3,13 @@ import ExampleTesting
 import Foundation
 import Testing
 
-/// The program as it is built: it fetches from a local server into the emulator inside it.
+/// The built program. It fetches from a local server into its embedded emulator.
 struct ProgramTests {
     private static let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(
         path: "bushel"
     )
 
-    /// Calls the program with the environment that a shell has, and no settings of a service.
+    /// Runs the program with the environment of a shell, without the settings of a service.
     private func bushel(_ arguments: [String], in folder: URL) async throws -> RunningProgram.Outcome {
         try await RunningProgram.run(
             ProgramTests.program,

@@ -3,7 +3,7 @@ import ExampleTesting
 import Foundation
 import NIOHTTP1
 
-/// All sources on a local server, one host for each. Their documents can be changed, and the sources broken.
+/// All sources on a local server, one host for each. Tests can change their documents and break the sources.
 struct SampleSite: Sendable {
     /// The ways in which a source breaks.
     enum Damage: String, CaseIterable, Sendable {
@@ -73,7 +73,7 @@ struct SampleSite: Sendable {
         ]
     }
 
-    /// The number of releases of all documents, each once.
+    /// The number of different releases in all documents.
     static let counts: [ReleaseKind: Int] = [.images: 7, .xcode: 2, .swift: 4]
 
     /// The sources with the addresses of the server's hosts.

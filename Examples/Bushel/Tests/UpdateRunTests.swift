@@ -10,7 +10,8 @@ import Synchronization
 import Testing
 import WebFetching
 
-/// The public database of an emulator with the schema of Bushel, so that a query without its index fails as it does on the service.
+/// The public database of an emulator with the schema of Bushel, so that a query without its index fails as it does on
+/// the service.
 func bushelDatabase(of emulator: RunningEmulator) throws -> CloudKitDatabase {
     try emulator.rules.importSchema(BushelSchema.container(), into: emulator.containerIdentifier)
     return emulator.service(as: .serverKey).publicDatabase
@@ -48,7 +49,7 @@ struct UpdateRunTests {
             run.now = { [clock] in clock.now }
             run.sources = SampleSite.sources(of: server)
             change(&run)
-            // When every other source is done, the time limit of the silent ones is over.
+            // After all other sources, the time limit of the silent ones ends.
             let rest = Mutex(run.sources.count - silent)
             return try await run.update { _ in
                 let isLast = rest.withLock { count in
@@ -74,7 +75,7 @@ struct UpdateRunTests {
         return tags
     }
 
-    /// Everything that the history says, without change tags.
+    /// The whole content of the history, without change tags.
     private struct Contents: Equatable {
         var images: [String: RestoreImage]
         var xcode: [String: XcodeVersion]
@@ -115,7 +116,7 @@ struct UpdateRunTests {
             }
             let refused = report.sources.filter { $0.failure == "refusedByRobots" }.map(\.source)
             #expect(refused == [.mrMacintosh, .swiftVersionNet])
-            // An interface for programs is not asked for rules.
+            // For the APIs, no `robots.txt` is requested.
             let asked = server.requests.filter { $0.path == "/robots.txt" }.map { Source.all[$0.host].id }
             #expect(Set(asked) == [.mrMacintosh, .swiftVersionNet])
         }
@@ -164,7 +165,7 @@ struct UpdateRunTests {
             #expect(report.kinds.map(\.unchanged) == [7, 4, 2])
             #expect(report.kinds.map { $0.created + $0.updated } == [0, 0, 0])
             #expect(try await tags(database) == before)
-            // The states of the sources are the only request that writes.
+            // The only request that writes is the one for the states of the sources.
             #expect(emulator.faults.requests.count { $0.contains("records/modify") } == 1)
             let states = try await History.states(in: database)
             #expect(states.values.allSatisfy { $0.lastSuccess == clock.now && $0.lastError == nil })
@@ -217,7 +218,7 @@ struct UpdateRunTests {
             #expect(history.counts(of: .images).unlisted == 2)
             #expect(history.images["21A559"]?.version == "12.0.1")
             #expect(written(before, try await tags(database)) == ["RestoreImage-21A559", "RestoreImage-24C5057p"])
-            // And nothing more is written for them.
+            // The next run writes nothing more for them.
             clock.advance(by: 3600)
             #expect(try await update(database, site, of: server).kinds.map(\.updated) == [0, 0, 0])
         }
@@ -267,7 +268,7 @@ struct UpdateRunTests {
         }
     }
 
-    /// The clock of a host may be wrong, and what it says is not from the time after the run.
+    /// The clock of a host may be wrong: a Last-Modified after the run counts as the time of the run.
     @Test func aDocumentIsFromTheTimeOfItsLastModifiedAtTheLatestFromNow() async throws {
         try await withDatabase { server, database, _ in
             for (field, date) in [
@@ -292,7 +293,7 @@ struct UpdateRunTests {
     @Test(arguments: SampleSite.Damage.allCases)
     func oneBrokenSourceLeavesTheOthersAlone(damage: SampleSite.Damage) async throws {
         try await withDatabase { server, database, _ in
-            // From the beginning: the history has what the others say.
+            // First in an empty database: the history has the releases of the other sources.
             for source in Source.all {
                 try await withCloudKitEmulator(clock: clock) { emulator in
                     var site = SampleSite()
@@ -305,7 +306,7 @@ struct UpdateRunTests {
                     #expect(report.sources.filter { $0.outcome == .fetched }.count == Source.all.count - 1)
                 }
             }
-            // Later: nothing that it said is lost, and the others go on.
+            // Then in a filled one: the source's values stay, and the other sources are updated.
             try await update(database, SampleSite(), of: server)
             let contents = try await Contents(database)
             let before = try await tags(database)
@@ -393,7 +394,7 @@ struct UpdateRunTests {
             }
             let reports = try await [first, second]
             #expect(reports.allSatisfy { $0.isSaved })
-            // A run that begins later knows what both said, and finds the references.
+            // A later run has the statements of both, and resolves the references.
             try await update(database, SampleSite(), of: server)
             let contents = try await Contents(database)
             try await withCloudKitEmulator(clock: clock) { emulator in

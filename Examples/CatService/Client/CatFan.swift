@@ -1,11 +1,11 @@
 import CatServiceAPI
 import OpenAPISwiftRuntime
 
-/// What the command-line client does with the service, or with anything else that has its operations.
+/// The commands of the client, on top of the service or of any other implementation of its operations.
 struct CatFan {
     var cats: any APIProtocol
 
-    /// Some cats, or what the service says against that number.
+    /// Some cats, or the service's message about a number that it refuses.
     func emoji(count: Int?) async throws -> String {
         switch try await cats.getEmoji(query: .init(count: count)) {
         case .ok(let response):
@@ -17,7 +17,7 @@ struct CatFan {
         }
     }
 
-    /// The clip, to be read while it still arrives.
+    /// The clip, which can be read while it is still arriving.
     func clip() async throws -> HTTPBody {
         try await cats.getClip().ok.body.binary
     }

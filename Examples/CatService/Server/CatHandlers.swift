@@ -1,9 +1,9 @@
 import CatServiceAPI
 import OpenAPISwiftRuntime
 
-/// What the service does, without a word about HTTP: one method for each operation of the document.
+/// The operations of the service, without any HTTP: one method for each operation of the document.
 struct CatHandlers: APIProtocol {
-    /// Chooses a cat; tests choose for themselves.
+    /// Chooses a cat. Tests replace it.
     var chooseCat: @Sendable () -> Character = { "😸😹😺😻😼😽😾😿🙀🐱🐈".randomElement() ?? "🐱" }
 
     func getEmoji(_ input: Operations.GetEmoji.Input) async throws -> Operations.GetEmoji.Output {

@@ -10,7 +10,7 @@ enum CatServer {
         try await app.runService()
     }
 
-    /// The operations of the document below `/api`, and whatever else a server of Hummingbird has.
+    /// A router with the operations of the document below `/api`, and with a route that is not in the document.
     static func router(_ cats: CatHandlers = CatHandlers()) throws -> Router<BasicRequestContext> {
         let router = Router()
         let transport = HummingbirdTransport(router)

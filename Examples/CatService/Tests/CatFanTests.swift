@@ -4,7 +4,7 @@ import Testing
 
 @testable import CatClient
 
-/// The client's side, with a mock in place of the service.
+/// The client, with a mock instead of the service.
 struct CatFanTests {
     @Test func asksForAsManyCatsAsAreWanted() async throws {
         let cats = MockCats(emoji: { count in .ok(.init(body: .plainText(HTTPBody("\(count ?? 0) cats")))) })

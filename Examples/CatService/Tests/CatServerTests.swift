@@ -8,7 +8,7 @@ import Testing
 
 @testable import CatServer
 
-/// The server's side: the handlers behind a transport in this process, and the whole of it behind a socket.
+/// The server: its handlers behind a transport in this process, and all of it behind a socket.
 struct CatServerTests {
     private let cats = CatHandlers(chooseCat: { "🐈" })
 

@@ -38,7 +38,7 @@ struct AddCommand: AsyncParsableCommand {
         }
     }
 
-    /// Adds the feed, or says that it is there.
+    /// Adds the feed unless it exists. Returns the line to print.
     func add(to database: CloudKitDatabase, updatingWith run: UpdateRun) async throws -> String {
         guard let address = WebAddress(address) else {
             throw CommandFailure(

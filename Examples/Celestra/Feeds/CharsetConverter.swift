@@ -8,14 +8,14 @@
     import Android
 #endif
 
-/// Converts encodings that have tables of their own, with the tables of the system: `iconv` of the C library, Core
-/// Foundation on Apple's systems. Elsewhere, no such encoding is known.
+/// Decodes the encodings that need conversion tables, with the tables of the system: `iconv` of the C library, or Core
+/// Foundation on Apple's systems. On other systems, no such encoding is known.
 enum CharsetConverter {
-    /// The text of the bytes, and how often bytes had no meaning and became replacement characters.
+    /// The decoded text, and the number of bytes that were not valid and became replacement characters.
     typealias Conversion = (text: String, undecodable: Int)
 
     #if canImport(Darwin)
-        /// Returns `nil` if the system does not know the encoding.
+        /// Returns `nil` if the system does not know the encoding, or if the bytes are not valid in it.
         static func text(of bytes: ArraySlice<UInt8>, in name: String) -> Conversion? {
             let encoding = CFStringConvertIANACharSetNameToEncoding(name as CFString)
             guard encoding != kCFStringEncodingInvalidId else { return nil }
@@ -58,7 +58,8 @@ enum CharsetConverter {
             return (String(decoding: text, as: UTF8.self), undecodable)
         }
 
-        /// The name that `iconv` has for a superset of the encoding, as feeds use it.
+        /// The name for `iconv`. Where feeds use a superset under the name of an encoding, it is the name of the
+        /// superset.
         private static func systemName(of name: String) -> String {
             switch name {
             case "euc-kr": "CP949"

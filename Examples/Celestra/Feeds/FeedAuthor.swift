@@ -43,7 +43,8 @@ public struct FeedAuthor: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The name with the e-mail address in parentheses, or what there is of them.
+    /// The name with the e-mail address in parentheses, or the one of the two that is known, or the address of the
+    /// page.
     public var description: String {
         switch (name, email) {
         case (let name?, let email?): "\(name) (\(email))"

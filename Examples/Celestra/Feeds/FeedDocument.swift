@@ -5,26 +5,26 @@ import WebText
     import FoundationXML
 #endif
 
-/// The tree of a document in XML, made by Foundation's parser.
+/// The tree of elements that Foundation's parser reads from an XML document.
 struct FeedDocument {
     /// The root element.
     let root: FeedElement
     /// The namespaces that the document declares anywhere, in lower case.
     let namespaces: Set<String>
 
-    /// What the parser says of text that is not well-formed.
+    /// The parser's error about text that is not well-formed.
     struct Failure: Error {
         var message: String
         var line: Int
         var column: Int?
     }
 
-    /// The number of elements that may contain each other.
+    /// The maximum depth to which elements are nested.
     static let maximumDepth = 200
 
     /// Parses well-formed XML without declarations and processing instructions.
     ///
-    /// The base is the address of the document, which its relative links refer to.
+    /// The base is the address of the document. Relative links are resolved against it.
     init(parsing text: String, base: String?, problems: inout ProblemLog) throws(Failure) {
         let parser = XMLParser(data: Data(text.utf8))
         parser.shouldProcessNamespaces = false
@@ -45,7 +45,8 @@ struct FeedDocument {
     }
 }
 
-/// Builds the tree from the parser's events. It does the namespaces itself, so that an undeclared prefix is no loss.
+/// Builds the tree from the parser's events. It resolves namespaces itself, so that an element with an undeclared
+/// prefix is not lost.
 private final class TreeBuilder: NSObject, XMLParserDelegate {
     private(set) var root: FeedElement?
     private(set) var failure: FeedDocument.Failure?
@@ -54,7 +55,7 @@ private final class TreeBuilder: NSObject, XMLParserDelegate {
     private(set) var namespaces: Set<String> = []
     private let base: String?
     private var open: [FeedElement] = []
-    /// For each open element, the namespaces of prefixes.
+    /// For each open element, the namespace of each prefix.
     private var scopes: [[String: String]] = [["xml": "http://www.w3.org/XML/1998/namespace"]]
     private var text = ""
 
@@ -95,7 +96,7 @@ private final class TreeBuilder: NSObject, XMLParserDelegate {
             language: open.last?.language,
             line: parser.lineNumber
         )
-        // The parser gives attributes in no order.
+        // The parser gives attributes in no particular order.
         for (key, value) in attributes.sorted(by: { $0.key < $1.key }) where key != "xmlns" && !key.hasPrefix("xmlns:")
         {
             let (prefix, localName) = split(key)
@@ -133,7 +134,8 @@ private final class TreeBuilder: NSObject, XMLParserDelegate {
     }
 
     func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) {
-        // Errors about namespaces leave the document well-formed: relative (99, 100), undeclared (201), and the like.
+        // A document with an error about namespaces is still well-formed: a relative URI (99, 100), an undeclared
+        // prefix (201), and similar ones.
         let code = (error as NSError).code
         guard !(99...100).contains(code), !(200...205).contains(code) else { return }
         fail("not well-formed XML (error \(code) of libxml2)", parser)

@@ -1,8 +1,8 @@
 import WebText
 
-/// An element of a feed in XML, with what it inherits.
+/// An element of a feed in XML, with the base address and the language that it inherits.
 struct FeedElement: Sendable, Hashable {
-    /// What is within an element.
+    /// A child of an element: text or another element.
     indirect enum Content: Sendable, Hashable {
         case text(String)
         case element(FeedElement)
@@ -28,7 +28,7 @@ struct FeedElement: Sendable, Hashable {
     /// The line of the start tag, counted from 1.
     var line: Int
 
-    /// The elements within, without text.
+    /// The child elements.
     var elements: [FeedElement] {
         content.compactMap { if case .element(let element) = $0 { element } else { nil } }
     }
@@ -38,7 +38,7 @@ struct FeedElement: Sendable, Hashable {
         content.reduce(into: "") { if case .text(let text) = $1 { $0 += text } }.trimmed
     }
 
-    /// The text within the element and its elements, without white space at its ends.
+    /// The text of the element and of all elements below it, without white space at its ends.
     var deepText: String {
         func append(_ element: FeedElement, to text: inout String) {
             for part in element.content {
@@ -53,12 +53,12 @@ struct FeedElement: Sendable, Hashable {
         return text.trimmed
     }
 
-    /// The elements within that have one of the names, in the order of the document.
+    /// The child elements with one of the names, in the order of the document.
     func elements(_ names: ElementName...) -> [FeedElement] {
         elements.filter { names.contains($0.name) }
     }
 
-    /// The first element within that has the first of the names that occurs.
+    /// The first child element with the first of the names that occurs: `names` are in the order of preference.
     func first(_ names: ElementName...) -> FeedElement? {
         let elements = elements
         for name in names {
@@ -77,7 +77,7 @@ struct FeedElement: Sendable, Hashable {
         attributes.first { $0.name == name }?.value.trimmed.nonEmpty
     }
 
-    /// An address within the element, absolute.
+    /// Resolves an address against the base of the element. Returns `nil` for an empty address.
     func resolve(_ reference: String) -> String? {
         guard !reference.isEmpty else { return nil }
         return URLReference.resolve(reference, against: base).nonEmpty
@@ -105,7 +105,7 @@ struct ElementName: Sendable, Hashable {
     static func xhtml(_ name: String) -> Self { Self(.xhtml, name) }
 }
 
-/// The vocabularies of feeds. A namespace of which several versions are in use is one vocabulary.
+/// The vocabularies of feeds. All versions of a namespace are one vocabulary.
 enum Vocabulary: Sendable, Hashable {
     /// RSS and Atom of all versions, and names without a namespace.
     case core
@@ -175,7 +175,7 @@ enum Vocabulary: Sendable, Hashable {
         "http://www.w3.org/xml/1998/namespace": .xml,
     ]
 
-    /// The namespaces that tell the version of a format, in lower case.
+    /// The versions of formats, by namespace in lower case.
     static let versions: [String: String] = [
         "http://www.w3.org/2005/atom": "1.0",
         "https://www.w3.org/2005/atom": "1.0",

@@ -1,7 +1,7 @@
 /// Why a response could not be read as a feed.
 ///
-/// A feed with mistakes is repaired where that is possible, and ``ParsedFeed/problems`` says how. This error is for
-/// what is no feed at all.
+/// A feed with mistakes is repaired where that is possible, and ``ParsedFeed/problems`` says how. This error is thrown
+/// for a response that is not a feed, or that cannot be repaired.
 public struct FeedError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What is wrong with the response.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -39,7 +39,7 @@ public struct FeedError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The line of the response, counted from 1, or `nil` where the error has no position.
     public let line: Int?
 
-    /// The column within the line, counted from 1 in bytes of UTF-8, or `nil` where the parser gives none.
+    /// The column within the line, counted from 1 in bytes of UTF-8, or `nil` where the parser does not report it.
     public let column: Int?
 
     init(_ code: Code, _ message: String, line: Int? = nil, column: Int? = nil) {

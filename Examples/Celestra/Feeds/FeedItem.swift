@@ -17,7 +17,7 @@ public struct FeedItem: Sendable, Hashable {
     public var richSummary: RichText?
     /// The full content with its markup, where the feed has more than a summary.
     public var richContent: RichText?
-    /// The authors of the item. An item without authors is by those of its feed.
+    /// The authors of the item. Where the list is empty, the authors of the feed apply.
     public var authors: [FeedAuthor] = []
     /// The address of an image for the item.
     public var imageURL: String?
@@ -37,7 +37,8 @@ public struct FeedItem: Sendable, Hashable {
     /// Creates an item without content.
     public init() {}
 
-    /// The identifier by which the item is known again: its ``guid``, else its address, else ``contentHash``.
+    /// The identifier that stays the same between two readings of a feed: the ``guid``, or else the address, or else
+    /// ``contentHash``.
     public var identifier: String { guid ?? url ?? contentHash }
 
     /// The title as plain text.

@@ -77,7 +77,7 @@ public enum FeedParser {
     ) throws(FeedError) -> FeedDocument {
         let before = problems.problems
         let repaired = XMLRepair.repaired(body, problems: &problems)
-        // What the repair does silently, such as an end tag in other case, is reported in the parser's words.
+        // Some repairs report no problem, such as an end tag in another case. Then the parser's message is the problem.
         if problems.problems == before { problems.add(.malformedTag, line: failure.line, failure.message) }
         do throws(FeedDocument.Failure) {
             return try FeedDocument(parsing: repaired, base: address, problems: &problems)

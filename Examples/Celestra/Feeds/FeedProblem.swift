@@ -5,10 +5,10 @@ public struct FeedProblem: Sendable, Hashable, CustomStringConvertible {
         /// The feed names an encoding that this machine does not know. It was read as UTF-8, stray bytes as
         /// Windows-1252.
         case unknownEncoding
-        /// The bytes are not of the encoding that the feed or its Content-Type names. They were read as another one.
+        /// The bytes are not in the encoding that the feed or its Content-Type names. They were read in another
+        /// encoding.
         case encodingMismatch
-        /// Single bytes have no meaning in the encoding. They became replacement characters or characters of
-        /// Windows-1252.
+        /// Some bytes are not valid in the encoding. They became replacement characters or characters of Windows-1252.
         case undecodableBytes
         /// There was text before the root element or after its end. It was removed.
         case textOutsideRoot
@@ -40,14 +40,14 @@ public struct FeedProblem: Sendable, Hashable, CustomStringConvertible {
         case undeclaredPrefix
         /// The JSON was not standard: comments, trailing commas, single quotes.
         case nonstandardJSON
-        /// A date could not be read. The value has none.
+        /// A date could not be read. The feed or the item has no value for this date.
         case unreadableDate
     }
 
     /// The kind of the mistake.
     public let kind: Kind
 
-    /// How often it occurs.
+    /// The number of occurrences.
     public let count: Int
 
     /// The line of the first occurrence, counted from 1, or `nil` where it is not known.

@@ -11,7 +11,7 @@ struct FeedReader {
     private let format: FeedFormat
     private(set) var problems: ProblemLog
 
-    /// Reads a feed. Throws ``FeedError/Code/notAFeed`` if the root is not one of a feed.
+    /// Reads a feed. Throws ``FeedError/Code/notAFeed`` if the root element is not the root of a feed.
     static func feed(of document: FeedDocument, problems: inout ProblemLog) throws(FeedError) -> Feed {
         guard let (format, version) = kind(of: document) else {
             let root = document.root
@@ -124,15 +124,15 @@ struct FeedReader {
         if item.guidIsPermalink, item.url == nil { item.url = item.guid }
     }
 
-    /// An identifier is no address, and stays as it is. One that begins with a slash is unique within its site only, so
-    /// it is resolved.
+    /// The identifier of an `id` element. It is not an address, so it is not resolved, unless it begins with a slash:
+    /// then it is unique only within its site.
     private func identifier(_ element: FeedElement) -> String {
         let text = element.text
         return element.name == .core("id") && text.hasPrefix("/") ? element.resolve(text) ?? text : text
     }
 
-    /// The summary and the content. Of RSS's `description` and `summary`, the first is the summary, and a second one is
-    /// the content.
+    /// The summary and the content. Where an item of RSS has `description` and `summary`, the first in the document is
+    /// the summary. The second is the content if no other element has the content.
     private func texts(of element: FeedElement) -> (summary: RichText?, content: RichText?) {
         var summaries = element.elements(.core("description"), .core("summary")).compactMap(richText)
         let content =
@@ -160,7 +160,7 @@ struct FeedReader {
         return enclosures.first { $0.mediaType?.lowercased().hasPrefix("image/") == true }?.url
     }
 
-    // MARK: - Parts of both
+    // MARK: - Parts of feeds and items
 
     private func richText(_ element: FeedElement) -> RichText? {
         let isAtom = format == .atom || element.attribute("type") != nil || element.attribute("mode") != nil
@@ -286,7 +286,7 @@ struct FeedReader {
         return categories
     }
 
-    /// The date of the first name that has a readable one. Of several elements with one name, the last counts.
+    /// The first readable date, in the order of `names`. Of several elements with the same name, the last counts.
     private mutating func date(of element: FeedElement, _ names: ElementName...) -> Date? {
         for name in names {
             for candidate in element.elements(name).reversed() where !candidate.text.isEmpty {
@@ -299,7 +299,7 @@ struct FeedReader {
 }
 
 extension ElementName {
-    /// What can be a summary where there is neither `description` nor `summary`.
+    /// The elements that can be a summary where there is neither `description` nor `summary`.
     fileprivate static let otherSummaries = [
         ElementName.dublinCore("description"), .terms("abstract"), .itunes("summary"), .media("description"),
         .itunes("subtitle"),

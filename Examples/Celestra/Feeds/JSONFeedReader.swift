@@ -1,11 +1,11 @@
 import Foundation
 import WebText
 
-/// Reads a JSON Feed (https://www.jsonfeed.org/version/1.1/). Members of a wrong type are taken for missing; numbers as
-/// identifiers are read.
+/// Reads a JSON Feed (https://www.jsonfeed.org/version/1.1/). A member of a wrong type counts as missing, except that
+/// an identifier may be a number.
 enum JSONFeedReader {
-    /// Reads a feed. Throws ``FeedError/Code/malformedJSON`` for what is no JSON, and ``FeedError/Code/notAFeed`` for
-    /// other JSON.
+    /// Reads a feed. Throws ``FeedError/Code/malformedJSON`` for text that is not JSON, and ``FeedError/Code/notAFeed``
+    /// for other JSON.
     static func feed(of text: String, base: String?, problems: inout ProblemLog) throws(FeedError) -> Feed {
         let document = try value(of: text, problems: &problems)
         guard let object = document.object else {
@@ -83,7 +83,7 @@ enum JSONFeedReader {
         return date
     }
 
-    /// The value of a text in JSON. What is only almost JSON is read as JSON5.
+    /// Parses JSON. Text that is not valid JSON is parsed as JSON5, and reported as a problem.
     private static func value(of text: String, problems: inout ProblemLog) throws(FeedError) -> JSONValue {
         let data = Data(text.utf8)
         let decoder = JSONDecoder()
@@ -103,8 +103,8 @@ enum JSONFeedReader {
     }
 }
 
-/// Why a text is not valid JSON, and where. Foundation's decoder does not say on every system, so its older parser is
-/// asked.
+/// Why a text is not valid JSON, and where. `JSONDecoder` does not report this on every system, so the text is parsed
+/// again with `JSONSerialization`.
 private struct JSONFailure {
     var reason = "it cannot be decoded"
     var line: Int?
@@ -133,7 +133,7 @@ private struct JSONFailure {
     }
 }
 
-/// A value of JSON.
+/// A JSON value.
 enum JSONValue: Sendable, Hashable, Decodable {
     case null
     case bool(Bool)
@@ -163,7 +163,7 @@ enum JSONValue: Sendable, Hashable, Decodable {
     var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
     var object: [String: JSONValue]? { if case .object(let value) = self { value } else { nil } }
 
-    /// A number that is an integer of a sensible size, rounded down.
+    /// A number from 0 to below 10^15, rounded down to an integer; otherwise `nil`.
     var integer: Int? {
         guard case .number(let value) = self, value >= 0, value < 1e15 else { return nil }
         return Int(value)

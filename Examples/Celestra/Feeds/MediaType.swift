@@ -20,7 +20,7 @@ struct MediaType: Sendable, Hashable {
         }
     }
 
-    /// Whether RFC 3023 gives the type the encoding US-ASCII where there is no parameter `charset`.
+    /// Whether, by RFC 3023, the type is in US-ASCII where it has no parameter `charset`.
     var defaultsToASCII: Bool {
         essence == "text/xml" || essence == "text/xml-external-parsed-entity"
             || (essence.hasPrefix("text/") && essence.hasSuffix("+xml"))

@@ -10,9 +10,9 @@ struct ResponseText {
     /// Decodes a response.
     ///
     /// The encoding is the first of these: the byte order mark; the zero bytes of UTF-16 and UTF-32; the `charset` of
-    /// the Content-Type; the XML declaration; UTF-8. A text type without `charset` is US-ASCII (RFC 3023) where the
-    /// bytes agree; otherwise the declaration counts (RFC 7303). Bytes that do not fit are decoded all the same, and
-    /// `problems` says how.
+    /// the Content-Type; the XML declaration; UTF-8. An XML type below `text/` without `charset` is US-ASCII (RFC 3023)
+    /// if all bytes are ASCII; otherwise the declaration counts (RFC 7303). Bytes that are not valid in the encoding
+    /// are decoded anyway, and `problems` says how.
     init(_ response: [UInt8], mediaType: MediaType, problems: inout ProblemLog) {
         let bytes = response[...]
         if let mark = TextEncoding.byteOrderMark(of: bytes) {

@@ -2,7 +2,7 @@ import WebText
 
 import struct Foundation.Data
 
-/// The texts of a feed: what an element that can hold markup means.
+/// Reads the elements of a feed that can contain markup.
 enum TextConstruct {
     /// Reads an element of Atom, or of another format with the attributes of Atom.
     ///
@@ -51,7 +51,7 @@ enum TextConstruct {
 
 /// Writes a part of the tree as a fragment of XHTML.
 enum XHTMLWriter {
-    /// What is within the element, without its own tags.
+    /// The content of the element, without its own tags.
     static func inner(of element: FeedElement) -> String {
         var text = ""
         for part in element.content { append(part, parent: .xhtml, to: &text) }

@@ -1,9 +1,8 @@
 import WebText
 
-/// A character encoding under the one name that is used for it here.
+/// A character encoding, with one name for all its aliases.
 struct TextEncoding: Sendable, Hashable {
-    /// The name, in lower case. Encodings that contain another one take its place, as in browsers: `gb18030` for
-    /// `gb2312`.
+    /// The name, in lower case. As in browsers, an encoding is replaced by a superset of it: `gb2312` by `gb18030`.
     let name: String
 
     /// Reads the name of an encoding, with its common misspellings.
@@ -30,7 +29,7 @@ struct TextEncoding: Sendable, Hashable {
     /// Whether each character takes two or four bytes, so that a document with this encoding has zero bytes.
     var isWide: Bool { name.hasPrefix("utf-16") || name.hasPrefix("utf-32") || name.hasPrefix("ucs-") }
 
-    /// Whether its bytes are those of Windows-1252 or a part of them.
+    /// Whether the encoding is Windows-1252 or a subset of it.
     var isPartOfWindows1252: Bool { ["us-ascii", "iso-8859-1", "windows-1252"].contains(name) }
 
     /// The encoding that the first bytes of a document show by a byte order mark, and the length of the mark.
@@ -88,8 +87,8 @@ struct TextEncoding: Sendable, Hashable {
 }
 
 extension StringProtocol {
-    /// The first range of a text at or after an index. Compares bytes, so that it is fast and knows no equivalence of
-    /// characters.
+    /// The first range of a text at or after an index. The search compares bytes: it is fast, and canonically
+    /// equivalent characters are different.
     func range(of text: String, from start: Index) -> Range<Index>? {
         let needle = Array(text.utf8)
         guard let first = needle.first else { return start..<start }

@@ -12,8 +12,9 @@ enum UpdateInterval {
         )
     }
 
-    /// The seconds of `updatePeriod` divided by `updateFrequency`, which is 1 where it is missing or not a positive
-    /// number. Without both, there is no interval; a frequency alone is that of a day.
+    /// The seconds of `updatePeriod` divided by `updateFrequency`, at least 60. The frequency is 1 where it is missing
+    /// or not a positive number; the period is a day where only the frequency is there. Returns `nil` if both are
+    /// missing, or if the period is unknown.
     static func seconds(period: String?, frequency: String?) -> Int? {
         guard period != nil || frequency != nil else { return nil }
         let lengths = ["hourly": 3600, "daily": 86_400, "weekly": 604_800, "monthly": 2_592_000, "yearly": 31_536_000]

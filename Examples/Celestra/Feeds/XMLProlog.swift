@@ -2,15 +2,15 @@ import WebText
 
 /// The part of a document in XML before its root element: the declaration and the document type declaration.
 ///
-/// Both are taken off before the document is parsed: the text is UTF-8 by now, regardless of what the declaration says,
-/// and a document type can refer to files and grow without bounds. Of its internal subset, the entities with a literal
-/// value are kept. Processing instructions are taken off as well: on Linux, Foundation's parser crashes on one without
-/// data, `<?a?>`, and on an attribute-list declaration.
+/// Both are removed before the document is parsed. The text is UTF-8 by now, regardless of the encoding that the
+/// declaration names. A document type can refer to files, and its entities can grow without bounds; only the entities
+/// of its internal subset that have a literal value are kept. Processing instructions are removed as well: on Linux,
+/// Foundation's parser crashes on one without data, `<?a?>`, and on an attribute-list declaration.
 struct XMLProlog {
     /// The document without the declarations. Line breaks stay, so that lines keep their numbers.
     let body: String
-    /// The line of the first declaration that could not be taken off, counted from 1. The parser must not see such a
-    /// document.
+    /// The line of the first declaration that could not be removed, counted from 1. The parser must not see a document
+    /// with such a declaration.
     let declarationLine: Int?
 
     init(_ text: String) {
@@ -109,8 +109,8 @@ struct XMLProlog {
         return result + rest
     }
 
-    /// Takes off the processing instructions, except for those that begin like a declaration of XML, which are errors
-    /// after the first line. Returns the offset of the first declaration that is left.
+    /// Removes the processing instructions, except for those that begin like an XML declaration: after the first line,
+    /// they are errors. Returns the offset of the first other declaration that is left, or that is not closed.
     private static func blankInstructions(in bytes: inout [UInt8]) -> Int? {
         var index = 0
         while let start = bytes[index...].firstIndex(of: UInt8(ascii: "<")) {

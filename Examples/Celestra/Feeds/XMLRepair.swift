@@ -1,10 +1,11 @@
 import WebText
 
-/// Makes well-formed XML of a text that is meant to be XML.
+/// Turns text that is meant to be XML into well-formed XML.
 ///
 /// The text is read as tags and characters, without a grammar, and written again: each start tag gets its end tag, each
-/// reference becomes a character, and what is no markup is escaped. Comments, processing instructions and declarations
-/// are left out. The result keeps the line breaks between tags. Each change is a problem with its line.
+/// reference becomes a character, and everything that is not markup is escaped. Comments, processing instructions and
+/// declarations are left out. The result keeps the line breaks between tags. Each change is reported as a problem with
+/// its line.
 ///
 ///     <item><title>Fish & Chips&nbsp;<link>/a</item>
 ///     <item><title>Fish &amp; Chips </title><link>/a</link></item>
@@ -15,7 +16,7 @@ struct XMLRepair {
     private var problems = ProblemLog()
     private var open: [OpenElement] = []
     private var hasEnded = false
-    /// The end of each mark that was searched for without success, so that it is not searched for again.
+    /// The marks that were searched for without success, so that they are not searched for again.
     private var missingMarks: Set<String> = []
     private var lineCounter = LineCounter()
 
@@ -128,7 +129,7 @@ struct XMLRepair {
             open.lastIndex { $0.name == name }
             ?? open.lastIndex { $0.name.lowercased() == name.lowercased() }
         guard let index else {
-            // The tags of empty elements of HTML were written as empty ones.
+            // An empty element of HTML was already closed in its start tag.
             if !emptyHTMLElements.contains(name.lowercased()) {
                 report(.unmatchedEndTag, at: start, "</\(name)> has no start tag")
             }
@@ -168,7 +169,7 @@ struct XMLRepair {
         }
         if !isClosed {
             report(.malformedTag, at: start, "the tag <\(name)> is not closed")
-            // Of a truncated document, the last tag is lost.
+            // In a truncated document, the last tag is lost.
             guard position < bytes.count else { return }
         }
         closeElements(before: name, at: start)
@@ -245,8 +246,8 @@ struct XMLRepair {
         return valueStart..<position
     }
 
-    /// Closes what must be closed before an element of this name begins: an element of text alone, and an open item
-    /// before the next one.
+    /// Closes the elements that end where an element of this name begins: an unclosed element that contains only text,
+    /// and the open item before the next item.
     private mutating func closeElements(before name: String, at offset: Int) {
         let name = name.lowercased()
         guard structuralElements.contains(name) else { return }
@@ -348,8 +349,8 @@ struct XMLRepair {
 
     // MARK: - Bytes
 
-    /// The offset of the first tag that can be the root of a feed; what is before it is not part of the feed. Without
-    /// one, the first tag.
+    /// The offset of the first tag that can be the root of a feed. The text before it is not part of the feed. Where no
+    /// tag can be the root, the offset of the first tag.
     private func rootStart() -> Int {
         var firstTag: Int?
         for index in bytes.indices where bytes[index] == UInt8(ascii: "<") {
@@ -406,7 +407,7 @@ struct XMLRepair {
     }
 }
 
-/// Finds the lines of offsets that mostly grow.
+/// Finds the line numbers of offsets. It is fast where the offsets mostly grow.
 private struct LineCounter {
     private var offset = 0
     private var line = 1
@@ -419,7 +420,7 @@ private struct LineCounter {
     }
 }
 
-/// The number of attributes that are kept of one tag.
+/// The maximum number of attributes of a tag; the others are left out.
 private let maximumAttributes = 500
 
 /// The elements of HTML that have no content, except `link`, `source` and `param`, which are elements of feeds as well.

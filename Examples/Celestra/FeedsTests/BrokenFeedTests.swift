@@ -81,7 +81,7 @@ struct BrokenFeedTests {
     }
 
     @Test func aFeedInTheWrongEncodingIsRead() throws {
-        // Declared as UTF-8, written as Windows-1252.
+        // The declaration says UTF-8, but the text is in Windows-1252.
         let bytes =
             Array("<?xml version='1.0' encoding='utf-8'?><rss><channel><title>".utf8) + [0x93, 0x4E, 0xE9, 0x94]
         let parsed = try FeedParser.parse(bytes + Array("</title></channel></rss>".utf8))

@@ -22,7 +22,7 @@ indirect enum Expression {
         case date(FeedInstant)
         case list([Value])
         case dictionary([String: Value])
-        /// What this evaluator does not judge: whether the feed is well-formed, which is a test of its own.
+        /// A value that this evaluator does not check: whether the feed is well-formed, which another test checks.
         case unjudged
     }
 
@@ -48,7 +48,7 @@ indirect enum Expression {
             let value = try left.evaluate(names)
             return value.isTrue ? try right.evaluate(names) : value
         case .or(let left, let right):
-            // The suite has alternatives where either side may be missing.
+            // The suite has alternatives of which either side may be missing.
             if let value = try? left.evaluate(names), value.isTrue { return value }
             return try right.evaluate(names)
         case .compare(let first, let rest):
@@ -135,8 +135,8 @@ indirect enum Expression {
 
     // MARK: - Subjects
 
-    /// The keys below `feed` and `entries[n]` that the expression looks at, `["title_detail", "base"]` for
-    /// `feed['title_detail']['base']`, and names other than these.
+    /// The keys below `feed` and `entries[n]` that the expression uses, such as `["title_detail", "base"]` for
+    /// `feed['title_detail']['base']`, and all other names that it uses.
     var paths: [[String]] {
         switch self {
         case .literal: []
@@ -182,8 +182,8 @@ extension Expression.Value {
         }
     }
 
-    /// Python's equality: `True == 1`. A date equals a text that is parsed to the same instant, as our values keep no
-    /// spelling of dates.
+    /// Python's equality: `True == 1`. A date equals a text that is parsed to the same time, since our values do not
+    /// keep the text of dates.
     func equals(_ other: Self) -> Bool {
         switch (self, other) {
         case (.bool(let bool), .number(let number)), (.number(let number), .bool(let bool)):

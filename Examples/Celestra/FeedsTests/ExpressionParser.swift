@@ -169,7 +169,7 @@ struct ExpressionParser {
         case .symbol("("):
             let start = position
             let elements = try elements(to: ")")
-            // Parentheses around one expression are no tuple.
+            // Parentheses around one expression do not make a tuple.
             let isTuple = tokens[start..<position].contains(.symbol(",")) && elements.count != 1
             if let first = elements.first, !isTuple { return first }
             return .list(elements)

@@ -13,7 +13,7 @@ enum FeedSuite {
         var expectation: String?
     }
 
-    /// The folder with the feeds: below the folder that `MISTKIT_SHARED` names, else below `shared` beside the
+    /// The folder with the feeds: below the folder that `MISTKIT_SHARED` names, or else below `shared` beside the
     /// repository.
     static let folder: URL = {
         let shared =

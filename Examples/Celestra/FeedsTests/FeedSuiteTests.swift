@@ -1,7 +1,7 @@
 import CelestraFeeds
 import Testing
 
-/// The feeds of the suite are read as their expectations say.
+/// Reads the feeds of the suite and checks their expectations.
 @Suite(.enabled(if: !FeedSuite.cases.isEmpty, Comment(rawValue: FeedSuite.isMissing)))
 struct FeedSuiteTests {
     @Test func expectationsHoldUnlessAReasonIsListed() throws {
@@ -71,7 +71,7 @@ struct FeedSuiteTests {
     }
 }
 
-/// What an expectation is about.
+/// The subject of an expectation.
 enum SuiteSubject {
     /// A subject that this library reads.
     case inside(String)

@@ -2,7 +2,7 @@ import CelestraFeeds
 import Foundation
 import WebText
 
-/// An instant of a feed, which the suite writes as text or as the tuple of Python's `time.struct_time`.
+/// A date of a feed, which the suite writes as text or as the tuple of Python's `time.struct_time`.
 struct FeedInstant: Equatable {
     let date: Date
 
@@ -15,7 +15,8 @@ struct FeedInstant: Equatable {
         self.date = date
     }
 
-    /// Year, month, day, hour, minute, second, weekday from Monday, day of the year, and 0 for no summer time.
+    /// Year, month, day, hour, minute, second, weekday from Monday, day of the year, and 0 because it is not summer
+    /// time.
     var tuple: Expression.Value {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt
@@ -47,7 +48,7 @@ enum FeedView {
     private static func version(of feed: Feed) -> String {
         let digits = (feed.version ?? "").filter { $0 != "." }
         switch feed.format {
-        // Versions after 2.0 change nothing.
+        // All versions from 2.0 on have the same name.
         case .rss: return "rss" + (digits.hasPrefix("2") ? "20" : digits)
         case .rdf: return "rss" + digits
         case .atom: return "atom" + digits
@@ -77,7 +78,7 @@ enum FeedView {
         var fields: [String: Value] = [:]
         fields["id"] = item.guid.map { .string($0) }
         fields["guid"] = fields["id"]
-        // The suite's flag says that the link is made of the identifier.
+        // The suite's flag says that the link was derived from the identifier.
         let hasOwnLink = item.links.contains { $0.relation == "alternate" }
         fields["guidislink"] = .bool(item.guidIsPermalink && !hasOwnLink)
         add(item.richTitle, as: ["title"], to: &fields)
@@ -108,8 +109,8 @@ enum FeedView {
         }
     }
 
-    /// A text with its type, and the base that its first link was resolved against. The suite's links are files of one
-    /// name.
+    /// A text with its type, and the base against which its first link was resolved. The links of the suite all have
+    /// the same file name.
     private static func detail(of text: RichText) -> [String: Value] {
         var fields: [String: Value] = ["value": .string(text.source), "type": .string(text.format.rawValue)]
         if let href = text.source.firstRange(of: "href=\"") {

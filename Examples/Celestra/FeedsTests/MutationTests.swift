@@ -2,7 +2,7 @@ import CelestraFeeds
 import ExampleTesting
 import Testing
 
-/// Damaged feeds are read or refused, and never trap or take long.
+/// Damaged feeds are read or refused. Reading them never traps and never takes long.
 @Suite(.enabled(if: !FeedSuite.cases.isEmpty, Comment(rawValue: FeedSuite.isMissing)))
 struct MutationTests {
     @Test(.timeLimit(.minutes(5)))
@@ -18,14 +18,14 @@ struct MutationTests {
             do {
                 let parsed = try FeedParser.parse(bytes, contentType: feed.contentType, address: feed.address)
                 read += 1
-                // What is computed on demand must not trap either.
+                // Computed properties must not trap either.
                 for item in parsed.feed.items {
                     _ = (item.identifier, item.title, item.content, item.readingTime, item.tags)
                 }
                 _ = (parsed.feed.title, parsed.feed.description, parsed.problems.map(\.description))
             } catch {
                 #expect(error is FeedError, "seed \(seed): \(feed.path)")
-                // The repair makes well-formed XML of any text.
+                // The repair turns any text into well-formed XML.
                 #expect((error as? FeedError)?.code != .malformedXML, "seed \(seed): \(feed.path): \(error)")
                 refused += 1
             }
@@ -34,7 +34,7 @@ struct MutationTests {
         #expect(read > 2_000)
     }
 
-    /// The bytes with a few of them cut off, changed, removed, or repeated.
+    /// The bytes after some random changes: bytes are cut off, changed, removed or repeated.
     private static func mutated(_ bytes: [UInt8], using random: inout SeededRandom) -> [UInt8] {
         var bytes = bytes
         for _ in 0..<Int.random(in: 1...4, using: &random) where !bytes.isEmpty {

@@ -4,12 +4,12 @@ import Testing
 
 struct ResponseTextTests {
     @Test(arguments: [
-        // Without any word, a response is UTF-8.
+        // Without any information, a response is UTF-8.
         (nil, "<rss>é</rss>", "utf-8"),
-        // The Content-Type counts before the declaration.
+        // The Content-Type takes precedence over the declaration.
         ("application/xml; charset=utf-8", "<?xml version='1.0' encoding='iso-8859-1'?><rss>é</rss>", "utf-8"),
         ("application/xml;charset= \"UTF8\" ", "<rss>é</rss>", "utf-8"),
-        // Text without a charset is ASCII where the bytes agree.
+        // A type below `text/` without a charset is ASCII if all bytes are.
         ("text/xml", "<?xml version='1.0' encoding='utf-8'?><rss>e</rss>", "us-ascii"),
         ("text/xml", "<?xml version='1.0' encoding='utf-8'?><rss>é</rss>", "utf-8"),
         ("text/xml; charset:iso-8859-1", "<rss>e</rss>", "us-ascii"),
@@ -24,7 +24,7 @@ struct ResponseTextTests {
     }
 
     @Test(arguments: [
-        // One word in each encoding: the bytes that it has there.
+        // A text in each encoding: its label, its bytes, and the text.
         ("iso-8859-1", [0x4E, 0xE9] as [UInt8], "Né"),
         ("latin1", [0x4E, 0xE9], "Né"),
         ("windows-1252", [0x80, 0x93], "€“"),
@@ -49,7 +49,7 @@ struct ResponseTextTests {
         let response = ResponseText(Array("<rss>".utf8) + bytes, mediaType: mediaType, problems: &problems)
         #expect(response.text == "<rss>" + text)
         #expect(problems.problems == [])
-        // The declaration says the same.
+        // The XML declaration has the same effect as the Content-Type.
         let declared = Array("<?xml version=\"1.0\" encoding=\"\(label)\"?>".utf8) + bytes
         #expect(ResponseText(declared, mediaType: MediaType(nil), problems: &problems).text.hasSuffix("?>" + text))
         #expect(problems.problems == [])
@@ -70,14 +70,14 @@ struct ResponseTextTests {
         #expect(response.text == text)
         #expect(response.encoding == encoding)
         #expect(problems.problems == [])
-        // A lost byte is a problem, and no more.
+        // A lost byte at the end is only a problem, not an error.
         #expect(!ResponseText(bytes.dropLast(), mediaType: MediaType(nil), problems: &problems).text.isEmpty)
         #expect(problems.contains(.undecodableBytes))
     }
 
     @Test(
         arguments: [
-            // A stray byte is of Windows-1252; what is UTF-8 stays.
+            // A stray byte is read as Windows-1252; bytes that are UTF-8 are read as UTF-8.
             (nil, Array("é".utf8) + [0x93] + Array("ü".utf8), "é“ü", FeedProblem.Kind.undecodableBytes),
             ("text/xml; charset=utf-8", [0x41, 0xC3], "AÃ", .undecodableBytes),
             ("text/xml; charset=us-ascii", Array("é".utf8), "é", .encodingMismatch),

@@ -9,7 +9,7 @@ enum SuiteExceptions {
         return reasons
     }()
 
-    /// Feeds that the suite takes for ill-formed and this library does not, with the reason.
+    /// Feeds that are ill-formed for the suite, but not for this library, with the reason.
     static let unreported = [
         "encoding/bozo_http_i18n.xml": "RFC 7303 lets the XML declaration count for text/xml",
         "encoding/bozo_http_text_plain.xml": "the media type text/plain is accepted",

@@ -120,7 +120,7 @@ struct XMLPrologTests {
         ("<!-- > --><!doctype a \"[>\" [ <!-- ] > --> <!ELEMENT b> ]\n><c/>", "<!-- > -->\n <c/>"),
         ("<!DOCTYPE rss [<!ENTITY a \"1 &lt; 2\">]><rss>&a;&b;</rss>", "<rss>1 &lt; 2&b;</rss>"),
         ("<!DOCTYPE rss [<!ENTITY a 'x'><!ENTITY a 'y'><!ENTITY % b 'z'>]><rss c='&a;'/>", "<rss c='x'/>"),
-        // No entity within an entity, and none from a file.
+        // Entities within entities and entities from files are not replaced.
         ("<!DOCTYPE rss [<!ENTITY a '&b;'><!ENTITY b 'x'>]><rss>&a;</rss>", "<rss>&amp;b;</rss>"),
         ("<!DOCTYPE rss [<!ENTITY a SYSTEM 'file:///etc/passwd'>]><rss>&a;</rss>", "<rss>&a;</rss>"),
         ("<!DOCTYPE rss", "<!DOCTYPE rss"),
@@ -128,7 +128,7 @@ struct XMLPrologTests {
         ("<?xml", "<?xml"),
     ])
     func declarationsAreTakenOff(text: String, body: String) {
-        // Blanks stand for what was taken off.
+        // Spaces replace the declarations, so runs of spaces are ignored.
         #expect(XMLProlog(text).body.replacing(/[ ]{10,}/, with: "") == body.replacing(/[ ]{10,}/, with: ""))
         #expect(XMLProlog(text).body.count { $0 == "\n" } == text.count { $0 == "\n" })
     }

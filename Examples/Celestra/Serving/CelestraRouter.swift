@@ -4,7 +4,7 @@ import Hummingbird
 import Logging
 import MistModels
 
-/// What Celestra collected, over HTTP: JSON for programs below `/api`, and pages for people.
+/// Serves the feeds and articles over HTTP: JSON for programs below `/api`, and pages for people.
 ///
 /// ```swift
 /// let router = CelestraRouter(database, logger: logger).router()
@@ -18,7 +18,7 @@ public struct CelestraRouter: Sendable {
     ///
     /// - Parameters:
     ///   - database: The database with the feeds.
-    ///   - lifetime: How many seconds a page is kept before CloudKit is asked again.
+    ///   - lifetime: The number of seconds that a page is kept before CloudKit is asked again.
     ///   - logger: Where failures of CloudKit are written.
     public init(_ database: CloudKitDatabase, lifetime: Double = 60, logger: Logger) {
         var configuration = FeedReader.Configuration()
@@ -92,7 +92,7 @@ public struct CelestraRouter: Sendable {
         return name
     }
 
-    /// Responds with the failure of a page, in the form of the route.
+    /// Runs `body`. If it throws, responds with the failure in the form of the route: JSON or HTML.
     private func answer(
         _ request: Request,
         asProblem problem: (ServingFailure) -> Representation,
@@ -114,7 +114,8 @@ public struct CelestraRouter: Sendable {
 }
 
 extension PageAddress {
-    /// Reads the page from the query of a request: a cursor, or the number of entries of the first page and of those that follow it.
+    /// Reads the page from the query of a request: a cursor, or the number of entries of the first page and of those
+    /// that follow it.
     fileprivate init(_ request: Request, of listing: String) throws(ServingFailure) {
         let parameters = request.uri.queryParameters
         if let text = parameters.get("cursor") {
@@ -134,7 +135,7 @@ extension Cursor {
     func path(below path: String) -> String { "\(path)?cursor=\(text)" }
 }
 
-/// A record name within a path.
+/// A record name, percent-encoded for a path.
 func escapedPathComponent(_ name: String) -> String {
     let allowed = CharacterSet(charactersIn: "-._~").union(.init(charactersIn: "a"..."z"))
         .union(.init(charactersIn: "A"..."Z")).union(.init(charactersIn: "0"..."9"))

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Where a page begins, as browsers pass it back: text without a meaning for them.
+/// Where a page begins. Browsers pass it back as text whose content means nothing to them.
 ///
-/// It holds the continuation marker of CloudKit, and the listing that the marker belongs to, so that a cursor of one listing is refused by
-/// another.
+/// It holds the continuation marker of CloudKit, and the listing that the marker belongs to, so that a cursor of one
+/// listing is refused by another.
 struct Cursor: Sendable, Hashable, Codable {
     /// The listing: the path below `/api`.
     var listing: String
@@ -25,7 +25,7 @@ struct Cursor: Sendable, Hashable, Codable {
         self.marker = marker
     }
 
-    /// Reads a cursor; `nil` for another text.
+    /// Reads a cursor. Returns `nil` for text that is not a cursor of the listing.
     ///
     /// - Parameters:
     ///   - text: The text.
@@ -40,7 +40,7 @@ struct Cursor: Sendable, Hashable, Codable {
         self = cursor
     }
 
-    /// The text: base64 for addresses (RFC 4648, section 5).
+    /// The cursor as text: JSON in base64 for addresses (RFC 4648, section 5).
     var text: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -49,7 +49,7 @@ struct Cursor: Sendable, Hashable, Codable {
     }
 }
 
-/// How many records a page has.
+/// The number of records of a page.
 enum PageLimit {
     static let usual = 20
     /// CloudKit returns at most 200; a page for people is shorter.

@@ -5,7 +5,7 @@ import Foundation
 struct EntityTag: Sendable, Hashable, CustomStringConvertible {
     /// The text between the quotes.
     var value: String
-    /// Whether equal tags mean equal content, and not equal bytes.
+    /// Whether equal tags mean equal content, but not necessarily equal bytes.
     var isWeak = false
 
     /// Creates a tag.
@@ -14,7 +14,7 @@ struct EntityTag: Sendable, Hashable, CustomStringConvertible {
         self.isWeak = isWeak
     }
 
-    /// A tag that follows from bytes.
+    /// Creates a tag from the SHA-256 of bytes.
     init(of bytes: some Sequence<UInt8>, isWeak: Bool = false) {
         let digits = Array("0123456789abcdef")
         let digest = SHA256.hash(data: Array(bytes)).prefix(12)
@@ -26,8 +26,8 @@ struct EntityTag: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether a header field If-None-Match has this tag, so that the client has this version.
     ///
-    /// Weak and strong tags with the same text match, as RFC 9110, section 13.1.2, says for this field. A field that is not valid matches
-    /// nothing, so that the client gets the whole response.
+    /// Weak and strong tags with the same text match, as RFC 9110, section 13.1.2, says for this field. A field that is
+    /// not valid matches nothing, so that the client gets the whole response.
     func isListed(in ifNoneMatch: String) -> Bool {
         var rest = ifNoneMatch[...]
         rest.trimSpaces()

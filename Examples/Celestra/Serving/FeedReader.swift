@@ -4,7 +4,7 @@ import HTTPTypes
 import Logging
 import MistModels
 
-/// What a browser sees of a feed. The record has more.
+/// The fields of a feed that a browser sees. The record has more.
 @CloudKitRecord("Feed")
 struct FeedEntry: Sendable, Hashable, Codable {
     @CloudKitField(.queryable, .sortable) var title: String
@@ -18,7 +18,7 @@ struct FeedEntry: Sendable, Hashable, Codable {
     var lastVerified: Date?
 }
 
-/// What a browser sees of an article. The content is left out: it is HTML of the feed that is not sanitised.
+/// The fields of an article that a browser sees. The content is left out: it is HTML of the feed that is not sanitised.
 @CloudKitRecord("Article")
 struct ArticleEntry: Sendable, Hashable, Codable {
     @CloudKitField(.queryable, .sortable) var feedRecordName: String
@@ -45,27 +45,29 @@ struct EntryPage<Entry: Sendable & Hashable & Codable>: Sendable, Hashable {
     var next: Cursor?
 }
 
-/// Which page.
+/// The address of a page: its number of records, and the continuation marker where it begins, or `nil` for the first
+/// page.
 struct PageAddress: Sendable, Hashable {
     var limit = PageLimit.usual
     var marker: String?
 }
 
-/// The feeds and articles of a public database, each page fetched once for all browsers that ask for it within a time.
+/// Reads the feeds and articles of a public database. Each page is fetched once for all browsers that ask for it within
+/// its lifetime.
 struct FeedReader: Sendable {
     /// How a reader fetches and keeps pages.
     struct Configuration: Sendable {
         /// How long a page is fresh, in seconds.
         var lifetime = 60.0
-        /// How long it may be shown after that, while the service fails, in seconds.
+        /// How long a page may still be shown after that while the service fails, in seconds.
         var staleLifetime = 3600.0
         /// The most pages of each kind that are kept.
         var capacity = 500
         /// How long a browser waits for CloudKit, in seconds.
         var timeLimit = 10.0
-        /// What time it is.
+        /// Returns the current time.
         var now: @Sendable () -> Date = { Date() }
-        /// What the time limit is measured with.
+        /// The clock of the time limit.
         var timer: any Clock<Duration> = ContinuousClock()
     }
 
@@ -120,7 +122,7 @@ struct FeedReader: Sendable {
         }
     }
 
-    /// A feed.
+    /// The feed with a record name.
     ///
     /// - Throws: A ``ServingFailure``.
     func feed(_ name: String) async throws -> PageCache<String, FeedEntry>.Copy {
@@ -130,14 +132,15 @@ struct FeedReader: Sendable {
         }
     }
 
-    /// A feed with a page of its articles, those that were fetched last first.
+    /// A feed with a page of its articles, the most recently fetched first.
     ///
     /// - Throws: A ``ServingFailure``.
     func articles(
         of name: String,
         _ page: PageAddress
     ) async throws -> (feed: FeedEntry, articles: EntryPage<ArticleEntry>, loadedAt: Date, freshFor: TimeInterval) {
-        // The two requests go out side by side; the one for a feed that is not there fails, and decides.
+        // Both requests are sent at the same time. Where the feed does not exist, the request for it fails, and that
+        // error is thrown.
         async let found = articlePages.value(for: ArticleKey(feed: name, page: page)) {
             try await answering(hasMarker: page.marker != nil) {
                 let query = Query<ArticleEntry>(limit: page.limit) {
@@ -155,7 +158,7 @@ struct FeedReader: Sendable {
         )
     }
 
-    /// One page of a query, and no request for the one after it.
+    /// Fetches one page of a query, without a request for the page after it.
     private func page<Entry: CloudKitRecord & Sendable & Hashable & Codable>(
         _ query: Query<Entry>,
         _ page: PageAddress,
@@ -179,7 +182,8 @@ struct FeedReader: Sendable {
         )
     }
 
-    /// Turns errors of CloudKit into those of browsers, and writes them down. It ends when the time limit is over.
+    /// Runs `body` until the time limit, turns its CloudKit errors into ``ServingFailure``s, and logs failures of the
+    /// service.
     private func answering<Value: Sendable>(
         hasMarker: Bool,
         _ body: @Sendable @escaping () async throws -> Value
@@ -197,7 +201,7 @@ struct FeedReader: Sendable {
         }
     }
 
-    /// What CloudKit accepts as a record name, so that no request is sent for anything else.
+    /// Whether CloudKit accepts a text as a record name. For other text, no request is sent.
     private static func isRecordName(_ name: String) -> Bool {
         (1...255).contains(name.utf8.count) && name.utf8.allSatisfy { (0x20...0x7E).contains($0) }
     }

@@ -45,7 +45,7 @@ struct HTMLPage: Sendable, Hashable {
         )
     }
 
-    /// The page of a failure.
+    /// The page that explains a failure.
     static func problem(_ failure: ServingFailure) -> Representation {
         let title = "\(failure.status.code) \(failure.status.reasonPhrase)"
         let main = "<h1>\(escaped(title))</h1>\n<p>\(escaped(failure.message))</p>\n<p><a href=\"/\">All feeds</a></p>"
@@ -100,14 +100,15 @@ struct HTMLPage: Sendable, Hashable {
 
     // MARK: - Parts
 
-    /// A link to an address of a feed. Only addresses of the web are linked: others, such as `javascript:`, are not for a click.
+    /// A link to an address of a feed. Only addresses of the web become links; others, such as `javascript:`, must not
+    /// be clicked.
     static func link(_ text: String, to address: String) -> String {
         let scheme = address.prefix { $0 != ":" }.lowercased()
         guard scheme == "http" || scheme == "https" else { return escaped(text) }
         return "<a href=\"\(escaped(address))\" rel=\"noopener nofollow\">\(escaped(text))</a>"
     }
 
-    /// Text within HTML, and within a value in quotes.
+    /// Escapes text for HTML, also for attribute values in quotes.
     static func escaped(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { result, scalar in
             switch scalar {

@@ -1,22 +1,24 @@
 import Foundation
 import Synchronization
 
-/// A copy of values that are expensive to load: each is kept for a while, and loaded once for all callers that ask meanwhile.
+/// A cache of values that are expensive to load. Each value is kept for some time, and loaded once for all callers that
+/// ask for it meanwhile.
 ///
 /// ```swift
 /// let cache = PageCache<String, Page>()
 /// let page = try await cache.value(for: "feeds") { try await loadPage() }.value
 /// ```
 ///
-/// A failure is passed to all callers that wait for it. Where it says how long to wait, it is kept for that time, so that the service is not
-/// asked before. A value that is no longer fresh is better than a failure, for a while.
+/// A failure is passed to all callers that wait for it. If it says how long to wait, it is kept for that time, and the
+/// service is not asked before. For some time, a value that is no longer fresh is returned instead of a failure.
 final class PageCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// A value, and how long the cache will keep it.
+    /// A value with its age.
     struct Copy {
         var value: Value
         /// When the value was loaded.
         var loadedAt: Date
-        /// How long the value stays fresh. Not positive where it is older, since it could not be loaded again.
+        /// How many seconds the value stays fresh. Zero or negative for a stale value, which is returned because it
+        /// could not be loaded again.
         var freshFor: TimeInterval
     }
 
@@ -54,11 +56,12 @@ final class PageCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// Creates a cache.
     ///
-    /// - Parameters:
-    ///   - lifetime: How many seconds a value is fresh.
-    ///   - staleLifetime: For how many seconds it may be used after that, when it cannot be loaded again.
-    ///   - capacity: The most values that are kept. The one that was used longest ago makes room.
-    ///   - now: What time it is.
+    ///   - lifetime: The number of seconds that a value is fresh.
+    ///   - staleLifetime: The number of seconds after that during which the value may be used if it cannot be loaded
+    ///     again.
+    ///   - capacity: The maximum number of values that are kept. The least recently used one is removed first.
+    ///   - now: Returns the current time.
+    ///   - pause: The number of seconds that an error is kept; `nil` for an error that a stale value does not replace.
     ///   - pause: For how many seconds an error is kept; `nil` for one that a stale value does not replace.
     init(
         lifetime: TimeInterval,
@@ -77,13 +80,13 @@ final class PageCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// The number of values, loads and failures that are kept.
     var count: Int { state.withLock { $0.entries.count } }
 
-    /// The value for a key: the copy while it is fresh, and otherwise that which one caller loads for all.
+    /// The value for a key: the copy while it is fresh, and otherwise a value that one caller loads for all.
     ///
     /// - Parameters:
     ///   - key: The key.
-    ///   - load: Loads the value. It goes on when the caller goes away, for the others.
-    /// - Returns: The value.
-    /// - Throws: What `load` throws, now or a moment ago.
+    ///   - load: Loads the value. It continues for the other callers when the caller is cancelled.
+    /// - Returns: The value, with its age.
+    /// - Throws: The error of `load`, from this call or from an earlier one while its pause lasts.
     func value(for key: Key, load: @escaping @Sendable () async throws -> Value) async throws -> Copy {
         let now = now()
         let found: Result<Copy, any Error>? = state.withLock { state in
@@ -131,7 +134,7 @@ final class PageCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             case .failure(let error):
                 let seconds = pause(error) ?? 0
                 state.entries[key]?.failure = seconds > 0 ? (error, end.addingTimeInterval(seconds)) : nil
-                // What holds neither a value nor a failure is not kept.
+                // An entry with neither a value nor a failure is not kept.
                 if state.entries[key]?.loaded == nil, seconds <= 0 { state.entries[key] = nil }
             }
         }
@@ -142,7 +145,7 @@ final class PageCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         Copy(value: loaded.value, loadedAt: loaded.at, freshFor: lifetime - now.timeIntervalSince(loaded.at))
     }
 
-    /// The stale value in place of a failure of the service, while it is not too old.
+    /// The stale value instead of a failure of the service, while the value is not too old.
     private func recover(_ entry: Entry, from error: any Error, at now: Date) -> Result<Copy, any Error> {
         guard let loaded = entry.loaded, pause(error) != nil,
             now.timeIntervalSince(loaded.at) < lifetime + staleLifetime

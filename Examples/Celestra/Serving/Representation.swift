@@ -9,7 +9,7 @@ struct Representation: Sendable {
     var contentType: String
     var tag: EntityTag
 
-    /// JSON for programs, with a strong tag: the same bytes have the same one.
+    /// JSON for programs, with a strong tag: equal bytes have equal tags.
     init(json value: some Encodable, contentType: String = "application/json; charset=utf-8") throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -28,12 +28,12 @@ struct Representation: Sendable {
         self.tag = tag
     }
 
-    /// The response: 304 without a body where the browser has this version.
+    /// The response: status 304 without a body if the browser has this version.
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - freshFor: For how many seconds the browser may use it without asking.
-    ///   - next: The path of the next page.
+    ///   - freshFor: The number of seconds for which the browser may use the response without another request.
+    ///   - next: The path of the next page, or `nil` for the last page.
     /// - Returns: The response.
     func response(to request: Request, freshFor: TimeInterval, next: String? = nil) -> Response {
         var headers: HTTPFields = [
@@ -46,7 +46,7 @@ struct Representation: Sendable {
         return response(.ok, headers: headers)
     }
 
-    /// The response to a request that failed. No cache keeps it.
+    /// The response to a request that failed. Caches do not keep it.
     func response(to failure: ServingFailure) -> Response {
         var headers: HTTPFields = [.cacheControl: "no-store"]
         if let seconds = failure.retryAfter { headers[.retryAfter] = "\(seconds)" }
@@ -57,7 +57,7 @@ struct Representation: Sendable {
         var headers = headers
         headers[.contentType] = contentType
         headers[.xContentTypeOptions] = "nosniff"
-        // Titles and addresses come from anywhere: a page runs no script and loads nothing but its style.
+        // Titles and addresses come from arbitrary feeds: a page runs no script and loads nothing but its style.
         headers[.contentSecurityPolicy] =
             "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         headers[.referrerPolicy] = "no-referrer"

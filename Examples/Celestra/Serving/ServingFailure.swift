@@ -1,13 +1,13 @@
 import HTTPTypes
 import MistModels
 
-/// Why a browser gets no page.
+/// Why a browser does not get a page.
 struct ServingFailure: Error, Sendable, Hashable {
     /// The status of the response.
     var status: HTTPResponse.Status
     /// What is wrong, and what to do, for the person at the browser.
     var message: String
-    /// After how many seconds the request may succeed.
+    /// The number of seconds after which the request may succeed.
     var retryAfter: Int?
 
     static let invalidCursor = ServingFailure(
@@ -37,8 +37,8 @@ struct ServingFailure: Error, Sendable, Hashable {
         self.retryAfter = retryAfter
     }
 
-    /// What an error of CloudKit is for a browser: what the service asks to wait for is 503, and any other failure of the service or of
-    /// the way to it is 502. The error itself goes to the log alone.
+    /// Turns an error of CloudKit into a failure for browsers. An error that asks to wait becomes status 503; any other
+    /// failure of the service or of the connection becomes 502. The error itself is only logged.
     ///
     /// - Parameters:
     ///   - error: The error.
@@ -66,7 +66,8 @@ struct ServingFailure: Error, Sendable, Hashable {
         }
     }
 
-    /// For how many seconds the failure is kept; `nil` where it is the browser's and not the service's.
+    /// The number of seconds that the failure is kept, at most 60; `nil` for a failure that the browser caused, not the
+    /// service.
     static func pause(_ error: any Error) -> Double? {
         guard let failure = error as? ServingFailure, failure.status.kind == .serverError else { return nil }
         return min(60, Double(failure.retryAfter ?? 1))

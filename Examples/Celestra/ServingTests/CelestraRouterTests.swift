@@ -18,7 +18,7 @@ import Testing
 struct CelestraRouterTests {
     private static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-    /// An emulator with 5 active feeds and one that is not, of which the first has 45 articles.
+    /// An emulator with 5 active feeds and an inactive one. The first feed has 45 articles.
     static func withFeeds<Value>(
         over connection: EmulatorConnection = .inProcess,
         clock: TestClock,
@@ -158,7 +158,7 @@ struct CelestraRouterTests {
         }
     }
 
-    /// The second query of the emulator would fail.
+    /// A second query to the emulator would fail.
     @Test func manyBrowsersAreOneRequestToCloudKit() async throws {
         try await withRouter { client, emulator, clock in
             emulator.faults.add(FaultRule(.throttle(retryAfter: 60), on: "records/query", calls: .from(2)))
@@ -168,7 +168,7 @@ struct CelestraRouterTests {
                     let uri = index % 2 == 0 ? "/" : "/api/feeds"
                     group.addTask { try await client.execute(uri: uri, method: .get).status.code }
                 }
-                // The emulator's wait, and the time limit of the reader.
+                // The two sleepers are the emulator's delay and the time limit of the reader.
                 await clock.waitForSleepers(2)
                 clock.advance(by: 2)
                 return try await group.reduce(into: Set()) { $0.insert($1) }
@@ -178,7 +178,7 @@ struct CelestraRouterTests {
             let kept = try await client.execute(uri: "/api/feeds", method: .get)
             #expect(kept.status == .ok)
             #expect(kept.headers[.cacheControl] == "public, max-age=10")
-            // The service fails from now on, and the page that it sent is still there.
+            // The service fails from now on, but the cached page is still served.
             clock.advance(by: 20)
             let stale = try await client.execute(uri: "/api/feeds", method: .get)
             #expect(stale.status == .ok)
@@ -216,7 +216,7 @@ struct CelestraRouterTests {
         }
     }
 
-    /// The emulator would fail.
+    /// A lookup in the emulator would fail with status 500.
     @Test func aNameThatNoRecordCanHaveIsNotAskedFor() async throws {
         try await withRouter { client, emulator, _ in
             emulator.faults.add(FaultRule(.htmlPage(status: 500), on: "records/lookup", calls: .from(1)))
@@ -270,14 +270,14 @@ struct CelestraRouterTests {
 
     // MARK: - Over a socket
 
-    /// The built command, asked by curl and ended by a signal while it responds.
+    /// The built command: curl sends requests, and a signal ends the program while it responds.
     @Test func theProgramServesBrowsersAndEndsAfterTheLastResponse() async throws {
         let curl = URL(filePath: "/usr/bin/curl")
         guard FileManager.default.isExecutableFile(atPath: curl.path) else {
             print("Skipped: /usr/bin/curl is missing.")
             return
         }
-        // The program signs its requests with the time of the system.
+        // The program signs its requests with the system time.
         let clock = TestClock(Date())
         try await CelestraRouterTests.withFeeds(over: .socket, clock: clock) { emulator in
             let program = try RunningProgram(
@@ -317,7 +317,7 @@ struct CelestraRouterTests {
         let folder = FileManager.default.temporaryDirectory.appending(path: "celestra-\(UUID())")
         defer { try? FileManager.default.removeItem(at: folder) }
         let celestra = RunningProgram.built("celestra")
-        // Without credentials it serves the emulator in the folder.
+        // Without credentials, the program serves its embedded emulator, whose data are in the folder.
         let first = try RunningProgram(celestra, ["serve", "--port", "0", "--data-folder", folder.path])
         defer { first.send(SIGKILL) }
         let port = try #require(await first.firstLine().split(separator: ":").last?.dropLast())

@@ -7,7 +7,7 @@ struct HTMLPageTests {
     private let evil = "<script>alert('1')</script> & \"x\""
     private let time = Date(timeIntervalSince1970: 1_767_261_600)
 
-    /// What feeds write never becomes a tag, and a link goes to the web alone.
+    /// The text of a feed never becomes a tag, and only web addresses become links.
     @Test func whatFeedsWriteIsEscaped() {
         let feed = FeedEntry(
             title: evil,

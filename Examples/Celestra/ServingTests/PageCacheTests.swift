@@ -19,7 +19,7 @@ struct PageCacheTests {
         )
     }
 
-    /// A source that counts its loads and fails while it is told to.
+    /// A source that counts its loads and fails when a test says so.
     private final class Source: Sendable {
         private let state = Mutex((loads: 0, failure: ServingFailure?.none))
 
@@ -69,7 +69,7 @@ struct PageCacheTests {
         #expect(source.loads == 1)
     }
 
-    /// The load is not that of the caller who asked first.
+    /// The load does not depend on the caller that was first.
     @Test func aCallerWhoGoesAwayLeavesTheLoadToTheOthers() async throws {
         let (cache, clock) = (cache(), clock)
         let first = Task {
@@ -119,7 +119,7 @@ struct PageCacheTests {
         // The service is not asked again before the pause of the failure is over.
         #expect(try await read() == 1)
         #expect(source.loads == 2)
-        // A feed that was deleted is not shown any longer.
+        // A feed that was deleted is no longer shown.
         clock.advance(by: 10)
         source.fail(with: .noSuchFeed)
         await #expect(throws: ServingFailure.noSuchFeed) { try await read() }

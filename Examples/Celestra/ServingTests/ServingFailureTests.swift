@@ -5,7 +5,7 @@ import Testing
 @testable import CelestraServing
 
 struct ServingFailureTests {
-    /// The error of CloudKit, its retryAfter in seconds, and what the browser gets.
+    /// The error of CloudKit, its `retryAfter` in seconds, and the status and Retry-After of the response.
     @Test(
         arguments: [
             (CloudKitError.Code.notFound, nil, 404, nil), (.badRequest, nil, 502, nil), (.throttled, 7.2, 503, 8),
@@ -24,7 +24,7 @@ struct ServingFailureTests {
         #expect(!failure.message.contains("secret"))
     }
 
-    /// A failure of the service is kept for its time, at most a minute; one of the browser is not kept.
+    /// A failure of the service is kept for its pause, at most a minute. A failure that the browser caused is not kept.
     @Test(arguments: [(503, 7, 7), (503, 3600, 60), (502, nil, 1), (404, nil, nil)] as [(Int, Int?, Double?)])
     func aFailureHasAPause(status: Int, retryAfter: Int?, pause: Double?) {
         let failure = ServingFailure(status: .init(code: status), message: "", retryAfter: retryAfter)

@@ -9,15 +9,15 @@ import Synchronization
 import Testing
 import WebFetching
 
-/// Runs over 500 feeds of a local server, whose hosts are ports, into the emulator.
+/// Runs over 500 feeds of a local server into the emulator. Each port of the server is a host.
 struct AcceptanceTests {
-    /// The ways in which a feed breaks. The first five are no failures.
+    /// The ways in which a feed breaks. With the first five, the feed can still be read.
     enum Damage: CaseIterable, Sendable {
         case wrongEncoding, permanentRedirect, cutMarkup, noValidators, gzipWithoutValidators
         case notFound, gone, serverError, silence, tooLarge, truncated, notXML, redirectLoop, brokenGzip, empty
         case refusedByRobots, connectionRefused
 
-        /// The kind of failure in the report, or `nil` where the feed can be read.
+        /// The kind of failure in the report, or `nil` if the feed can be read.
         var failure: String? {
             switch self {
             case .wrongEncoding, .permanentRedirect, .cutMarkup, .noValidators, .gzipWithoutValidators: nil
@@ -36,7 +36,8 @@ struct AcceptanceTests {
         }
     }
 
-    /// The feeds of a test: 25 on each host, except for those that stop their host later. These have a host of their own.
+    /// The feeds of a test: 25 on each host, except for the feeds whose host is stopped later. Each of these has a host
+    /// of its own.
     struct Site: Sendable {
         var feeds: [SampleFeed]
         /// The damage of each feed that has one.
@@ -194,7 +195,7 @@ struct AcceptanceTests {
                 let expectedDates = site.feeds.filter { $0.number % 10 == 5 }.flatMap(\.articleDates)
                 #expect(dates.compactMap(\.self).sorted() == expectedDates.sorted())
 
-                // The second writes what changed: the counts of the attempts, and the articles of ten feeds.
+                // The second run writes only changes: the counts of the attempts, and the articles of ten feeds.
                 clock.advance(by: 3600)
                 for number in stride(from: 7, to: 500, by: 50) {
                     site.feeds[number].articleCount = 4
@@ -223,7 +224,7 @@ struct AcceptanceTests {
                     #expect(feed.model == expected)
                 }
 
-                // In the third a tenth of the feeds is broken.
+                // In the third run, a tenth of the feeds is broken.
                 clock.advance(by: 3600)
                 site.breakFeeds()
                 current = site
@@ -231,7 +232,7 @@ struct AcceptanceTests {
                 for (number, damage) in site.damages where damage == .connectionRefused {
                     try await server.stop(site.hosts[number])
                 }
-                // When every other feed is done, the time limit of the silent ones is over.
+                // After all other feeds, the time limit of the silent ones ends.
                 let silent = site.damages.filter { $0.value == .silence }.keys.map { site.path(of: $0) }
                 let timer = TestClock()
                 let rest = Mutex(500 - silent.count)
@@ -270,7 +271,7 @@ struct AcceptanceTests {
                 }
                 // A broken feed keeps its articles.
                 #expect(Set(afterSecond.articles.keys).isSubset(of: afterThird.articles.keys))
-                // No wait was a real one.
+                // The runs did not wait in real time: the test clock recorded all pauses.
                 #expect(pauses.waits.allSatisfy { $0 <= .seconds(1) })
             }
         }

@@ -68,7 +68,7 @@ struct ArticlePlanTests {
 
     @Test func oneGuidForSeveralArticlesIsNotEnough() throws {
         let second = first.replacing("One", with: "Two")
-        // The first article comes twice.
+        // The first article occurs twice.
         let articles = try articles(first + second + first)
         #expect(articles.map(\.article.title) == ["One", "Two"])
         #expect(Set(articles.map(\.recordName)).count == 2)

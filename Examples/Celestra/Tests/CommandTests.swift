@@ -131,7 +131,7 @@ struct CommandTests {
             _ = try await add(server.addresses[0] + "/2", database, run)
             let failed = try await UpdateCommand.parse([]).report(run)
             #expect(UpdateCommand.failure(of: failed)?.kind == .unavailable)
-            // What is left says nothing about the feeds that were fetched.
+            // The feeds that were left do not matter: all fetched feeds failed.
             var late = failed
             late.feeds.append(failed.feeds[0])
             late.feeds[1].outcome = .outOfTime
@@ -173,7 +173,7 @@ struct CommandTests {
         #expect(try failure(key.merging(["MISTKIT_PRIVATE_KEY_FILE": "/no/file"]) { $1 }) == .permission)
         #expect(try failure(key.merging(["MISTKIT_SERVER_URL": "localhost"]) { $1 }) == .usage)
         #expect(try failure(["MISTKIT_ENVIRONMENT": "test"]) == .usage)
-        // Other people write it as Apple's pages do.
+        // Any case is accepted: some users write the name as Apple's pages do.
         #expect(try failure(key.merging(["MISTKIT_ENVIRONMENT": "Production"]) { $1 }) == .permission)
     }
 

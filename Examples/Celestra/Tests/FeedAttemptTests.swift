@@ -46,12 +46,12 @@ struct FeedAttemptTests {
         var feed = feed
         attempt(.notModified, at: 1, newAddress: "http://b.example/").apply(to: &feed)
         #expect(feed.feedURL == "http://b.example/")
-        // This attempt fetched the old address.
+        // This attempt fetched the old address, so its redirect is ignored.
         attempt(.notModified, at: 2, newAddress: "http://c.example/").apply(to: &feed)
         #expect(feed.feedURL == "http://b.example/")
     }
 
-    /// The counts of attempts are the same in every order, and the rest is that of the newest.
+    /// The counts are the same in every order; all other fields are those of the newest attempt.
     @Test func attemptsMayArriveInAnyOrder() {
         let attempts = [
             attempt(.failed(reason: "first", isGone: false), at: 1), attempt(.notModified, at: 2),

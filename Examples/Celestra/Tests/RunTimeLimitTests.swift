@@ -7,12 +7,13 @@ import WebFetching
 
 @testable import CelestraUpdates
 
-/// Runs that have to end in time.
+/// Runs with a time limit.
 @Suite(.timeLimit(.minutes(5)))
 struct RunTimeLimitTests {
     private let start = Date(timeIntervalSince1970: 1_767_225_600)
 
-    /// The length of a run, and when it begins the last feed, ends with feeds, and ends, in seconds.
+    /// The length of a run; the time of the last start of a feed, of the end for feeds, and of the end of the run, in
+    /// seconds.
     @Test(
         arguments: [
             (600.0, 570.0, 590.0, 600.0), (100, 70, 90, 100), (10, 7, 9, 10), (0, 0, 0, 0), (-5, -5, -5, -5),
@@ -24,7 +25,7 @@ struct RunTimeLimitTests {
         #expect(seconds == [lastStart, end, expiryEnd])
     }
 
-    /// Feeds as host and hours since the last attempt, and the order of their indexes.
+    /// The host of each feed and the hours since its last attempt; the expected order of their indexes.
     @Test(
         arguments: [
             (["a", "b", "b", "c"], [1.0, 2, 3, 4], false, [[1, 2], [0], [3]]),
@@ -55,7 +56,7 @@ struct RunTimeLimitTests {
         #expect(value == nil)
         struct Broken: Error {}
         await #expect(throws: Broken.self) { try await within(5, on: clock.timer) { () -> Int in throw Broken() } }
-        // What was done although the time was over counts.
+        // The closure continues after its cancellation, and its result counts.
         async let stubborn = within(5, on: clock.timer) {
             try? await clock.timer.sleep(for: .seconds(60))
             return 1
@@ -75,8 +76,8 @@ struct RunTimeLimitTests {
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    /// One host answers, and another one does not: the feed that is under way at the end is left, and the host behind it has its turn in
-    /// the next run.
+    /// One request gets no response. Its feed and the feeds of the same host behind it are left at the end of the time,
+    /// and they are the first of the next run.
     @Test func whatOneRunLeavesIsFirstInTheNext() async throws {
         let clock = TestClock()
         let silent = "/silent"
@@ -127,7 +128,7 @@ struct RunTimeLimitTests {
                 report = try await run(stopAfter: 100)
                 #expect(report.count(.updated) == 3)
                 #expect(server.requests.map(\.path) == ["/robots.txt", "/silent", "/recent", "/old"])
-                // Where there is no time at all, no feed is fetched, and articles that expired are deleted by another run.
+                // Without any time, no feed is fetched, and another run deletes the expired articles.
                 server.forgetRequests()
                 report = try await run(stopAfter: 0)
                 #expect(report.count(.outOfTime) == 3)

@@ -1,10 +1,10 @@
 import ExampleTesting
 import Foundation
 
-/// A feed of the local server. Each has three articles or more, and one of ten styles, most of them with mistakes that occur on the
-/// web.
+/// A feed of the local server. Each has at least three articles, and one of ten styles. Most styles have mistakes that
+/// occur on the web.
 struct SampleFeed: Sendable {
-    /// A number that tells the feed from others.
+    /// The number that identifies the feed.
     var number: Int
     /// The number of articles.
     var articleCount = 3
@@ -18,10 +18,10 @@ struct SampleFeed: Sendable {
 
     var style: Style { Style.allCases[number % Style.allCases.count] }
 
-    /// The title as a reader has to see it.
+    /// The title that a reader has to read.
     var title: String { "Café \(number)" }
 
-    /// The titles of the articles as a reader has to see them, the newest first.
+    /// The titles of the articles that a reader has to read, the newest first.
     var articleTitles: [String] { articles.map { title(of: $0) } }
 
     /// The dates of the articles, the newest first.
@@ -40,13 +40,13 @@ struct SampleFeed: Sendable {
         return [("Content-Type", type)] + (style == .gzip ? [("Content-Encoding", "gzip")] : [])
     }
 
-    /// The validator of the version.
+    /// The validator of this version of the feed.
     var etag: String { "\"\(number)-\(articleCount)-\(corrected ?? 0)\"" }
 
     var body: [UInt8] {
         switch style {
         case .latin1, .mislabelled:
-            // Each character of these feeds is one of ISO 8859-1.
+            // The text of these feeds has only characters of ISO 8859-1.
             text.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
         case .gzip: ExampleTesting.gzip(Array(text.utf8))
         default: Array(text.utf8)
@@ -59,7 +59,7 @@ struct SampleFeed: Sendable {
         "Crème \(article) of \(number)" + (article == corrected ? ", corrected" : "")
     }
 
-    /// Ten o'clock on a day of January 2026.
+    /// Ten o'clock UTC on a day of January 2026.
     private func date(of article: Int) -> Date {
         Date(timeIntervalSince1970: 1_767_261_600 + 86_400 * Double((article - 1) % 28))
     }
@@ -89,7 +89,7 @@ struct SampleFeed: Sendable {
             + items.joined() + "</channel></rss>"
     }
 
-    /// The text in XML. Feeds without guids write entities of HTML, too.
+    /// The text as XML. Feeds without guids also use entities of HTML.
     private func marked(_ text: String) -> String {
         style == .missingGuids ? text.replacing("é", with: "&eacute;").replacing("è", with: "&egrave;") : text
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import celestra
 
-/// The files in `Schedules`: what they run is accepted by the command, and the line for cron does what it says.
+/// The files in `Schedules`: the command accepts the calls in them, and the lines for cron work.
 struct ScheduleTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Schedules")
@@ -14,7 +14,8 @@ struct ScheduleTests {
         try String(contentsOf: folder.appending(path: file), encoding: .utf8)
     }
 
-    /// The commands of a shell line that begin with the program, as words. Redirections and what follows another command are left out.
+    /// The calls of the program in a shell line, as words. Redirections and the arguments of other commands are left
+    /// out.
     static func calls(in line: String) -> [[String]] {
         var calls: [[String]] = []
         for command in line.replacing("||", with: ";").replacing("&&", with: ";").split(whereSeparator: {
@@ -22,7 +23,7 @@ struct ScheduleTests {
         }) {
             var words = command.split(separator: " ").map { String($0).replacing("\"", with: "") }
             let program = words.first?.replacing("ExecStart=", with: "") ?? ""
-            // With a sign of equality it is another setting of a systemd file.
+            // A word with an equals sign is another setting of a systemd file.
             guard !program.contains("="), program.split(separator: "/").last == "celestra" else { continue }
             words.removeFirst()
             calls.append(Array(words.prefix { !$0.contains(">") && !$0.contains("<") }))
@@ -43,11 +44,11 @@ struct ScheduleTests {
         #expect(ScheduleTests.calls(in: line) == calls)
     }
 
-    /// How often each file calls the program.
+    /// The number of calls of the program in each file.
     @Test(arguments: [("celestra.cron", 2), ("celestra.service", 1), ("update-feeds.yml", 2)])
     func theCommandsOfTheFilesExist(file: String, count: Int) throws {
         let lines = try ScheduleTests.text(file).split(separator: "\n").map { line in
-            // Of a line for cron, what is behind the five fields of the time.
+            // In a line for cron, the command follows the five fields of the time.
             let line = line.drop { $0 == " " }
             guard file.hasSuffix(".cron"), line.first?.isNumber == true else { return String(line) }
             return line.split(separator: " ", maxSplits: 5).last.map(String.init) ?? ""
@@ -76,7 +77,7 @@ struct ScheduleTests {
         for line in try ScheduleTests.text("celestra.cron").split(separator: "\n") where !line.hasPrefix("#") {
             let fields = line.split(separator: " ", maxSplits: 5)
             if fields.count == 6, line.first?.isNumber == true {
-                // In a line for cron, a percent sign is the end of the command.
+                // In a line for cron, a percent sign ends the command.
                 #expect(!fields[5].contains("%"))
                 commands.append(String(fields[5]))
             } else {
@@ -85,7 +86,7 @@ struct ScheduleTests {
             }
         }
         #expect(environment["PATH"] == "/usr/local/bin:/usr/bin:/bin")
-        // The program is where the test was built, and not yet in /usr/local/bin.
+        // The program is in the build folder, and not in /usr/local/bin.
         let programs = RunningProgram.built("celestra").deletingLastPathComponent().path
         environment["PATH"] = "\(programs):\(environment["PATH"] ?? "")"
 
@@ -111,7 +112,7 @@ struct ScheduleTests {
         let health = try String(contentsOf: home.appending(path: "celestra-health.txt"), encoding: .utf8)
         #expect(health.contains("feeds     0 active"))
 
-        // The exit code of the update is that of the line: a scheduler that looks at it learns of a failure.
+        // The line has the exit code of the update, so that a scheduler notices a failure.
         let add = ["add", "--no-update", "http://127.0.0.1:1/feed", "--data-folder", "\(home.path)/data"]
         #expect(try await RunningProgram.run(RunningProgram.built("celestra"), add).status == 0)
         #expect(try await runAll() == [69, 0])

@@ -109,7 +109,8 @@ struct UpdateRunTests {
             try await add("a", of: server, to: database)
             _ = try await run.update()
             clock.advance(by: 20 * 86_400)
-            // The feed still has its three articles, which are extended, and no longer changes after that.
+            // The feed still has its three articles, so they are extended. After that, the feed has no articles that
+            // expire.
             serve(SampleFeed(number: 0, articleCount: 4), by: server)
             _ = try await run.update()
             clock.advance(by: 29 * 86_400)

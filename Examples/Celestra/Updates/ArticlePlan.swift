@@ -10,26 +10,26 @@ public struct NamedArticle: Sendable, Hashable {
     public var article: ArticleRecord
 }
 
-/// What a feed's document changes in the articles of the database.
+/// The changes that a feed's document makes to the articles of the database.
 public struct ArticlePlan: Sendable {
     /// Articles that the database does not have.
     public var new: [StoredRecord<ArticleRecord>] = []
-    /// Articles that differ from their records, and those whose time is extended.
+    /// Articles that differ from their records, and articles whose expiry is extended.
     public var changed: [StoredRecord<ArticleRecord>] = []
     /// The number of articles that stay as they are.
     public var unchanged = 0
 
     /// The articles of a document, each once.
     ///
-    /// An article is known by its guid, and its record name follows from the feed and the guid. Some feeds give one guid to
-    /// several articles. These are told apart by their content hashes as well.
+    /// An article is identified by its guid, and its record name follows from the feed and the guid. Some feeds give
+    /// the same guid to several articles; the record names of these follow from their content hashes as well.
     ///
     /// - Parameters:
     ///   - feed: The document.
     ///   - feedURL: The address of the feed.
     ///   - feedRecordName: The feed's record name.
-    ///   - now: The time.
-    ///   - lifetime: How many seconds an article is kept.
+    ///   - now: The current time.
+    ///   - lifetime: The number of seconds that an article is kept.
     /// - Returns: The articles in the order of the document.
     public static func articles(
         of feed: CelestraFeeds.Feed,
@@ -60,8 +60,9 @@ public struct ArticlePlan: Sendable {
 
     /// Compares articles with their records.
     ///
-    /// An article without a record is new. One that differs keeps the time at which it was first seen. One whose record
-    /// expires within half of its lifetime is extended, since the feed still has it; every other one stays as it is.
+    /// An article without a record is new. An article that differs from its record keeps the time at which it was first
+    /// seen. A record that expires within half of its lifetime is extended, since the feed still has the article. Every
+    /// other record stays as it is.
     ///
     /// - Parameters:
     ///   - articles: The articles of the document.

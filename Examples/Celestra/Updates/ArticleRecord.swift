@@ -7,7 +7,7 @@ import MistModels
 public struct ArticleRecord: Hashable, Codable, Sendable {
     /// The record name of the article's feed.
     @CloudKitField(.queryable, .sortable) public var feedRecordName: String
-    /// The identifier within the feed: that of the feed, else the address, else the content hash.
+    /// The identifier within the feed: the one that the feed gives, or else the address, or else the content hash.
     @CloudKitField(.queryable) public var guid: String
     /// The title, or the beginning of the text where there is no title.
     @CloudKitField(.searchable) public var title: String
@@ -40,7 +40,8 @@ public struct ArticleRecord: Hashable, Codable, Sendable {
     /// The categories.
     public var tags: [String]?
 
-    /// The longest HTML or text that is kept, in bytes. A record can have 1 MB.
+    /// The size limit of the HTML and of the text, in bytes: longer HTML is left out, and longer text is cut. A record
+    /// can have 1 MB.
     static let longestContent = 200_000
 
     /// Makes the record of an item.
@@ -50,8 +51,8 @@ public struct ArticleRecord: Hashable, Codable, Sendable {
     ///   - feed: The feed that has it.
     ///   - feedURL: The address of the feed, for an item without an address.
     ///   - feedRecordName: The feed's record name.
-    ///   - now: The time.
-    ///   - lifetime: How many seconds the article is kept.
+    ///   - now: The current time.
+    ///   - lifetime: The number of seconds that the article is kept.
     public init(
         _ item: FeedItem,
         of feed: CelestraFeeds.Feed,
@@ -69,7 +70,7 @@ public struct ArticleRecord: Hashable, Codable, Sendable {
         fetchedAt = now.inWholeMilliseconds
         expiresAt = now.addingTimeInterval(lifetime).inWholeMilliseconds
         excerpt = item.excerpt(upTo: 300)
-        // Half of a page is not a page, so HTML is kept as a whole or not at all.
+        // A part of an HTML document is not valid, so HTML is kept as a whole or not at all.
         content = item.content.flatMap { $0.utf8.count <= ArticleRecord.longestContent ? $0 : nil }
         contentText = text.map { ArticleRecord.shortened($0) }
         author = (item.author ?? feed.author).flatMap { $0.name ?? $0.email }

@@ -3,7 +3,8 @@ import MistModels
 
 /// The schema that a container needs for Celestra.
 public enum CelestraSchema {
-    /// The record types with their indexes. Everyone reads, and the server-to-server key that created a record changes it.
+    /// The record types with their indexes. Everyone can read; only the server-to-server key that created a record can
+    /// change it.
     ///
     /// ```swift
     /// print(try CelestraSchema.container())
@@ -12,7 +13,8 @@ public enum CelestraSchema {
     /// ```
     ///
     /// - Returns: The schema. Its description is a schema file.
-    /// - Throws: A `CloudKitError` for a type that the schema language does not have; these types have none.
+    /// - Throws: A `CloudKitError` for a field whose type the schema language does not have. The records of Celestra
+    ///   have no such field.
     public static func container() throws -> ContainerSchema {
         try ContainerSchema(of: FeedRecord.self, ArticleRecord.self)
     }

@@ -4,8 +4,8 @@ import WebFetching
 
 /// One attempt to fetch a feed, and what it changes in the feed's record.
 ///
-/// The change can be applied to any version of the record: the counts of an attempt are added to what the record has. So no count is
-/// lost where two runs update one feed.
+/// The change can be applied to any version of the record: the counts of an attempt are added to the counts of the
+/// record. No count is lost when two runs update the same feed.
 ///
 /// ```swift
 /// attempt.apply(to: &feed.model)
@@ -16,13 +16,13 @@ import WebFetching
 /// }
 /// ```
 public struct FeedAttempt: Sendable, Hashable {
-    /// What came of an attempt.
+    /// The result of an attempt.
     public enum Outcome: Sendable, Hashable {
         /// The feed was fetched and read.
         case fetched(FeedInformation)
         /// The feed has not changed.
         case notModified
-        /// The feed was not fetched, or what was fetched is not a feed.
+        /// The feed was not fetched, or the fetched document is not a feed.
         case failed(reason: String, isGone: Bool)
     }
 
@@ -30,9 +30,9 @@ public struct FeedAttempt: Sendable, Hashable {
     public var feedURL: String
     /// When the attempt was made.
     public var date: Date
-    /// What came of it.
+    /// The result of the attempt.
     public var outcome: Outcome
-    /// The address that permanent redirects lead to.
+    /// The address that permanent redirects lead to, or `nil` without a permanent redirect.
     public var newAddress: String?
 
     /// Creates an attempt.
@@ -52,7 +52,7 @@ public struct FeedAttempt: Sendable, Hashable {
         feed.totalAttempts += 1
         feed.lastAttempted = max(feed.lastAttempted ?? date, date)
         if case .failed(let reason, let isGone) = outcome {
-            // A failure before a success that is already recorded is not one of the failures since then.
+            // A failure that is older than a recorded success does not count as a failure since the last success.
             if isNewest || feed.failureCount > 0 { feed.failureCount += 1 }
             if isNewest {
                 feed.lastFailureReason = FeedAttempt.shortened(reason)
@@ -80,7 +80,7 @@ public struct FeedAttempt: Sendable, Hashable {
     }
 }
 
-/// What a feed says about itself, and the validators of the response that has it.
+/// What a feed says about itself, with the validators of its response.
 public struct FeedInformation: Sendable, Hashable {
     /// The title.
     public var title: String?
@@ -117,7 +117,7 @@ public struct FeedInformation: Sendable, Hashable {
         self.lastModified = lastModified
     }
 
-    /// The average time between dates, in seconds; `nil` for fewer than two different ones.
+    /// The average time between dates, in seconds; `nil` unless at least two of them differ.
     static func averageInterval(_ dates: [Date]) -> Double? {
         guard let first = dates.min(), let last = dates.max(), first < last else { return nil }
         return (last.timeIntervalSince(first) / Double(dates.count - 1)).rounded()

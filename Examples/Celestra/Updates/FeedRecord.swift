@@ -3,7 +3,7 @@ import Crypto
 import Foundation
 import MistModels
 
-/// A feed in the public database: where it is, what it is about, and how the attempts to fetch it went.
+/// A feed in the public database: its address, its subject, and the results of the attempts to fetch it.
 @CloudKitRecord("Feed")
 public struct FeedRecord: Hashable, Codable, Sendable {
     /// The address of the feed. A permanent redirect changes it.
@@ -16,15 +16,15 @@ public struct FeedRecord: Hashable, Codable, Sendable {
     @CloudKitField(.queryable) public var isVerified: Bool = false
     /// Whether an editor has chosen the feed. Updates do not change it.
     @CloudKitField(.queryable) public var isFeatured: Bool = false
-    /// Whether the feed is updated. Status 410 ends it.
+    /// Whether the feed is updated. Status 410 makes it `false`.
     @CloudKitField(.queryable) public var isActive: Bool = true
-    /// How often the feed was fetched, with or without success.
+    /// The number of attempts to fetch the feed, with or without success.
     public var totalAttempts: Int = 0
-    /// How often the feed was fetched with success.
+    /// The number of attempts that succeeded.
     public var successfulAttempts: Int = 0
-    /// How many attempts failed since the last success.
+    /// The number of attempts that failed since the last success.
     @CloudKitField(.queryable, .sortable) public var failureCount: Int = 0
-    /// How many people read the feed. Updates do not change it.
+    /// The number of people who read the feed. Updates do not change it.
     @CloudKitField(.queryable, .sortable) public var subscriberCount: Int = 0
     /// When the feed was added.
     @CloudKitField(.sortable) public var addedAt: Date
@@ -63,19 +63,19 @@ public struct FeedRecord: Hashable, Codable, Sendable {
         self.addedAt = addedAt
     }
 
-    /// The record name of the feed that is added with an address. The same address has the same name, so that no feed is
-    /// added twice.
+    /// The record name for a feed that is added with an address. The same address gives the same name, so that no feed
+    /// is added twice.
     public static func recordName(for feedURL: String) -> String {
         "feed-" + RecordNames.digest([feedURL])
     }
 }
 
 extension FeedRecord {
-    /// The quality of the feed, from what its record says: up to 70 points for attempts that succeeded, 5 each for a
-    /// description, a site, an image and a language, up to 10 for frequent articles; minus 5 for each failure since the
-    /// last success, at most 30.
+    /// The quality of the feed, from the fields of its record: up to 70 points for attempts that succeeded, 5 points
+    /// each for a description, a site, an image and a language, and up to 10 points for frequent articles; minus 5
+    /// points for each failure since the last success, at most 30.
     public var computedQualityScore: Int {
-        // One success and one failure are added, so that the first attempt alone decides little.
+        // One success and one failure are added, so that the first attempt alone has little weight.
         let reliability = 70 * (successfulAttempts + 1) / (totalAttempts + 2)
         let information = [description, siteURL, imageURL, language].count { $0?.isEmpty == false } * 5
         let day = 86_400.0
@@ -94,16 +94,16 @@ extension FeedRecord {
         return now >= lastAttempted.addingTimeInterval(min(minUpdateInterval, FeedRecord.longestInterval))
     }
 
-    /// The longest interval that a feed can demand: a day. Some feeds write minutes where seconds belong.
+    /// The longest interval that a feed can demand: a day. Some feeds give a number in the wrong unit.
     static let longestInterval = 86_400.0
 }
 
-/// Record names that follow from what a record is about.
+/// Makes record names from the content of records.
 enum RecordNames {
-    /// The first 40 hexadecimal digits of the SHA-256 of texts.
+    /// The first 40 hexadecimal digits of the SHA-256 of the parts.
     static func digest(_ parts: [String]) -> String {
         let digits = Array("0123456789abcdef")
-        // The lengths keep apart `["a", "bc"]` and `["ab", "c"]`.
+        // The lengths make `["a", "bc"]` and `["ab", "c"]` different.
         let text = parts.map { "\($0.utf8.count):\($0)" }.joined()
         return SHA256.hash(data: Array(text.utf8)).prefix(20)
             .reduce(into: "") { name, byte in
@@ -114,6 +114,6 @@ enum RecordNames {
 }
 
 extension Date {
-    /// The date without a fraction of a millisecond, as the service keeps it.
+    /// The date rounded to milliseconds, as the service stores it.
     var inWholeMilliseconds: Date { Date(timeIntervalSince1970: (timeIntervalSince1970 * 1000).rounded() / 1000) }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import MistModels
 
-/// Which feeds a run updates.
+/// The feeds that a run updates.
 public struct FeedSelection: Sendable, Hashable {
     /// Feeds that were last fetched before this time, or never.
     public var notAttemptedSince: Date?
@@ -9,14 +9,14 @@ public struct FeedSelection: Sendable, Hashable {
     public var minimumSubscribers: Int?
     /// Feeds with at most this many failures since the last success.
     public var maximumFailures: Int?
-    /// Whether feeds are updated that ask for more time between two requests; see ``FeedRecord/minUpdateInterval``.
+    /// Whether to update feeds that ask for more time between two requests; see ``FeedRecord/minUpdateInterval``.
     public var ignoresIntervals = false
 
     /// Selects all feeds that are active.
     public init() {}
 
-    /// The part of the selection that the service can answer. It cannot find records that lack a field, so feeds that
-    /// were never fetched are found by ``includes(_:)``.
+    /// The part of the selection that the service can evaluate. It cannot find records that lack a field, so
+    /// ``includes(_:)`` checks the time of the last attempt, and keeps the feeds that were never fetched.
     var query: Query<FeedRecord> {
         Query<FeedRecord> {
             Filter(\.isActive == true)

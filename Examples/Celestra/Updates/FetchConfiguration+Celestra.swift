@@ -1,7 +1,7 @@
 import WebFetching
 
 extension FetchConfiguration {
-    /// How Celestra asks hosts for feeds.
+    /// The configuration with which Celestra fetches feeds.
     public static var celestra: FetchConfiguration {
         var configuration = FetchConfiguration(product: "celestra")
         configuration.acceptedTypes =

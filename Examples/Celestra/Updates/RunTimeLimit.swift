@@ -1,12 +1,12 @@
 import Foundation
 import WebFetching
 
-/// When a run has to end. Feeds are fetched until ``lastStart``; what is under way has until ``end``; then expired articles are deleted
-/// until ``expiryEnd``.
+/// The times at which the phases of a run end. Feeds are begun until ``lastStart``, feeds that are under way have until
+/// ``end``, and expired articles are deleted until ``expiryEnd``.
 public struct RunTimeLimit: Sendable, Hashable {
     /// No feed is begun after this time.
     public var lastStart: Date
-    /// Feeds that are under way at this time are left.
+    /// Feeds that are still under way at this time are cancelled.
     public var end: Date
     /// The deletion of expired articles ends at this time.
     public var expiryEnd: Date
@@ -20,12 +20,12 @@ public struct RunTimeLimit: Sendable, Hashable {
 
     /// Divides the time until a deadline.
     ///
-    /// The last fifth is for feeds that are under way, at most 20 seconds, and the last tenth for the expired articles, at most
-    /// 10 seconds.
+    /// The last tenth, at most 10 seconds, is for the expired articles. The fifth before it, at most 20 seconds, is for
+    /// feeds that are under way.
     ///
     /// - Parameters:
     ///   - start: When the run begins.
-    ///   - deadline: When it has to be over.
+    ///   - deadline: When the run has to be over.
     public init(from start: Date, to deadline: Date) {
         let whole = max(0, deadline.timeIntervalSince(start))
         let expiry = min(10, whole / 10)
@@ -36,13 +36,13 @@ public struct RunTimeLimit: Sendable, Hashable {
     }
 }
 
-/// In which order a run fetches feeds.
+/// The order in which a run fetches feeds.
 enum UpdateOrder {
-    /// The indexes of the feeds by their hosts, in the order in which hosts are begun.
+    /// The indexes of the feeds, grouped by host, in the order in which hosts are begun.
     ///
-    /// Hosts with many feeds take the longest, so they come first. Where the time may not be enough for all feeds, those that were
-    /// fetched longest ago come first instead, and those that were never fetched before them: what one run leaves is first in
-    /// the next.
+    /// Hosts with many feeds take the longest, so they come first. With `oldestFirst`, for a run that may not have
+    /// enough time for all feeds, the feeds that were never fetched come first, and then those that were fetched
+    /// longest ago: feeds that one run leaves out are the first of the next run.
     static func hosts(of feeds: [FeedRecord], oldestFirst: Bool) -> [[Int]] {
         let groups = Dictionary(grouping: feeds.indices) { WebAddress(feeds[$0].feedURL)?.authority ?? "" }
         func age(_ index: Int) -> Date { feeds[index].lastAttempted ?? .distantPast }
@@ -57,14 +57,14 @@ enum UpdateOrder {
     }
 }
 
-/// Runs a closure for at most some seconds.
+/// Runs a closure for at most `seconds`.
 ///
 /// - Parameters:
-///   - seconds: The longest time. The closure does not begin where it is not positive.
-///   - timer: What it is measured with.
-///   - body: What is cancelled at the end of the time.
-/// - Returns: What the closure returns; `nil` where the time was over first.
-/// - Throws: What the closure throws, and `CancellationError` where the task of the caller was cancelled.
+///   - seconds: The time limit. If it is not positive, the closure does not begin.
+///   - timer: The clock of the time limit.
+///   - body: The closure. It is cancelled at the end of the time.
+/// - Returns: The result of the closure, or `nil` if the time was over first.
+/// - Throws: The error of the closure, or `CancellationError` if the caller's task was cancelled.
 public func within<Value: Sendable>(
     _ seconds: Double,
     on timer: any Clock<Duration>,
@@ -81,7 +81,7 @@ public func within<Value: Sendable>(
         guard let first = try await group.next() else { return nil }
         guard first == nil else { return first }
         group.cancelAll()
-        // The closure may have ended meanwhile, and what it has done counts.
+        // The closure may have ended meanwhile. Then its result counts.
         do {
             return try await group.next() ?? nil
         } catch {

@@ -2,7 +2,7 @@ import Foundation
 
 /// What a run did with one feed.
 public struct FeedReport: Sendable, Hashable, Codable {
-    /// What came of the feed.
+    /// The result of the run for the feed.
     public enum Outcome: String, Sendable, Hashable, Codable, CaseIterable {
         /// The feed was fetched and read, and everything is saved.
         case updated
@@ -12,9 +12,10 @@ public struct FeedReport: Sendable, Hashable, Codable {
         case failed
         /// The feed was left out: it or its host asked for more time. Nothing was counted.
         case postponed
-        /// CloudKit did not take everything. The next run tries again.
+        /// CloudKit did not save everything. The next run tries again.
         case notSaved
-        /// The time of the run was over before the feed was fetched and saved. The next run begins with it.
+        /// The time of the run was over before the feed was fetched and saved. The next run with a time limit begins
+        /// with this feed.
         case outOfTime
     }
 
@@ -26,7 +27,7 @@ public struct FeedReport: Sendable, Hashable, Codable {
     public var feedURL: String
     /// The new address after a permanent redirect.
     public var newAddress: String?
-    /// What came of the feed.
+    /// The result of the run for the feed.
     public var outcome: Outcome
     /// Why it failed, was left out or was not saved.
     public var reason: String?
@@ -65,7 +66,7 @@ public struct UpdateReport: Sendable, Hashable, Codable {
     /// The number of feeds with an outcome.
     public func count(_ outcome: FeedReport.Outcome) -> Int { feeds.count { $0.outcome == outcome } }
 
-    /// The numbers of feeds by the kinds of their failures.
+    /// The number of feeds for each kind of failure.
     public var failures: [String: Int] {
         feeds.reduce(into: [:]) { counts, feed in if let kind = feed.failure { counts[kind, default: 0] += 1 } }
     }

@@ -3,10 +3,11 @@ import Foundation
 import MistModels
 import WebFetching
 
-/// A run over the feeds of a database: fetches each, saves what changed in its articles, and counts the attempt.
+/// A run over the feeds of a database: it fetches each feed, saves the changes of its articles, and counts the attempt.
 ///
-/// Feeds of different hosts are fetched side by side, feeds of one host one after another. Runs may overlap, on one machine or on
-/// several: articles have names that follow from their feed and guid, and counts are added under optimistic locking.
+/// Feeds of different hosts are fetched concurrently, feeds of one host one after another. Runs may overlap, on one
+/// machine or on several: the record name of an article follows from its feed and guid, and counts are added under
+/// optimistic locking.
 ///
 /// ```swift
 /// try await withWebFetcher(.celestra) { fetcher in
@@ -18,17 +19,17 @@ import WebFetching
 public struct UpdateRun: Sendable {
     /// The database.
     public var database: CloudKitDatabase
-    /// What fetches the feeds.
+    /// The fetcher of the feeds.
     public var fetcher: WebFetcher
-    /// The number of hosts that are asked at a time.
+    /// The maximum number of hosts to which requests are sent at a time.
     public var concurrency = 8
     /// How long an article is kept after its feed no longer has it, in seconds; 30 days by default.
     public var articleLifetime = 30.0 * 86_400
-    /// When the run has to end, for programs that are given a deadline; `nil` without one.
+    /// When the run has to end, for programs with a deadline; `nil` without a deadline.
     public var timeLimit: RunTimeLimit?
-    /// What time it is.
+    /// Returns the current time.
     public var now: @Sendable () -> Date = { Date() }
-    /// What the time until ``RunTimeLimit/end`` is measured with.
+    /// The clock that measures the time until ``RunTimeLimit/end``.
     public var timer: any Clock<Duration> = ContinuousClock()
 
     /// Creates a run.
@@ -39,13 +40,13 @@ public struct UpdateRun: Sendable {
 
     /// Updates feeds and deletes expired articles.
     ///
-    /// With a ``timeLimit``, the feeds that were fetched longest ago come first. Those that are left have the outcome
-    /// ``FeedReport/Outcome/outOfTime``, and the next run begins with them.
+    /// With a ``timeLimit``, the feeds that were fetched longest ago come first. Feeds for which the time is not enough
+    /// have the outcome ``FeedReport/Outcome/outOfTime``, and the next run begins with them.
     ///
     /// - Parameters:
-    ///   - selection: Which feeds.
+    ///   - selection: The feeds to update.
     ///   - progress: Called after each feed, with its report.
-    /// - Returns: What was done. Feeds that fail are part of the report and do not end the run.
+    /// - Returns: The report. Feeds that fail are part of it and do not end the run.
     /// - Throws: A `CloudKitError` where the feeds cannot be listed, or `CancellationError`.
     public func update(
         _ selection: FeedSelection = FeedSelection(),
@@ -98,8 +99,8 @@ public struct UpdateRun: Sendable {
 
     // MARK: - One feed
 
-    /// Updates a feed, unless the time of the run is over. A feed that is under way at its end is left as it is then: articles may
-    /// be saved and the attempt may not be counted, so the next run fetches the document again.
+    /// Updates a feed, unless the time of the run is over. If the time ends while the feed is under way, the update
+    /// stops: articles may be saved without the attempt being counted, so the next run fetches the document again.
     private func updateInTime(_ feed: StoredRecord<FeedRecord>, ignoringInterval: Bool) async throws -> FeedReport {
         guard let timeLimit else { return try await update(feed, ignoringInterval: ignoringInterval) }
         guard now() < timeLimit.lastStart else {
@@ -116,8 +117,8 @@ public struct UpdateRun: Sendable {
     ///
     /// - Parameters:
     ///   - feed: The feed, as it was fetched from the database.
-    ///   - ignoringInterval: Whether it is fetched before its ``FeedRecord/minUpdateInterval`` is over.
-    /// - Returns: What was done.
+    ///   - ignoringInterval: Whether the feed is fetched even before its ``FeedRecord/minUpdateInterval`` is over.
+    /// - Returns: The report of the feed.
     /// - Throws: `CancellationError`, or a `CloudKitError` of a call that was cancelled.
     public func update(_ feed: StoredRecord<FeedRecord>, ignoringInterval: Bool = false) async throws -> FeedReport {
         var report = FeedReport(
@@ -163,8 +164,8 @@ public struct UpdateRun: Sendable {
 
     /// Reads a document and saves its articles.
     ///
-    /// - Returns: The outcome of the attempt. It has no validators where articles were not saved, so that the next run gets the
-    ///   document again.
+    /// - Returns: The outcome of the attempt. It has no validators if articles were not saved, so that the next run
+    ///   gets the document again.
     private func save(
         _ document: FetchedDocument,
         of feed: StoredRecord<FeedRecord>,
@@ -230,7 +231,8 @@ public struct UpdateRun: Sendable {
         }
     }
 
-    /// Adds an attempt to the feed's record. After a conflict it is added to the record as the service has it.
+    /// Adds an attempt to the feed's record. After a conflict, the attempt is added to the service's version of the
+    /// record.
     private func record(_ attempt: FeedAttempt, in feed: StoredRecord<FeedRecord>) async throws {
         var feed = feed
         attempt.apply(to: &feed.model)
@@ -252,9 +254,9 @@ public struct UpdateRun: Sendable {
         } ?? (0, "The time of the run was over before expired articles were deleted. The next run deletes them.")
     }
 
-    /// Deletes articles whose time is over.
+    /// Deletes expired articles.
     ///
-    /// An article that another run has extended meanwhile has a new change tag, and stays.
+    /// An article whose lifetime another run has extended meanwhile has a new change tag, and stays.
     private func deleteExpiredArticles() async throws -> (deleted: Int, failure: String?) {
         let expired = Query(
             recordType: ArticleRecord.recordType,
@@ -291,7 +293,7 @@ extension FeedReport {
         failure = code
     }
 
-    /// Keeps the first reason.
+    /// Sets the outcome, and keeps the reason of the first failure.
     fileprivate mutating func notSaved(_ reason: String) {
         if outcome != .notSaved { self.reason = reason }
         outcome = .notSaved

@@ -6,7 +6,7 @@ import Logging
 @main
 enum CelestraLambda {
     static func main() async {
-        // What is written to standard error is in the log group of the function. The level is that of a new logger: info.
+        // Standard error goes to the log group of the function. The level is that of a new logger: info.
         let logger = Logger(label: "celestra") { StreamLogHandler.standardError(label: $0) }
         do {
             let environment = ProcessInfo.processInfo.environment
@@ -20,7 +20,7 @@ enum CelestraLambda {
         }
     }
 
-    /// The function with the settings of an environment.
+    /// Creates the function with the settings of an environment.
     static func function(_ environment: [String: String], logger: Logger) throws -> UpdateFunction {
         let settings = try FunctionSettings(environment)
         let database = DatabaseProvider(

@@ -2,7 +2,7 @@ import Foundation
 import LambdaRuntime
 import MistModels
 
-/// What the environment of the function says. The names are those of Celestra and of `mistkit`.
+/// The settings of the function, from its environment. The variables have the names that Celestra and `mistkit` use.
 struct FunctionSettings: Sendable, Hashable {
     /// Where the private key is.
     enum PrivateKey: Sendable, Hashable {

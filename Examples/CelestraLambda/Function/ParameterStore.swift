@@ -4,8 +4,8 @@ import LambdaRuntime
 import NIOCore
 import NIOHTTP1
 
-/// Systems Manager Parameter Store, through the AWS Parameters and Secrets Lambda Extension: a process beside the function that signs
-/// the request and answers on the loopback interface.
+/// Systems Manager Parameter Store, through the AWS Parameters and Secrets Lambda Extension: a process beside the
+/// function that signs the request and answers on the loopback interface.
 ///
 /// ```swift
 /// let pem = try await ParameterStore(environment: environment).value(of: "/celestra/private-key")
@@ -17,7 +17,8 @@ struct ParameterStore: Sendable {
     private let token: String
     private let timer: any Clock<Duration>
 
-    /// How often the extension is asked while it does not listen or says that it is not ready, and the pause between two requests.
+    /// How often a request is sent while the extension does not listen or says that it is not ready, and the pause
+    /// between two requests.
     static let attemptLimit = 20
     static let pause = Duration.milliseconds(100)
 
@@ -26,7 +27,7 @@ struct ParameterStore: Sendable {
     /// - Parameters:
     ///   - environment: The environment of the process: `PARAMETERS_SECRETS_EXTENSION_HTTP_PORT`, 2773 without it, and
     ///     `AWS_SESSION_TOKEN`.
-    ///   - timer: What pauses are measured with.
+    ///   - timer: The clock of the pauses.
     init(environment: [String: String], timer: any Clock<Duration> = ContinuousClock()) {
         address = "http://localhost:\(environment["PARAMETERS_SECRETS_EXTENSION_HTTP_PORT"] ?? "2773")"
         token = environment["AWS_SESSION_TOKEN"] ?? ""
@@ -35,15 +36,16 @@ struct ParameterStore: Sendable {
 
     /// Fetches the decrypted value of a parameter.
     ///
-    /// While Lambda starts, the extension may not listen yet, or refuse requests with the words "not ready to serve traffic"; then it is
-    /// asked again.
+    /// While Lambda starts, the extension may not listen yet, or may refuse requests with the words "not ready to serve
+    /// traffic". Then the request is sent again.
     ///
     /// - Parameter name: The parameter.
     /// - Returns: The value.
-    /// - Throws: A ``FunctionError`` of the type `Celestra.Parameter`. It never has the value.
+    /// - Throws: A ``FunctionError`` of the type `Celestra.Parameter`, which never contains the value, or
+    ///   `CancellationError`.
     func value(of name: String) async throws -> String {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-        // An attempt has its own repetitions.
+        // The loop below retries by itself.
         configuration.connectionPool.retryConnectionEstablishment = false
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         do {
@@ -69,7 +71,7 @@ struct ParameterStore: Sendable {
         }
     }
 
-    /// Asks once. A failure that may be over in a moment is returned, and any other one thrown.
+    /// Sends one request. A failure that may be over in a moment is returned; any other failure is thrown.
     private func reply(about name: String, client: HTTPClient) async throws -> Result<[UInt8], FunctionError> {
         let (status, body): (Int, [UInt8])
         do {

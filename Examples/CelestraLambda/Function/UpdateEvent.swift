@@ -1,7 +1,8 @@
 import CelestraUpdates
 import Foundation
 
-/// What an event chooses. Each member may be absent; other members, such as those of a scheduled event, are ignored.
+/// The feeds that an event selects. Each member may be absent; other members, such as those of a scheduled event, are
+/// ignored.
 ///
 /// ```json
 /// {"notAttemptedForMinutes": 50, "minSubscribers": 10, "maxFailures": 3, "ignoreIntervals": false}
@@ -12,7 +13,7 @@ struct UpdateEvent: Sendable, Hashable, Decodable {
     var maxFailures: Int?
     var ignoreIntervals: Bool?
 
-    /// The feeds that the event chooses.
+    /// The selection of the event.
     func selection(at now: Date) -> FeedSelection {
         var selection = FeedSelection()
         selection.notAttemptedSince = notAttemptedForMinutes.map { now.addingTimeInterval(-60 * $0) }
@@ -23,23 +24,24 @@ struct UpdateEvent: Sendable, Hashable, Decodable {
     }
 }
 
-/// What the function returns.
+/// The response of the function.
 struct UpdateSummary: Sendable, Hashable, Codable {
     var startedAt: Date
     var endedAt: Date
-    /// The numbers of feeds by outcome.
+    /// The number of feeds for each outcome.
     var outcomes: [String: Int]
-    /// The numbers of feeds by the kind of their failure.
+    /// The number of feeds for each kind of failure.
     var failures: [String: Int]
     var newArticles: Int
     var changedArticles: Int
     var expiredArticles: Int
-    /// The feeds that were not updated, and why: those that failed, and those that were left when the time was over.
+    /// The feeds that were not updated, each with the reason: those that failed, that were not saved, or that were left
+    /// when the time was over.
     var feeds: [FeedReport]
-    /// The number of such feeds that are not listed, since a response has a largest size.
+    /// The number of those feeds that are not listed, since the size of a response is limited.
     var unlistedFeeds: Int
 
-    /// The most feeds that a response lists.
+    /// The maximum number of feeds in a response.
     static let feedLimit = 1000
 
     init(_ report: UpdateReport) {

@@ -5,18 +5,18 @@ import Logging
 import MistModels
 import WebFetching
 
-/// Celestra's update as a function: an event chooses feeds, the response says what came of them.
+/// Celestra's update as a function: an event selects feeds, and the response reports their outcomes.
 struct UpdateFunction: Sendable {
     let database: DatabaseProvider
     let logger: Logger
-    /// How feeds are fetched.
+    /// The configuration with which feeds are fetched.
     var fetching: FetchConfiguration
-    /// What time it is.
+    /// Returns the current time.
     var now: @Sendable () -> Date = { Date() }
-    /// What the time until the deadline is measured with.
+    /// The clock that measures the time until the deadline.
     var timer: any Clock<Duration> = ContinuousClock()
 
-    /// How long before the deadline the run has to be over, to send its report, in seconds.
+    /// How many seconds before the deadline the run has to be over, so that its report can be sent.
     static let reserve = 3.0
 
     init(database: DatabaseProvider, userAgent: String, logger: Logger) {
@@ -24,16 +24,17 @@ struct UpdateFunction: Sendable {
         self.logger = logger
         fetching = .celestra
         fetching.userAgent = userAgent
-        // A host that needs longer has less time to spare than the function.
+        // The function cannot wait as long for a slow host as a program without a deadline.
         fetching.timeLimit = .seconds(10)
     }
 
-    /// Updates the feeds that an event chooses.
+    /// Updates the feeds that an event selects.
     ///
-    /// Feeds that fail, and feeds that are left because the deadline is near, are in the response. It is an error of the function
-    /// where no feed at all could be fetched, where CloudKit did not take everything, and where it refuses the credentials.
+    /// The response lists feeds that fail, and feeds that are left because the deadline is near. The function fails
+    /// if no feed at all could be fetched, if CloudKit did not save everything, or if a call of CloudKit fails,
+    /// for instance with refused credentials.
     ///
-    /// - Parameter invocation: The event, and the time until the deadline.
+    /// - Parameter invocation: The event, and its deadline.
     /// - Returns: An ``UpdateSummary`` as JSON.
     /// - Throws: A ``FunctionError``.
     func respond(to invocation: Invocation) async throws -> [UInt8] {
@@ -57,7 +58,7 @@ struct UpdateFunction: Sendable {
             if let error = UpdateFunction.error(of: report, summary: summary) { throw error }
             return try summary.json()
         } catch let error as CloudKitError {
-            // A key that was replaced is fetched again with the next event.
+            // The next event fetches the key again, in case it was replaced.
             await database.forget()
             throw FunctionError(error)
         }
@@ -79,7 +80,7 @@ struct UpdateFunction: Sendable {
 }
 
 extension FunctionError {
-    /// An error of CloudKit by what to do about it.
+    /// Chooses the type by what an operator can do about the error.
     init(_ error: CloudKitError) {
         let type =
             switch error.code {
@@ -91,9 +92,10 @@ extension FunctionError {
     }
 }
 
-/// Opens the public database with the first event, and keeps it for those that follow.
+/// Opens the public database at the first event, and keeps it for the following events.
 ///
-/// Not before the first event: while Lambda prepares the program, the extension that has the key may not be ready.
+/// It does not open the database earlier: while Lambda prepares the program, the extension that has the key may not be
+/// ready.
 actor DatabaseProvider {
     private let settings: FunctionSettings
     private let parameters: ParameterStore
@@ -116,7 +118,7 @@ actor DatabaseProvider {
             case .pem(let text): text
             case .parameter(let name): try await parameters.value(of: name)
             }
-        // A run that is throttled for longer leaves the rest to the next one.
+        // A run that is throttled for longer leaves the remaining feeds to the next run.
         var retryPolicy = RetryPolicy()
         retryPolicy.deadline = .seconds(20)
         let opened = try CloudKitService(
@@ -132,7 +134,7 @@ actor DatabaseProvider {
         return opened
     }
 
-    /// Forgets the key.
+    /// Forgets the database and its key, so that the next event opens it again.
     func forget() {
         database = nil
     }

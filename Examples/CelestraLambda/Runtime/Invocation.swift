@@ -1,6 +1,6 @@
 import Foundation
 
-/// An event for the function, and what the runtime interface says about it.
+/// An event for the function, with its metadata from the runtime interface.
 public struct Invocation: Sendable, Hashable {
     /// The identifier of the request. The response is sent with it.
     public var requestID: String
@@ -28,9 +28,9 @@ public struct Invocation: Sendable, Hashable {
         self.event = event
     }
 
-    /// Reads the event.
+    /// Decodes the event from JSON.
     ///
-    /// - Parameter type: What it is.
+    /// - Parameter type: The type of the event.
     /// - Returns: The event.
     /// - Throws: A ``FunctionError`` of the type `Function.MalformedEvent` that says what is wrong with it.
     public func decode<Event: Decodable>(_ type: Event.Type = Event.self) throws -> Event {
@@ -58,7 +58,7 @@ public struct Invocation: Sendable, Hashable {
     }
 }
 
-/// Why a function has no response: what Lambda and its logs show.
+/// Why a function has no response. Lambda and its logs show the error.
 public struct FunctionError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of the error, for metrics and filters, such as `Celestra.NotSaved`.
     public var type: String
@@ -71,7 +71,7 @@ public struct FunctionError: Error, Sendable, Hashable, CustomStringConvertible 
         self.message = message
     }
 
-    /// Takes over an error of any type. Its own type becomes the kind.
+    /// Wraps an error of any type. The name of its type becomes the kind. A `FunctionError` stays as it is.
     public init(_ error: any Error) {
         self = error as? FunctionError ?? FunctionError("Function.\(Swift.type(of: error))", "\(error)")
     }
@@ -86,7 +86,7 @@ public struct FunctionError: Error, Sendable, Hashable, CustomStringConvertible 
             var errorType: String
             var stackTrace: [String] = []
         }
-        // A header field and a log line have limits; a message beyond them helps no reader.
+        // Lambda limits the size of header fields and log lines, and a longer message helps no reader.
         let report = Report(errorMessage: String(message.prefix(10_000)), errorType: type)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

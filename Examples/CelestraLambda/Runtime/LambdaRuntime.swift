@@ -4,7 +4,8 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// A program that Lambda runs as a custom runtime: it asks the runtime interface for events, and sends what the function makes of them.
+/// Runs a function on Lambda as a custom runtime: it gets events from the runtime interface, and sends the function's
+/// responses.
 ///
 /// ```swift
 /// try await LambdaRuntime(environment: environment, logger: logger).run {
@@ -17,10 +18,10 @@ import NIOHTTP1
 /// // POST /2018-06-01/runtime/invocation/8476a536-…/response
 /// ```
 ///
-/// A function that throws is reported and the program goes on. It ends where the runtime interface cannot go on, and Lambda starts it
-/// again.
+/// If the function throws, the error is reported and the program continues. The program ends where the runtime
+/// interface cannot go on; then Lambda starts it again.
 public struct LambdaRuntime: Sendable {
-    /// What responds to an event.
+    /// A closure that responds to an event.
     public typealias Handler = @Sendable (Invocation) async throws -> [UInt8]
 
     private let address: String
@@ -29,19 +30,20 @@ public struct LambdaRuntime: Sendable {
     private let timer: any Clock<Duration>
     private let setTraceID: @Sendable (String?) -> Void
 
-    /// How long before its deadline a function is cancelled, so that its error still reaches Lambda.
+    /// How many seconds before its deadline a function is cancelled, so that its error still reaches Lambda.
     static let reserve = 0.5
 
     /// Creates a runtime.
     ///
     /// - Parameters:
-    ///   - environment: The environment of the process. `AWS_LAMBDA_RUNTIME_API` has host and port of the runtime interface.
-    ///   - logger: Where failures are written down.
-    ///   - now: What time it is.
-    ///   - timer: What the time until the deadline is measured with.
+    ///   - environment: The environment of the process. `AWS_LAMBDA_RUNTIME_API` has host and port of the runtime
+    ///     interface.
+    ///   - logger: The logger for failures.
+    ///   - now: Returns the current time.
+    ///   - timer: The clock that measures the time until the deadline.
     ///   - setTraceID: Called before each event with its tracing header. By default it becomes `_X_AMZN_TRACE_ID` of the environment, which
     ///     libraries for X-Ray read.
-    /// - Throws: A ``RuntimeFailure`` without an address.
+    /// - Throws: A ``RuntimeFailure`` if `AWS_LAMBDA_RUNTIME_API` is not set.
     public init(
         environment: [String: String] = ProcessInfo.processInfo.environment,
         logger: Logger,
@@ -63,12 +65,12 @@ public struct LambdaRuntime: Sendable {
 
     /// Responds to events until the runtime interface cannot go on.
     ///
-    /// - Parameter start: Prepares the program and returns what responds to events.
+    /// - Parameter start: Prepares the program and returns the closure that responds to events.
     /// - Throws: A ``RuntimeFailure``; the error of `start`, after it was reported; `CancellationError`.
     public func run(start: @Sendable () async throws -> Handler) async throws -> Never {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.httpVersion = .http1Only
-        // The interface is on this machine, and an attempt has its own repetitions.
+        // The interface is on this machine, and `RuntimeLoop` sends a request again by itself.
         configuration.connectionPool.retryConnectionEstablishment = false
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         do {
@@ -142,7 +144,8 @@ public struct LambdaRuntime: Sendable {
             defer { group.cancelAll() }
             if let first = try await group.next(), let result = first { return result }
             group.cancelAll()
-            // A function that returns a response nevertheless has it sent; one that was interrupted has failed for that reason.
+            // If a function returns a response nevertheless, the response is sent. A function that was interrupted has
+            // failed because of the deadline.
             if let last = try await group.next(), case .success(let body)? = last { return .success(body) }
             return .failure(tooLate)
         }
@@ -153,17 +156,17 @@ public struct LambdaRuntime: Sendable {
         message.method = .RAW(value: request.method)
         message.headers = HTTPHeaders(request.headers.map { ($0.key, $0.value) } + [("User-Agent", "celestra-lambda")])
         if request.method != "GET" { message.body = .bytes(request.body) }
-        // Lambda freezes the process between two events, so the next one may come after days.
+        // Lambda freezes the process between two events, so the next event may come after days.
         let response = try await client.execute(message, deadline: .distantFuture)
         let headers = Dictionary(response.headers.map { ($0.name.lowercased(), $0.value) }) { first, _ in first }
         let body = try await response.body.collect(upTo: LambdaRuntime.eventLimit)
         return RuntimeReply(status: Int(response.status.code), headers: headers, body: Array(body.readableBytesView))
     }
 
-    /// More than the largest event that Lambda passes on.
+    /// More than the largest event of Lambda, in bytes.
     private static let eventLimit = 16 * 1024 * 1024
 
-    /// Sets `_X_AMZN_TRACE_ID`. No function runs at that time.
+    /// Sets `_X_AMZN_TRACE_ID` of the environment, or removes it. It is called while no function runs.
     public static let setEnvironmentTraceID: @Sendable (String?) -> Void = { traceID in
         if let traceID {
             setenv("_X_AMZN_TRACE_ID", traceID, 1)

@@ -28,7 +28,7 @@ struct RuntimeRequest: Sendable, Hashable {
         report(error, at: "/runtime/invocation/\(requestID)/error")
     }
 
-    /// Reports that the program cannot begin.
+    /// Reports that the preparation of the program failed.
     static func initError(_ error: FunctionError) -> RuntimeRequest { report(error, at: "/runtime/init/error") }
 
     private static func report(_ error: FunctionError, at path: String) -> RuntimeRequest {
@@ -56,7 +56,7 @@ public struct RuntimeFailure: Error, Sendable, Hashable, CustomStringConvertible
     public var description: String
 }
 
-/// What the program does next: the rules of the runtime interface without its requests.
+/// The state machine of the program: the rules of the runtime interface, without its requests.
 ///
 /// ```swift
 /// var loop = RuntimeLoop()
@@ -66,11 +66,12 @@ public struct RuntimeFailure: Error, Sendable, Hashable, CustomStringConvertible
 /// step = loop.receive(RuntimeReply(status: 202))  // .send(GET /runtime/invocation/next)
 /// ```
 struct RuntimeLoop: Sendable {
-    /// What to do.
+    /// What the program has to do next.
     enum Step: Sendable, Hashable {
-        /// Send a request after a pause, and pass on its reply, or the error of the connection.
+        /// Send a request after a pause. Then call `receive` with its reply, or `receiveNothing` with the error of the
+        /// connection.
         case send(RuntimeRequest, after: Duration)
-        /// Call the function, and pass on its result.
+        /// Call the function. Then call `finish` with its result.
         case handle(Invocation)
         /// End the program.
         case exit(RuntimeFailure)
@@ -83,9 +84,9 @@ struct RuntimeLoop: Sendable {
         case ended
     }
 
-    /// The largest response that Lambda takes, in bytes.
+    /// The largest response that Lambda accepts, in bytes.
     static let responseLimit = 6_291_556
-    /// How often a request is sent when the connection breaks.
+    /// How often a request is sent if the connection breaks.
     static let attemptLimit = 3
 
     private var state = State.idle
@@ -103,7 +104,7 @@ struct RuntimeLoop: Sendable {
         case 413 where request.path.hasSuffix("/response"):
             return send(.error(RuntimeLoop.tooLarge(request.body.count), of: requestID), for: requestID)
         case 400 where attempt > 1, 403 where attempt > 1:
-            // Only the reply to an earlier attempt was lost, so the interface waits for no response any more.
+            // The reply to an earlier attempt was lost, so the interface no longer waits for a response.
             return send(.next)
         default:
             return exit("\(request.path) was refused with status \(reply.status).\(RuntimeLoop.quotation(reply.body))")
@@ -173,7 +174,7 @@ struct RuntimeLoop: Sendable {
         exit("The program's loop expected something else than \(what).")
     }
 
-    /// The identifier becomes a part of a path.
+    /// Whether a text is safe as a part of a path.
     private static func isRequestID(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= 128
             && text.utf8.allSatisfy { byte in

@@ -6,7 +6,7 @@ import MistModels
 import MistTesting
 import Testing
 
-/// The built program, as Lambda starts it.
+/// The built program, started as Lambda starts it.
 @Suite(.timeLimit(.minutes(5)))
 struct BootstrapTests {
     private func run(_ environment: [String: String]) async throws -> RunningProgram.Outcome {

@@ -4,15 +4,16 @@ import HummingbirdTesting
 import NIOCore
 import Synchronization
 
-/// A runtime interface on this machine: it hands out the events of a test one after the other, and keeps what the program reports.
+/// A runtime interface on this machine. It sends the events of a test one after the other, and keeps the reports of the
+/// program.
 final class FakeRuntimeInterface: Sendable {
-    /// How a request is answered.
+    /// The response to a request.
     enum Reply: Sendable {
         /// An event. Header fields with an empty value are left out.
         case event(_ body: String, id: String, headers: [String: String] = [:])
-        /// Another status.
+        /// A response with another status.
         case status(Int, String = "")
-        /// The beginning of a response, and then the end of the connection.
+        /// The beginning of a response; then the connection closes.
         case breakOff
     }
 
@@ -44,19 +45,20 @@ final class FakeRuntimeInterface: Sendable {
     /// Creates an interface.
     ///
     /// - Parameters:
-    ///   - next: The replies to requests for an event, in order. After them every request gets status 500, which ends a program.
-    ///   - posts: The replies to reports, in order. After them every report is accepted with status 202.
+    ///   - next: The replies to requests for an event, in order. After the last one, every request gets status 500,
+    ///     which ends a program.
+    ///   - posts: The replies to reports, in order. After the last one, every report gets status 202.
     init(next: [Reply], posts: [Reply] = []) {
         state = Mutex(State(next: next, posts: posts))
     }
 
-    /// What the program has reported.
+    /// The reports of the program.
     var reports: [Report] { state.withLock { $0.reports } }
 
-    /// How often it has asked for an event.
+    /// The number of requests for an event.
     var nextCount: Int { state.withLock { $0.nextCount } }
 
-    /// Serves the interface for the length of a closure, which gets the value of `AWS_LAMBDA_RUNTIME_API`.
+    /// Serves the interface during a closure, which gets the value of `AWS_LAMBDA_RUNTIME_API`.
     func serve<Value>(_ body: @Sendable (String) async throws -> Value) async throws -> Value {
         try await Application(router: router()).test(.live) { client in
             try await body("127.0.0.1:\(client.port ?? 0)")

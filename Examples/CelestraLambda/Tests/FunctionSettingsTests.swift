@@ -27,7 +27,7 @@ struct FunctionSettingsTests {
         #expect(inParameter.userAgent == "feeds.example/2 (+https://feeds.example)")
     }
 
-    /// What is set instead, and how the error begins.
+    /// The changes of the settings, and the beginning of the error.
     @Test(
         arguments: [
             (["MISTKIT_CONTAINER": ""], "MISTKIT_CONTAINER is not set."),

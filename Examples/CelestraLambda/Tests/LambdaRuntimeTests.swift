@@ -6,10 +6,10 @@ import Testing
 
 @testable import LambdaRuntime
 
-/// The loop against a runtime interface on this machine.
+/// The runtime loop against a runtime interface on this machine.
 @Suite(.timeLimit(.minutes(5)))
 struct LambdaRuntimeTests {
-    /// The log of a test, which is not shown.
+    /// A logger that writes nothing.
     static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     /// Runs a program until the interface ends it.
@@ -129,7 +129,7 @@ struct LambdaRuntimeTests {
         async let end = run(interface, now: now, timer: clock.timer) { _ in
             calls.withLock { $0 += 1 }
             await withTaskCancellationHandler {
-                // Nothing else ends this wait.
+                // Only a cancellation ends this wait.
                 try? await Task.sleep(for: .seconds(3600))
             } onCancel: {
                 isCancelled.withLock { $0 = true }
@@ -142,7 +142,7 @@ struct LambdaRuntimeTests {
         clock.advance(by: 0.25)
         _ = try await end
         #expect(isCancelled.withLock { $0 })
-        // The second event comes after that time, and the function is not called.
+        // When the second event arrives, its deadline is over, so the function is not called.
         #expect(interface.reports.map(\.path) == ["/invocation/a/error", "/invocation/b/error"])
         #expect(Set(interface.reports.map(\.errorType)) == ["Function.DeadlineExceeded"])
         #expect(calls.withLock { $0 } == 1)
@@ -156,7 +156,7 @@ struct LambdaRuntimeTests {
         ])
         let now: @Sendable () -> Date = { clock.now }
         async let end = run(interface, now: now, timer: clock.timer) { _ in
-            // Cancellation ends this wait, and the function has a response nevertheless.
+            // Cancellation ends this wait, but the function returns a response nevertheless.
             try? await Task.sleep(for: .seconds(3600))
             return Array("late".utf8)
         }
@@ -179,7 +179,7 @@ struct LambdaRuntimeTests {
             ]
         )
         #expect(interface.nextCount == 7)
-        // The deadlines of the events are far away.
+        // The longer waits are those for the deadlines of the events.
         let pauses = clock.waits.filter { $0 < .seconds(1) }
         #expect(pauses == [50, 100, 50, 50, 100].map { .milliseconds($0) })
         #expect(end?.description.hasPrefix("GET /runtime/invocation/next got no response 3 times") == true)

@@ -9,9 +9,9 @@ import Testing
 
 @testable import CelestraLambda
 
-/// The private key from the extension beside the function.
+/// Fetching the private key from the extension beside the function.
 struct ParameterStoreTests {
-    /// Serves an extension that answers with the replies in order, and returns the requests: path with query, and token.
+    /// Serves an extension that sends the replies in order. Returns the requests, each with its path, query and token.
     static func withExtension(
         _ replies: [(status: Int, body: String)],
         _ body: @Sendable ([String: String]) async throws -> Void
@@ -95,7 +95,7 @@ struct ParameterStoreTests {
 
     @Test func withoutTheExtensionTheErrorNamesItsLayer() async throws {
         let error = await #expect(throws: FunctionError.self) {
-            // Port 1 of this machine has no listener.
+            // Nothing listens at port 1.
             let environment = ["PARAMETERS_SECRETS_EXTENSION_HTTP_PORT": "1"]
             return try await ParameterStore(environment: environment, timer: clock.timer).value(of: "key")
         }

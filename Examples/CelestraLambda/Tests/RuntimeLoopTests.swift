@@ -3,7 +3,7 @@ import Testing
 
 @testable import LambdaRuntime
 
-/// The rules of the runtime interface, without a request.
+/// The rules of the runtime interface, without requests.
 struct RuntimeLoopTests {
     private let event = RuntimeReply(
         status: 200,
@@ -140,7 +140,8 @@ struct RuntimeLoopTests {
         #expect(reason(end) == "GET /runtime/invocation/next got no response 3 times, the last time: refused")
     }
 
-    /// The first response arrived and only its reply was lost: the interface does not wait for this invocation any more.
+    /// The first response arrived, and only the reply to it was lost: the interface no longer waits for this
+    /// invocation.
     @Test(arguments: [400, 403])
     func aRefusalOfARepeatedResponseIsNoFailure(status: Int) {
         var loop = responding()

@@ -15,10 +15,11 @@ import WebFetching
 
 @testable import CelestraLambda
 
-/// The whole function: events of a runtime interface, feeds of a server, records of an emulator behind a socket.
+/// The whole function: events from a runtime interface, feeds from a server, and records of an emulator behind a
+/// socket.
 @Suite(.timeLimit(.minutes(5)))
 struct UpdateFunctionTests {
-    /// A server of feeds. A path that begins with `/slow` gets no response before the clock of the test moves.
+    /// A server of feeds. A path that begins with `/slow` gets no response until the test advances the clock.
     private func withFeeds(
         _ clock: TestClock,
         _ body: @Sendable (_ address: String) async throws -> Void
@@ -77,7 +78,7 @@ struct UpdateFunctionTests {
         try await database.save(feed, named: FeedRecord.recordName(for: address))
     }
 
-    /// Lets the function respond to one event.
+    /// Responds to one event with the function.
     private func respond(
         to event: String,
         _ environment: [String: String],
@@ -108,7 +109,7 @@ struct UpdateFunctionTests {
             #expect(summary.newArticles == 1)
             #expect(summary.feeds.map(\.feedURL) == [feeds + "/missing"])
             #expect(summary.unlistedFeeds == 0)
-            // The event of a schedule has other members.
+            // The event of a schedule has other members, which are ignored.
             let scheduled = "{\"version\": \"0\", \"detail-type\": \"Scheduled Event\", \"detail\": {}}"
             summary = try await respond(to: scheduled, environment, clock: clock)
             #expect(summary.outcomes.filter { $0.value > 0 } == ["updated": 2, "failed": 1])
@@ -119,16 +120,17 @@ struct UpdateFunctionTests {
     @Test func feedsForWhichThereIsNoTimeAreNamedAndComeFirstInTheNextRun() async throws {
         let clock = TestClock()
         try await withEmulator(clock: clock) { _, database, environment, feeds in
-            // One host, so one after the other: the feed that was fetched longest ago first.
+            // All feeds are on one host, so they are fetched one after the other, beginning with the feed that was
+            // fetched longest ago.
             try await add(feeds + "/feed/old", to: database, lastAttempted: clock.now.addingTimeInterval(-9000))
             try await add(feeds + "/slow", to: database, lastAttempted: clock.now.addingTimeInterval(-8000))
             try await add(feeds + "/feed/recent", to: database, lastAttempted: clock.now.addingTimeInterval(-7000))
             async let answer = respond(to: "{}", environment, deadlineIn: 103, clock: clock)
-            // The server waits with the slow feed, and the run for it.
+            // The two sleepers are the response of the slow feed and the time limit of the run.
             await clock.waitForSleepers(2)
             clock.advance(by: 90)
             let summary = try await answer
-            // The server's request for the slow feed ends, too.
+            // This ends the server's wait for the slow feed.
             clock.advance(by: 3600)
             #expect(summary.outcomes.filter { $0.value > 0 } == ["updated": 1, "outOfTime": 2])
             #expect(Set(summary.feeds.map(\.feedURL)) == [feeds + "/slow", feeds + "/feed/recent"])
@@ -167,7 +169,7 @@ struct UpdateFunctionTests {
         }
     }
 
-    /// A key that is replaced in Parameter Store is used without a new start of the program.
+    /// If a key is replaced in Parameter Store, the program uses the new key without a restart.
     @Test func aKeyThatIsRefusedIsFetchedAgainWithTheNextEvent() async throws {
         let clock = TestClock()
         try await withEmulator(clock: clock) { emulator, database, environment, feeds in
@@ -214,7 +216,7 @@ struct UpdateFunctionTests {
         #expect(!UpdateEvent().selection(at: now).ignoresIntervals)
     }
 
-    /// Feeds that were left say nothing about the others.
+    /// Feeds that were left do not count: the run failed if all other feeds failed.
     @Test(arguments: [("outOfTime", "Celestra.Unavailable"), ("postponed", "Celestra.Unavailable"), ("updated", nil)])
     func everyFeedThatWasFetchedFailed(other: String, type: String?) throws {
         let feeds = ["failed", other].map { outcome in

@@ -2,11 +2,11 @@ import Foundation
 import HTTPTypes
 import OpenAPISwiftRuntime
 
-/// Hands out the tokens, and renews them once for all requests that need it.
+/// Provides the credentials, and renews them once for all requests that need it.
 actor Authenticator {
     private let store: any CredentialStore
     private let refresh: @Sendable (_ refreshToken: String) async throws -> Credentials
-    /// The renewal that is under way, and the access token that it is to replace.
+    /// The renewal that is under way, and the access token that it replaces.
     private var renewal: (rejected: String, task: Task<Credentials, any Error>)?
 
     init(
@@ -17,7 +17,7 @@ actor Authenticator {
         self.refresh = refresh
     }
 
-    /// The credentials to send; throws if no user is logged in.
+    /// The credentials to send. Throws ``PeatedError`` if no user is logged in.
     func credentials() async throws -> Credentials {
         guard let credentials = try await store.load() else {
             throw PeatedError.unauthorized(message: "No user is logged in.")
@@ -25,15 +25,15 @@ actor Authenticator {
         return credentials
     }
 
-    /// Takes the credentials of a new session, or forgets those of the old one.
+    /// Saves the credentials of a new session, or removes those of the old session.
     func set(_ credentials: Credentials?) async throws {
         try await store.save(credentials)
     }
 
-    /// Credentials in place of those that the service rejected.
+    /// Returns credentials that replace those that the service rejected.
     ///
-    /// All who ask for the same while a renewal is under way wait for that one. It is a task of its own, so one of them may
-    /// be cancelled without harm to the others.
+    /// All callers with the same rejected token wait for one renewal. It runs in a task of its own, so a caller that is
+    /// cancelled does not cancel it for the others.
     func replacement(for rejected: Credentials) async throws -> Credentials {
         while let renewal {
             if renewal.rejected == rejected.accessToken { return try await renewal.task.value }
@@ -49,7 +49,7 @@ actor Authenticator {
 
     private func renew(_ rejected: Credentials) async throws -> Credentials {
         let current = try await credentials()
-        // The token was renewed meanwhile: by a request before this one, or another process with the same store.
+        // The token was renewed meanwhile, by an earlier request or by another process with the same store.
         if current.accessToken != rejected.accessToken { return current }
         let result: Result<Credentials, any Error>
         do {
@@ -57,7 +57,7 @@ actor Authenticator {
         } catch {
             result = .failure(error)
         }
-        // A logout or login during the request wins over the renewed tokens.
+        // After a logout or login during the request, the renewed tokens are discarded.
         let latest = try await credentials()
         if latest != current { return latest }
 
@@ -65,18 +65,18 @@ actor Authenticator {
         case .success(let renewed):
             try await store.save(renewed)
         case .failure(let error):
-            // A refused refresh token is of no use any more; one that could not be sent is.
+            // A refused refresh token is useless from now on. After another failure, it can be used again.
             if case .unauthorized = PeatedError(error) { try await store.save(nil) }
         }
         return try result.get()
     }
 }
 
-/// Sends the access token with each request, and sends a request again with a new one when it was refused.
+/// Sends the access token with each request. If the service refuses the token, sends the request again with a new one.
 struct BearerTokenMiddleware: ClientMiddleware {
     let authenticator: Authenticator
 
-    /// What is there for people without a token.
+    /// The operations that need no token.
     private static let openOperations = [
         Operations.Login.id, Operations.LoginWithGoogle.id, Operations.Refresh.id,
     ]
@@ -101,7 +101,7 @@ struct BearerTokenMiddleware: ClientMiddleware {
                 message: "The session was renewed, but what was sent can be read only once: send it again."
             )
         }
-        // Refused again, it stays refused.
+        // If the service refuses the new token as well, the caller gets that response.
         return try await next(request.authorized(by: replacement), body, baseURL)
     }
 }

@@ -1,11 +1,11 @@
 import Foundation
 import Synchronization
 
-/// The right to act for a user.
+/// The tokens with which the client acts for a user.
 public struct Credentials: Codable, Hashable, Sendable {
-    /// What goes with each request, for some minutes.
+    /// The token that is sent with each request. It is valid for some minutes.
     public var accessToken: String
-    /// What a new access token is requested with, once.
+    /// The token with which a new access token is requested. It can be used once.
     public var refreshToken: String
 
     /// Creates credentials from their tokens.
@@ -19,48 +19,48 @@ public struct Credentials: Codable, Hashable, Sendable {
     }
 }
 
-/// Printing credentials, on purpose or as part of something else, shows no token.
+/// Printing credentials, directly or as a part of another value, shows no token.
 extension Credentials: CustomStringConvertible, CustomReflectable {
-    /// That there are tokens, without them.
+    /// A text without the tokens.
     public var description: String { "Credentials(accessToken: …, refreshToken: …)" }
-    /// Nothing: a mirror would show the tokens.
+    /// A mirror without children, because the children would be the tokens.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Where credentials are kept. A keychain is another one to write.
+/// A store for credentials. An app can implement it with the keychain.
 public protocol CredentialStore: Sendable {
-    /// What was saved last; `nil` if no user is logged in.
+    /// The credentials that were saved last, or `nil` if no user is logged in.
     func load() async throws -> Credentials?
-    /// Keeps credentials in place of others; `nil` forgets them.
+    /// Replaces the credentials, or removes them with `nil`.
     func save(_ credentials: Credentials?) async throws
 }
 
-/// Credentials that end with the process.
+/// A store in memory; the credentials are lost when the process ends.
 public final class MemoryCredentialStore: CredentialStore {
     private let credentials: Mutex<Credentials?>
 
-    /// Creates a store, of a session that exists already or of none.
+    /// Creates a store, with the credentials of an existing session or without any.
     public init(_ credentials: Credentials? = nil) {
         self.credentials = Mutex(credentials)
     }
 
-    /// What was saved last.
+    /// The credentials that were saved last.
     public func load() -> Credentials? {
         credentials.withLock { $0 }
     }
 
-    /// Keeps credentials for as long as the store is there.
+    /// Keeps credentials during the lifetime of the store.
     public func save(_ credentials: Credentials?) {
         self.credentials.withLock { $0 = credentials }
     }
 }
 
-/// Credentials in a file that only its owner can read.
+/// A store in a file that only its owner can read.
 ///
-/// The file is replaced, never changed: a reader finds the old credentials or the new ones, also when the machine stops
-/// in between. Several processes can share it.
+/// The file is replaced, never changed: a reader finds the old credentials or the new ones, even if the machine crashes
+/// during the replacement. Several processes can share it.
 public struct FileCredentialStore: CredentialStore {
-    /// The file; it and its folder are made when they are needed.
+    /// The file. It and its folder are created when credentials are saved.
     public let file: URL
 
     /// Creates a store.
@@ -68,7 +68,7 @@ public struct FileCredentialStore: CredentialStore {
         self.file = file
     }
 
-    /// Reads the file; without a file, no user is logged in.
+    /// Reads the file. If there is no file, no user is logged in.
     public func load() throws -> Credentials? {
         do {
             return try JSONDecoder().decode(Credentials.self, from: Data(contentsOf: file))
@@ -87,7 +87,7 @@ public struct FileCredentialStore: CredentialStore {
         let folder = file.deletingLastPathComponent()
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
 
-        // The mode is given when the file is made: setting it afterwards would leave a moment in which others can open it.
+        // The mode is set when the file is created: otherwise, other users could open the file for a moment.
         let new = folder.appending(path: ".\(file.lastPathComponent).\(UUID().uuidString)")
         let descriptor = open(new.path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
         guard descriptor >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }

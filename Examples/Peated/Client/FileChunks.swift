@@ -1,6 +1,6 @@
 import Foundation
 
-/// The bytes of a file, read from its beginning each time they are asked for.
+/// The bytes of a file. Each iteration reads the file from its beginning.
 struct FileChunks: AsyncSequence, Sendable {
     typealias Element = ArraySlice<UInt8>
 

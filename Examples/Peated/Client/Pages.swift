@@ -5,7 +5,7 @@
 /// // GET /v1/feed?filter=global, then GET /v1/feed?filter=global&cursor=… if 30 were not on the first page
 /// ```
 public struct Pages<Element: Sendable>: AsyncSequence, Sendable {
-    /// What fetching a page can fail with.
+    /// The error of a page that cannot be fetched.
     public typealias Failure = PeatedError
 
     typealias Load = @Sendable (_ cursor: String?) async throws -> (elements: [Element], next: String?)
@@ -16,7 +16,7 @@ public struct Pages<Element: Sendable>: AsyncSequence, Sendable {
         self.load = load
     }
 
-    /// Where in the listing one reader is.
+    /// The position of one reader in the listing.
     public struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate let load: Load
         private var page: ArraySlice<Element> = []
@@ -27,7 +27,7 @@ public struct Pages<Element: Sendable>: AsyncSequence, Sendable {
             self.load = load
         }
 
-        /// The next element, from a new page if the last one is at its end.
+        /// The next element. If the current page is at its end, the next page is fetched.
         public mutating func next() async throws(PeatedError) -> Element? {
             while page.isEmpty, !isLastPage {
                 let (load, cursor) = (load, cursor)

@@ -1,20 +1,20 @@
 import Foundation
 import OpenAPISwiftRuntime
 
-/// A person who drinks whisky.
+/// A user of the service.
 public typealias User = Components.Schemas.User
 /// A whisky.
 public typealias Bottle = Components.Schemas.Bottle
-/// A bottle to be added.
+/// The values of a new bottle.
 public typealias NewBottle = Components.Schemas.NewBottle
-/// What a user tasted.
+/// The tasting of a bottle by a user.
 public typealias Tasting = Components.Schemas.Tasting
-/// A tasting to be added.
+/// The values of a new tasting.
 public typealias NewTasting = Components.Schemas.NewTasting
-/// Whose tastings.
+/// A filter of the feed by author.
 public typealias FeedFilter = Components.Schemas.FeedFilter
 
-/// The service in the words of a program that uses it: no paths, no status codes, no tokens.
+/// The client library of the service. Its users see no paths, no status codes and no tokens.
 ///
 /// ```swift
 /// let peated = PeatedClient(serverURL: url, transport: AsyncHTTPClientTransport())
@@ -22,7 +22,7 @@ public typealias FeedFilter = Components.Schemas.FeedFilter
 /// for try await tasting in peated.feed(.friends) { print(tasting.bottle.name, tasting.notes ?? "") }
 /// ```
 ///
-/// Every method throws `PeatedError` and nothing else.
+/// Every method throws only `PeatedError`.
 public struct PeatedClient: Sendable {
     private let api: Client
     private let authenticator: Authenticator
@@ -31,22 +31,24 @@ public struct PeatedClient: Sendable {
     /// Creates a client.
     /// - Parameters:
     ///   - serverURL: The address of the service.
-    ///   - credentials: Where the tokens are kept between requests, or between runs of the program.
-    ///   - transport: What carries requests: sockets, or handlers in this process.
-    ///   - writer: Puts something before the writer that sends at once, such as a queue that keeps what cannot be sent now.
+    ///   - credentials: The store of the tokens, for the lifetime of the client or between runs of the program.
+    ///   - transport: The transport: a network client, or handlers in this process.
+    ///   - writer: Wraps the writer that sends changes at once, for instance in a queue that keeps changes until there
+    ///     is a network.
     public init(
         serverURL: URL,
         credentials: any CredentialStore = MemoryCredentialStore(),
         transport: any ClientTransport,
         writer: (any TastingWriter) -> any TastingWriter = { $0 }
     ) {
-        // Without tokens, so that renewing them does not wait for itself.
+        // This client sends no token, so that the renewal of tokens does not wait for itself.
         let open = Client(serverURL: serverURL, transport: transport, middlewares: [ProblemMiddleware()])
         authenticator = Authenticator(store: credentials) { refreshToken in
             let session = try await open.refresh(body: .json(.init(refreshToken: refreshToken))).ok.body.json
             return Credentials(session)
         }
-        // The first is the outermost: a 401 reaches the second one, and becomes an error only if it comes back from there.
+        // The first middleware is the outermost. A 401 reaches the second one first, and becomes an error only if the
+        // retry fails with 401, too.
         api = Client(
             serverURL: serverURL,
             transport: transport,
@@ -65,13 +67,13 @@ extension PeatedClient {
         try await begin { try await api.login(body: .json(.init(email: email, password: password))).ok.body.json }
     }
 
-    /// Begins a session with the code that Google's sign-in page came back with.
+    /// Begins a session with the code that Google's sign-in page returned.
     @discardableResult
     public func logIn(googleCode: String) async throws(PeatedError) -> User {
         try await begin { try await api.loginWithGoogle(body: .json(.init(code: googleCode))).ok.body.json }
     }
 
-    /// Forgets the tokens.
+    /// Ends the session: removes the tokens from the store.
     public func logOut() async throws(PeatedError) {
         try await PeatedError.wrap { try await authenticator.set(nil) }
     }
@@ -95,22 +97,22 @@ extension PeatedClient {
         try await PeatedError.wrap { try await api.getCurrentUser().ok.body.json }
     }
 
-    /// A user.
+    /// The user with an identifier.
     public func user(_ id: String) async throws(PeatedError) -> User {
         try await PeatedError.wrap { try await api.getUser(path: .init(userId: id)).ok.body.json }
     }
 
-    /// A bottle.
+    /// The bottle with an identifier.
     public func bottle(_ id: String) async throws(PeatedError) -> Bottle {
         try await PeatedError.wrap { try await api.getBottle(path: .init(bottleId: id)).ok.body.json }
     }
 
-    /// A tasting.
+    /// The tasting with an identifier.
     public func tasting(_ id: String) async throws(PeatedError) -> Tasting {
         try await PeatedError.wrap { try await api.getTasting(path: .init(tastingId: id)).ok.body.json }
     }
 
-    /// Bottles in the order of their names.
+    /// Bottles in the order of their names. `matching` has words that the names contain.
     public func bottles(matching words: String? = nil, pageSize: Int? = nil) -> Pages<Bottle> {
         Pages { [api] cursor in
             let query = Operations.ListBottles.Input.Query(query: words, cursor: cursor, limit: pageSize)
@@ -119,7 +121,7 @@ extension PeatedClient {
         }
     }
 
-    /// Tastings, latest first.
+    /// Tastings, the newest first.
     public func feed(_ filter: FeedFilter = .global, pageSize: Int? = nil) -> Pages<Tasting> {
         Pages { [api] cursor in
             let query = Operations.GetFeed.Input.Query(filter: filter, cursor: cursor, limit: pageSize)
@@ -132,7 +134,7 @@ extension PeatedClient {
 // MARK: Writing
 
 extension PeatedClient {
-    /// Adds a bottle that the service does not know yet.
+    /// Adds a bottle to the service.
     public func add(_ bottle: NewBottle) async throws(PeatedError) -> Bottle {
         try await PeatedError.wrap { try await api.addBottle(body: .json(bottle)).created.body.json }
     }
@@ -143,35 +145,35 @@ extension PeatedClient {
         try await writer.write(.add(tasting))
     }
 
-    /// Raises a glass to a tasting; once counts as much as twice.
+    /// Adds a toast of the user to a tasting. A second toast to the same tasting changes nothing.
     @discardableResult
     public func toast(_ tastingID: String) async throws(PeatedError) -> Tasting {
         try await writer.write(.addToast(tastingID: tastingID))
     }
 
-    /// Takes a toast back.
+    /// Removes the user's toast from a tasting.
     @discardableResult
     public func removeToast(from tastingID: String) async throws(PeatedError) -> Tasting {
         try await writer.write(.removeToast(tastingID: tastingID))
     }
 
-    /// Adds a picture to a tasting of the user's own; the file is read while it is sent.
+    /// Adds a picture to one of the user's own tastings. The file is read while it is sent.
     @discardableResult
     public func upload(
         imageAt file: URL,
         caption: String? = nil,
         to tastingID: String
     ) async throws(PeatedError) -> Tasting {
-        // A file that cannot be read is known before anything is sent.
+        // Whether the file can be read is checked before anything is sent.
         let size = try await PeatedError.wrap { try FileHandle(forReadingFrom: file).seekToEnd() }
         let image = HTTPBody(FileChunks(file: file), length: .known(Int64(size)), iterationBehavior: .multiple)
         return try await upload(image, fileName: file.lastPathComponent, caption: caption, to: tastingID)
     }
 
-    /// Adds a picture to a tasting of the user's own.
+    /// Adds a picture to one of the user's own tastings.
     ///
-    /// A request may have to be sent twice, when the access token has expired. An image that can be read only once then
-    /// cannot follow: the error is `unauthorized`, and the next upload goes through.
+    /// If the access token has expired, the request has to be sent twice. That is not possible with an image that can
+    /// be read only once: then the error is `unauthorized`, the session is renewed, and the next upload succeeds.
     @discardableResult
     public func upload(
         _ image: HTTPBody,

@@ -2,26 +2,26 @@ import Foundation
 import HTTPTypes
 import OpenAPISwiftRuntime
 
-/// Everything that a call can fail with.
+/// The errors of all calls.
 public enum PeatedError: Error, Sendable {
-    /// No user is logged in, or the service does not take the password, the code or the tokens.
+    /// No user is logged in, or the service does not accept the password, the code or the tokens.
     case unauthorized(message: String)
-    /// The service refuses what was sent; by field of the request, what is wrong with it.
+    /// The service refuses the request. `fields` has the problems of each field of the request.
     case validation(message: String, fields: [String: [String]])
-    /// The service answers with any other error.
+    /// The service responds with any other error.
     case server(status: Int, message: String)
-    /// The service answers with what its document does not have.
+    /// The service responds with something that its document does not describe.
     case decoding(any Error)
-    /// The request did not reach the service, or the answer did not come back.
+    /// The request did not reach the service, or the response did not arrive.
     case network(TransportError)
-    /// Something on this machine: the credentials cannot be kept, or the file to upload cannot be read.
+    /// An error of this machine: the credentials cannot be saved or read, or the file to upload cannot be read.
     case local(any Error)
     /// The task was cancelled.
     case cancelled
 }
 
 extension PeatedError {
-    /// Turns whatever generated code throws into a `PeatedError`.
+    /// Turns any error of generated code into a `PeatedError`.
     static func wrap<Result: Sendable>(
         _ call: () async throws -> Result
     ) async throws(PeatedError) -> Result {
@@ -43,7 +43,7 @@ extension PeatedError {
     }
 }
 
-/// Turns every answer with a status of 400 or more into a `PeatedError`, so that the code behind it reads `.ok` and no more.
+/// Turns every response with a status of 400 or more into a `PeatedError`, so that callers only handle success.
 struct ProblemMiddleware: ClientMiddleware {
     func intercept(
         _ request: HTTPRequest,
@@ -57,7 +57,7 @@ struct ProblemMiddleware: ClientMiddleware {
 
         var bytes = Data()
         if let responseBody { bytes = try await Data(collecting: responseBody, upTo: 1_000_000) }
-        // A proxy's error page is no problem document; then the status has to do.
+        // The error page of a proxy is not a problem document. Then only the status is known.
         let problem = try? JSONDecoder().decode(Components.Schemas.Problem.self, from: bytes)
         let message = problem?.message ?? "The service gives no reason."
         switch (response.status.code, problem?.fields) {

@@ -1,16 +1,17 @@
 import OpenAPISwiftRuntime
 
-/// A change to tastings, as a value: it can be written down and sent later.
+/// A change to tastings, as a value that can be stored and sent later.
 public enum TastingWrite: Codable, Hashable, Sendable {
     case add(NewTasting)
     case addToast(tastingID: String)
     case removeToast(tastingID: String)
 }
 
-/// What every change to tastings goes through.
+/// Makes all changes to tastings.
 ///
-/// The client's own writer sends at once. One that is to work without a network stands before it: it keeps what cannot be
-/// sent, returns the tasting as it will be, and hands the change on when there is a network again.
+/// The client's own writer sends each change at once. An app that works without a network wraps it in another writer,
+/// which stores changes that cannot be sent, returns the tasting as it will be, and passes the changes on when there is
+/// a network again.
 public protocol TastingWriter: Sendable {
     /// Makes a change.
     /// - Returns: The tasting after the change.

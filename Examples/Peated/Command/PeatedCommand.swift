@@ -6,7 +6,8 @@ import OpenAPISwiftRuntime
 import Peated
 import PeatedStub
 
-/// `PeatedCommand stub` serves, everything else asks; the session is kept between runs in `~/.peated/credentials.json`.
+/// `PeatedCommand stub` serves the stub; all other commands send requests. The session is kept between runs in
+/// `~/.peated/credentials.json`.
 @main
 enum PeatedCommand {
     static let usage = """

@@ -3,7 +3,7 @@ import HTTPTypes
 import OpenAPISwiftRuntime
 import Peated
 
-/// The service with all its rules and no database: for tests of the client, and to try the program.
+/// The service with all its rules, in memory: for tests of the client, and to try the program.
 ///
 /// It begins with some users, whose password is `peat`, five bottles and 45 tastings.
 package actor PeatedStub {
@@ -15,7 +15,7 @@ package actor PeatedStub {
     private var refreshTokens: [String: String] = [:]
     private var lastNumber = 0
 
-    /// How often tokens were renewed.
+    /// The number of requests to renew tokens.
     package private(set) var refreshCount = 0
     /// The pictures, by tasting.
     package private(set) var images: [String: Data] = [:]
@@ -54,7 +54,7 @@ package actor PeatedStub {
         }
     }
 
-    /// Registers the operations, and what checks who calls them.
+    /// Registers the operations, with the check of the access token.
     package nonisolated func register(on transport: any ServerTransport, serverURL: URL) throws {
         try registerHandlers(
             on: transport,
@@ -64,19 +64,19 @@ package actor PeatedStub {
         )
     }
 
-    /// Lets every access token expire, as the service's do after some minutes.
+    /// Makes every access token expire, as the service does after some minutes.
     package func expireAccessTokens() {
         accessTokens = [:]
     }
 
-    /// Withdraws every right, as the service does with stolen accounts.
+    /// Makes all tokens invalid, as the service does for stolen accounts.
     package func revokeAll() {
         accessTokens = [:]
         refreshTokens = [:]
     }
 }
 
-/// A refusal in the form of the document.
+/// An error response in the form of the document.
 struct Refusal: Error, HTTPResponseConvertible {
     var httpStatus: HTTPResponse.Status
     var problem: Components.Schemas.Problem
@@ -90,7 +90,7 @@ struct Refusal: Error, HTTPResponseConvertible {
     var httpBody: HTTPBody? { (try? JSONEncoder().encode(problem)).map { HTTPBody($0) } }
 }
 
-/// The user who sends a request. Every operation is given one.
+/// The user who sends a request. It is the context of every operation.
 package struct Caller: Sendable {
     /// The identifier of the user; empty for the operations that need no access token.
     var id: String
@@ -284,10 +284,10 @@ extension PeatedStub: ContextualAPIProtocol {
     }
 }
 
-// MARK: What they need
+// MARK: Support
 
 extension PeatedStub {
-    /// Finds the user of the access token; refuses a request without a valid one, where the operation needs one.
+    /// Finds the user of the access token. Refuses a request without a valid token, unless the operation needs none.
     private func caller(of call: ServerCall) throws -> Caller {
         let open = [Operations.Login.id, Operations.LoginWithGoogle.id, Operations.Refresh.id]
         if open.contains(call.operationID) { return Caller() }

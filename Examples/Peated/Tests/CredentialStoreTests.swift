@@ -53,7 +53,8 @@ struct CredentialStoreTests {
             try store.save(credentials)
 
             #expect(try mode(of: store.file) == 0o600)
-            // A reader that had opened the old file still reads the old content: the new one is another file.
+            // A reader that had opened the old file still reads the old content, because the new content is in another
+            // file.
             #expect(try open.readToEnd() == Data("{}".utf8))
             #expect(try FileManager.default.contentsOfDirectory(atPath: parent.path) == ["credentials.json"])
         }
@@ -61,7 +62,7 @@ struct CredentialStoreTests {
 
     @Test func nothingIsLeftBehindWhereTheFileCannotBeReplaced() throws {
         try withFile { store in
-            // A folder with something in it stands where the file should.
+            // At the path of the file, there is a folder that is not empty.
             try FileManager.default.createDirectory(
                 at: store.file.appending(path: "x"),
                 withIntermediateDirectories: true

@@ -6,7 +6,7 @@ import PeatedStub
 import Testing
 
 struct ErrorTests {
-    /// What a call comes to when the service answers like this.
+    /// The outcome of a call when the service sends this response.
     private func outcomeOfUser(status: Int, body: HTTPBody?) async throws -> String {
         let bench = try await TestBench.loggedIn { operation in
             operation == Operations.GetUser.id

@@ -67,7 +67,7 @@ struct PeatedClientTests {
         #expect(try await bench.peated.removeToast(from: "t1").toasts == 1)
     }
 
-    /// What a queue does that stands before the client's own writer: it keeps what the network does not take.
+    /// A queue before the client's own writer: it keeps the changes that cannot be sent.
     private final class Queue: TastingWriter {
         let next: any TastingWriter
         let kept = Mutex<[TastingWrite]>([])
@@ -118,7 +118,7 @@ struct PeatedClientTests {
         let kept = made.kept.withLock { $0 }
         #expect(kept == [.add(NewTasting(bottleId: "b2", rating: 4.5)), .addToast(tastingID: "t3")])
 
-        // Written down, read again after a restart, and sent when there is a network.
+        // The changes are stored, read after a restart, and sent when there is a network.
         let restored = try JSONDecoder().decode([TastingWrite].self, from: JSONEncoder().encode(kept))
         isOffline.withLock { $0 = false }
         for write in restored { _ = try await made.next.write(write) }

@@ -5,14 +5,15 @@ import Peated
 import PeatedStub
 import Synchronization
 
-/// A client of a stub in this process, and all there is to look at.
+/// A client of a stub in this process, with everything that tests look at.
 struct TestBench {
     let stub = PeatedStub()
     let store = MemoryCredentialStore()
     let transport: ObservedTransport
     let peated: PeatedClient
 
-    /// Creates a bench; `intercept` answers a request in place of the stub, or delays it, and lets it through by `nil`.
+    /// Creates a bench. `intercept` can delay a request, and respond to it instead of the stub; `nil` passes it on to
+    /// the stub.
     init(
         writer: (any TastingWriter) -> any TastingWriter = { $0 },
         intercept: @escaping ObservedTransport.Intercept = { _ in nil }
@@ -32,14 +33,14 @@ struct TestBench {
     }
 }
 
-/// Carries requests to a server, and remembers which.
+/// Sends requests to a server, and keeps a log of them.
 actor ObservedTransport: ClientTransport {
     typealias Answer = (HTTPResponse, HTTPBody?)
     typealias Intercept = @Sendable (_ operation: String) async throws -> Answer?
 
     private let server: InProcessTransport
     private let intercept: Intercept
-    /// One line for each request that was answered: the operation and the status.
+    /// One line for each request that got a response: the operation and the status.
     private(set) var log: [String] = []
 
     init(server: InProcessTransport, intercept: @escaping Intercept) {
@@ -65,14 +66,14 @@ actor ObservedTransport: ClientTransport {
 
     private var waiters: [(count: Int, waiter: CheckedContinuation<Void, Never>)] = []
 
-    /// Returns as soon as that many requests were answered.
+    /// Returns when at least `count` requests got a response.
     func answered(_ count: Int) async {
         if log.count >= count { return }
         await withCheckedContinuation { waiters.append((count, $0)) }
     }
 }
 
-/// A signal that is sent once: all who wait for it go on.
+/// A signal that is sent once. It wakes all tasks that wait for it.
 final class Signal: Sendable {
     private let stream: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
@@ -90,7 +91,7 @@ final class Signal: Sendable {
     }
 }
 
-/// How often something is to fail.
+/// Counts down, for things that have to fail `count` times.
 final class Countdown: Sendable {
     private let left: Mutex<Int>
 
@@ -98,7 +99,7 @@ final class Countdown: Sendable {
         left = Mutex(count)
     }
 
-    /// Whether there was something left to count.
+    /// Whether the count was not used up yet.
     func next() -> Bool {
         left.withLock { left in
             left -= 1
@@ -107,7 +108,7 @@ final class Countdown: Sendable {
     }
 }
 
-/// What a call comes to, in a form that a test can compare.
+/// The outcome of a call as text, which a test can compare.
 func outcome(_ call: () async throws -> some Sendable) async -> String {
     do {
         _ = try await call()

@@ -7,7 +7,8 @@ import Testing
 
 struct TokenRenewalTests {
     @Test func aHundredRequestsRefusedAtOnceShareOneRenewal() async throws {
-        // The renewal is answered when all the others have been refused: no request can come late and find a new token.
+        // The renewal gets its response when all other requests have been refused: no request can be late and find the
+        // new token.
         let allRefused = Signal()
         let bench = try await TestBench.loggedIn { operation in
             if operation == Operations.Refresh.id { await allRefused.wait() }
@@ -50,7 +51,7 @@ struct TokenRenewalTests {
             return await group.reduce(into: Set<String>()) { $0.insert($1) }
         }
 
-        // A request that begins to wait after that finds the session ended.
+        // A request that begins to wait later finds that the session has ended.
         let refused = "unauthorized: The refresh token was used before or has expired."
         #expect(outcomes.contains(refused))
         #expect(outcomes.subtracting([refused, "unauthorized: No user is logged in."]).isEmpty)
@@ -85,7 +86,7 @@ struct TokenRenewalTests {
         let login = Operations.Login.Input(body: .json(.init(email: "ada@example.com", password: "peat")))
         let session = try await bench.stub.login(login, context: Caller()).ok.body.json
 
-        // The request leaves with the old token; while it is under way another process renews it.
+        // The request is sent with the old token. While it is under way, another process renews the token.
         let stale = StaleFirstLoad(
             first: bench.store.load(),
             then: Credentials(accessToken: session.accessToken, refreshToken: session.refreshToken)
@@ -143,7 +144,7 @@ struct TokenRenewalTests {
         }
         await bench.stub.expireAccessTokens()
 
-        // The first one begins the renewal, and is the one that is cancelled.
+        // The first request begins the renewal, and is cancelled.
         let first = Task { await outcome { try await bench.peated.currentUser() } }
         await isRenewing.wait()
         async let second = bench.peated.currentUser()
@@ -157,7 +158,7 @@ struct TokenRenewalTests {
     }
 }
 
-/// A store whose content changes after it was first read, as a file does that another process writes.
+/// A store whose content changes after the first read, as if another process had written the file.
 private final class StaleFirstLoad: CredentialStore {
     private let first: Credentials?
     private let next: Credentials

@@ -5,7 +5,7 @@ import PeatedStub
 import Testing
 
 struct UploadTests {
-    /// A quarter of a megabyte that is no repetition.
+    /// A quarter of a megabyte without repetitions.
     private let picture = Data((0..<250_000).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 7) })
 
     @Test func aFileIsSentOnceMoreWhenTheTokenHadExpired() async throws {

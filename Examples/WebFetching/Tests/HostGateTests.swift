@@ -16,7 +16,7 @@ struct HostGateTests {
                 group.addTask { @Sendable in
                     try await gate.withTurn(at: host, pause: .seconds(1)) {
                         visits.enter(host)
-                        // The others have time to come in.
+                        // The other requests get time to come in.
                         for _ in 0..<100 { await Task.yield() }
                         visits.leave(host)
                     }
@@ -31,25 +31,25 @@ struct HostGateTests {
         let clock = TestClock()
         let gate = HostGate(clock: ElapsedTime(clock.timer))
         try await gate.withTurn(at: "a", pause: .seconds(5)) {}
-        // The pause of the first one is waited for by the second, behind which the third waits.
+        // The second request waits for the pause of the first one, and the third waits behind the second.
         let second = Task { try await gate.withTurn(at: "a", pause: .zero) {} }
         await clock.waitForSleepers(1)
         let third = Task { try await gate.withTurn(at: "a", pause: .zero) { clock.now } }
         second.cancel()
         await #expect(throws: CancellationError.self) { try await second.value }
         await clock.waitForSleepers(1)
-        // The host's pause is no shorter for it.
+        // The cancellation does not shorten the host's pause.
         clock.advance(by: 5)
         #expect(try await third.value == TestClock().now.addingTimeInterval(5))
     }
 }
 
-/// How many requests are at each host.
+/// The number of requests at each host at a time.
 private final class Visits: Sendable {
     private let present = Mutex<[String: Int]>([:])
     private let greatest = Mutex<[String: Int]>([:])
 
-    /// The most that were there at once.
+    /// The largest number of requests that were at each host at the same time.
     var most: [String: Int] { greatest.withLock(\.self) }
 
     func enter(_ host: String) {

@@ -23,7 +23,8 @@ struct RobotsFileTests {
             ("User-agent: *\nDisallow: /caf%C3%A9", "/café", false),
             ("User-agent: *\nDisallow: /%61", "/a", false),
             ("User-agent: *\nDisallow: /a%2Fb", "/a/b", true),
-            // Groups: that of the program counts instead of `*`, in either case; several are one.
+            // The groups of the program replace those of `*`; upper and lower case are equal; several groups of the
+            // program are merged.
             ("User-agent: *\nDisallow: /\n\nUser-agent: Celestra/1.0\nAllow: /", "/a", true),
             ("User-agent: celestra\nDisallow: /a\n\nUser-agent: CELESTRA\nDisallow: /b", "/b", false),
             ("User-agent: other\nUser-agent: celestra\nDisallow: /", "/a", false),
@@ -36,7 +37,7 @@ struct RobotsFileTests {
             ("User-agent: other\nDisallow: /", "/a", true),
             ("User-agent: celestrabot\nDisallow: /", "/a", true),
             ("User-agent: other\nSitemap: http://x/\nUser-agent: celestra\nDisallow: /", "/a", false),
-            // What is not a rule is left out.
+            // Lines that are not rules are ignored.
             ("Disallow: /\n", "/a", true),
             ("<html><p>Disallow: /</p></html>", "/a", true),
             ("\u{FEFF}user-AGENT : * # all\r\n DISALLOW : /a # here\r\n", "/a", false),

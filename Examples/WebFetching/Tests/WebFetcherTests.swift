@@ -91,7 +91,7 @@ struct WebFetcherTests {
                 }
             }
             let result = try await fetch(server)
-            // What comes after a temporary redirect is temporary, too.
+            // A redirect after a temporary one counts as temporary, too.
             #expect(result.newAddress?.text == server.addresses[0] + "/c")
             guard case .document(let document) = result.answer else {
                 Issue.record("There should be a document.")
@@ -265,7 +265,7 @@ struct WebFetcherTests {
             server.respond { request in
                 switch request.path {
                 case "/busy": .response(status, headers: [("Retry-After", "600")])
-                // What does not say how long is no reason to wait, and another error none at all.
+                // Without Retry-After there is no reason to wait, and with another status Retry-After is ignored.
                 case "/full": .response(status)
                 case "/broken": .response(500, headers: [("Retry-After", "600")])
                 default: .response(200)
@@ -297,7 +297,7 @@ struct WebFetcherTests {
                 let address = server.addresses[0]
                 let first = Task { try await fetcher.fetch(address + "/1") }
                 await server.waitForRequests { _ in true }
-                // This one waits for its turn.
+                // The second fetch waits for its turn at the host.
                 let second = Task { try await fetcher.fetch(address + "/2") }
                 second.cancel()
                 await #expect(throws: CancellationError.self) { try await second.value }

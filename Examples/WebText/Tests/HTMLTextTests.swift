@@ -15,7 +15,7 @@ struct HTMLTextTests {
         ("Fish &amp; Chips &lt;b&gt; &eacute;&#233;&#xE9;&nbsp;x", "Fish & Chips <b> ééé x"),
         ("&#146;&#150;", "\u{2019}\u{2013}"),
         ("AT&T &unknown; & &", "AT&T &unknown; & &"),
-        // A reference ends with a semicolon: "&copy=1" is a part of an address.
+        // A reference ends with a semicolon: "&copy=1" is a part of an address, not a reference.
         ("a &amp b?x&copy=1", "a &amp b?x&copy=1"),
         ("&#0;&#xD800;&#99999999999;&#x;", "&#0;&#xD800;&#99999999999;&#x;"),
         ("1 < 2 and 3 > 2", "1 < 2 and 3 > 2"),

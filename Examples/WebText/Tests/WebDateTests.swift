@@ -64,7 +64,7 @@ struct WebDateTests {
         ("Do, 3 März 2005 10:00:00 +0100", "2005-03-03T09:00:00Z"),
         ("mar. 01 juin 2004 10:00:00 +0200", "2004-06-01T08:00:00Z"),
         ("12 de febrero de 2004", "2004-02-12T00:00:00Z"),
-        // Before 1970, and the ends
+        // Before 1970, and the limits
         ("1899-12-31T00:00:00Z", "1899-12-31T00:00:00Z"),
         ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59Z"),
         (" \n Thu, 01 Jan 2004 19:48:21 GMT \n", "2004-01-01T19:48:21Z"),
@@ -92,7 +92,7 @@ struct WebDateTests {
     }
 
     @Test func everyDayOfTwoCenturiesComesBack() throws {
-        // The calendar is our own arithmetic; Foundation's is the measure.
+        // The parser has its own calendar arithmetic; the test compares it with Foundation's.
         var day = Date(timeIntervalSince1970: -2_208_988_800)
         let end = Date(timeIntervalSince1970: 4_102_444_800)
         while day < end {

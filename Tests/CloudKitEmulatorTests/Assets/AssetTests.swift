@@ -7,7 +7,7 @@ import StreamingJSON
 import Testing
 
 extension World {
-    /// Uploads a file for a field of a record in Ann's zone Notes, and gives the asset to save.
+    /// Uploads a file for a field of a record in Ann's zone Notes, and returns the asset to save.
     func upload(
         _ bytes: [UInt8],
         for field: String,
@@ -43,7 +43,7 @@ extension World {
         try asAnn().lookupRecords([RecordLookup(recordName: name)], zoneID: Self.notes).records[0].get()
     }
 
-    /// All bytes behind an asset's download address.
+    /// All bytes at an asset's download address.
     func download(_ asset: Asset?) throws -> [UInt8] {
         guard let url = asset?.downloadURL else { return [] }
         let file = try emulator.openAsset(String(url.dropFirst("http://assets.cloudkit.test".count)))
@@ -73,7 +73,7 @@ extension RecordOperation {
     }
 }
 
-/// Files: their addresses, receipts and uses.
+/// Assets: their addresses, receipts and uses.
 struct AssetTests {
     private let picture: [UInt8] = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
 
@@ -135,7 +135,7 @@ struct AssetTests {
         let world = try World()
         let ticket = try world.ticket(for: "photo", named: "A")
         #expect(ticket.url == "http://assets.cloudkit.test/asset-upload/\(ticket.token)")
-        // An upload that breaks off does not use it up.
+        // An upload that breaks off does not use up the address.
         var broken = try world.emulator.beginAssetUpload(ticket.token)
         try broken.append(picture[...])
         broken.discard()
@@ -216,7 +216,7 @@ struct AssetTests {
                 "A! BAD_REQUEST the asset for field 'photo' has no receipt"
             ]
         )
-        // What was refused has not spent it.
+        // The refused uses have not used up the receipt.
         #expect(try world.modify(.photo(.create, "A", asset))[0].hasPrefix("A@1 "))
         #expect(try world.modify(.photo(.forceReplace, "A", asset)) == ["A! \(invalid)"])
 
@@ -228,7 +228,7 @@ struct AssetTests {
         #expect(try world.modify(.photo(.create, "D", late)) == ["D! \(invalid)"])
     }
 
-    /// What CloudKit JS does: it uploads a file for a record without a name, and saves the record still without one.
+    /// As CloudKit JS does: it uploads a file for a record without a name, and saves the record still without a name.
     @Test func aRecordWithoutANameTakesTheNameOfItsUpload() throws {
         let world = try World()
         let ticket = try world.ticket(for: "photo", named: nil)
@@ -256,7 +256,7 @@ struct AssetTests {
         let record = try world.record(tickets[0].recordName)
         #expect(try world.download(record.fields["photo"]?.assetValue) == [0])
         #expect(try record.fields["album"]?.assets.map { try world.download($0) } == [[1], [2]])
-        // Uploads for two records that were named stay apart.
+        // Uploads for two named records stay apart.
         let one = try world.upload(picture, for: "photo", named: "A")
         let two = try world.upload(picture, for: "album", named: "B")
         #expect(
@@ -316,7 +316,7 @@ struct AssetTests {
         #expect(try world.download(Asset(downloadURL: url)) == picture)
         world.clock.advance(by: 60)
         #expect(world.hostError { try world.emulator.openAsset(target) } == .gone)
-        // The record has a new one.
+        // The record has a new address.
         #expect(try world.download(try world.record("A").fields["photo"]?.assetValue) == picture)
     }
 
@@ -359,7 +359,7 @@ struct AssetTests {
         try save("B")
         try save("C")
         #expect(try files() == [3, 3])
-        // Replaced, cleared, deleted, and gone with its zone.
+        // Files are released when their fields are replaced or cleared, and when their records or zones are deleted.
         try save("A", .forceReplace)
         #expect(try files() == [3, 3])
         try world.modify(.note(.forceUpdate, "A", ["photo": .null]))
@@ -370,7 +370,7 @@ struct AssetTests {
         _ = try world.asAnn().modifyZones([ZoneOperation(.delete, zone: Zone(zoneID: World.notes))])
         #expect(try files() == [0, 0])
 
-        // Never attached, and broken off without a word: swept away in time.
+        // A file that was never attached and an upload that was abandoned are removed after some time.
         let other = try world.ticket(for: "photo", named: "E", zoneID: nil)
         var upload = try world.emulator.beginAssetUpload(other.token)
         try upload.append([UInt8](repeating: 1, count: 300_000)[...])

@@ -66,7 +66,7 @@ struct ZoneChangesTests {
         #expect(pages.map(\.records.count) == [200, 200, 50])
         #expect(pages.flatMap(names) == (0..<450).map { "r\($0)" })
         #expect(Set(pages.map(\.syncToken)).count == 3)
-        // A record that changes between pages comes again, and none is lost.
+        // A record that changes between pages is listed again, and no record is lost.
         try world.modify(.note(.forceUpdate, "r10"), .note(.forceUpdate, "r300"))
         let rest = try changes(world, since: pages[0].syncToken)
         let last = try changes(world, since: rest.syncToken)
@@ -90,7 +90,7 @@ struct ZoneChangesTests {
             )
         } while pages.last?.moreComing == true && pages.count < 9
         #expect(pages.map(names) == [["r4", "r3"], ["r2", "r1"], ["r0"]])
-        // After the last page the token goes on forwards.
+        // After the last page, the token continues with newer changes.
         try world.modify(.note(.create, "new"))
         #expect(try names(changes(world, since: pages.last?.syncToken)) == ["new"])
     }

@@ -6,11 +6,11 @@ import Testing
 
 @testable import CloudKitEmulator
 
-/// Development and production have credentials of their own.
+/// Development and production have separate credentials.
 struct EnvironmentTests {
     private let failed = "AUTHENTICATION_FAILED Authentication failed"
 
-    /// Who the credentials are found to be in each environment, or the refusal.
+    /// The caller that the credentials identify in each environment, or the refusal.
     private func callers(_ emulator: CloudKitEmulator, _ credentials: Credentials) -> [String] {
         ContainerEnvironment.allCases.map { environment in
             var caller = ""
@@ -70,7 +70,7 @@ struct EnvironmentTests {
             environment: .production
         )
         #expect(callers(token) == [refused, ann])
-        // The next token is no wider than the one before.
+        // The next token is valid in no more environments than the one before.
         let next = try emulator.authenticate(
             Credentials(apiToken: api, webAuthToken: token),
             for: World.container,

@@ -5,8 +5,8 @@ import MistTesting
 import Testing
 
 struct ServerKeyTests {
-    /// A key made for these tests; its private half is gone. The signatures are OpenSSL's, over an empty body at the hour
-    /// at which the test clock stands.
+    /// A key that was created for these tests; its private half is gone. OpenSSL made the signatures, over an empty
+    /// body and the time of the test clock.
     private static let pem = """
         -----BEGIN PUBLIC KEY-----
         MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAElk/sBhGva7peyYtBgk25YtfitIWQ

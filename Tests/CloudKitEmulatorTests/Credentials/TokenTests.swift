@@ -7,7 +7,7 @@ struct TokenTests {
     private let failed = "AUTHENTICATION_FAILED Authentication failed"
     private let required = "AUTHENTICATION_REQUIRED request needs authorization"
 
-    /// Who the credentials are found to be, or the refusal.
+    /// The caller that the credentials identify, or the refusal.
     private func caller(
         _ world: World,
         _ apiToken: String?,

@@ -4,7 +4,7 @@ import Foundation
 import MistTesting
 import Testing
 
-/// Five records of type Item that have something of everything, and the last of them nothing.
+/// Five records of type Item. Four have values in many fields, and the last one has none.
 struct Items {
     let world: World
 
@@ -48,7 +48,7 @@ struct Items {
         try world.modify(RecordOperation(.create, record: Record(recordType: "Target", recordName: "t1")))
     }
 
-    /// The names that a filter finds, in their own order, or the refusal.
+    /// The names that a filter finds, in the order of the names, or the refusal.
     func find(_ filters: String...) throws -> String {
         let query: RecordQuery = try value(
             #"{"recordType":"Item","filterBy":[\#(filters.joined(separator: ","))]}"#
@@ -68,7 +68,7 @@ struct Items {
     }
 }
 
-/// What the contract leaves open about comparators, and the words of refusals. The rules of `CloudKitContract` check the rest.
+/// The switches about comparators, and the texts of refusals. The rules of `CloudKitContract` check everything else.
 struct ComparatorTests {
     @Test func whetherNegationsFindRecordsWithoutTheFieldIsASwitch() throws {
         let t1 = #"{"value":{"recordName":"t1","action":"NONE"},"type":"REFERENCE"}"#
@@ -107,11 +107,11 @@ struct ComparatorTests {
         #expect(try first.find("tags", "NOT_LIST_MEMBER_BEGINS_WITH", #"{"value":"re"}"#) == "r3 r4")
     }
 
-    /// The contract lets the service refuse filters on names of records, and knows times only by the minute.
+    /// The contract allows the service to refuse filters on record names, and checks times only to the minute.
     @Test func systemFieldsHaveTwoNames() throws {
         let items = try Items()
         let names = #"{"value":[{"recordName":"r1"},{"recordName":"r3"},{"recordName":"t1"}],"type":"REFERENCE_LIST"}"#
-        // r3 was made in the third second.
+        // r3 was created in the third second.
         let third = #"{"value":1700000003000,"type":"TIMESTAMP"}"#
         for (system, field, comparator, value, found) in [
             ("recordName", "___recordID", "IN", names, "r1 r3"),

@@ -2,9 +2,9 @@ import CloudKitEmulator
 import CloudKitModel
 import Testing
 
-/// The rows that find a record follow its fields through every change.
+/// The index rows of a record follow each change of its fields.
 struct IndexRowTests {
-    /// Creates a record with a field as it comes over the wire, or saves that field.
+    /// Creates a record with a field in its JSON form, or updates that field.
     private func save(_ json: String, _ type: RecordOperation.OperationType, in world: World) throws -> [String] {
         try world.modify(.note(type, "a", ["f": try value(json)]))
     }

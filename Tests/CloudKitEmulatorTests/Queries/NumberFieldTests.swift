@@ -2,12 +2,12 @@ import CloudKitEmulator
 import CloudKitModel
 import Testing
 
-/// Queries over a field that was made of untagged numbers, where whole and other numbers stand side by side.
+/// Queries over a field that untagged numbers created, so that it has integers and fractions.
 struct NumberFieldTests {
     private struct Prices {
         let world: World
 
-        /// Whole numbers and fractions, one number in both forms, and numbers that a double cannot tell apart.
+        /// Integers and fractions, one number in both forms, and numbers that are equal as doubles.
         static let values: [(name: String, json: String)] = [
             ("a", #"{"value":9.99}"#),
             ("b", #"{"value":10}"#),

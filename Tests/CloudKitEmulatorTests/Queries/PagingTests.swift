@@ -3,7 +3,7 @@ import CloudKitModel
 import Testing
 
 struct PagingTests {
-    /// A world with 450 Notes whose `n` counts down, and whose `third` goes round 0, 1, 2.
+    /// A world with 450 Notes whose `n` counts down, and whose `third` repeats 0, 1, 2.
     private func worldOf450() throws -> World {
         let world = try World()
         for start in stride(from: 0, to: 450, by: 150) {
@@ -104,7 +104,7 @@ struct PagingTests {
         let world = try worldOf450()
         let query = RecordQuery(recordType: "Note", sorts: [QuerySort("n")])
         let first = try world.asAnn().queryRecords(query, zoneID: World.notes)
-        // The last record of the page goes, another appears among the first, a third at the end.
+        // The last record of the page is deleted, another is created among the first ones, and a third at the end.
         try world.modify(
             .note(.forceDelete, first.records.last?.itemID),
             .note(.create, "early", ["n": 1]),
@@ -140,7 +140,7 @@ struct PagingTests {
                 "Notes", "Other", "_defaultZone",
             ]
         )
-        // A zone beside `zoneWide` counts alone.
+        // With a zone beside `zoneWide`, only that zone is queried.
         #expect(
             try world.asAnn().queryRecords(sorted, zoneID: other, zoneWide: true).records.map(\.itemID) == ["c"]
         )

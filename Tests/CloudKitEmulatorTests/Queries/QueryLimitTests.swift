@@ -3,7 +3,7 @@ import CloudKitModel
 import Foundation
 import Testing
 
-/// What a query may not ask is refused in the words of the service, not an internal error.
+/// A query beyond the limits is refused with the service's texts, not with an internal error.
 struct QueryLimitTests {
     private func world() throws -> World {
         let world = try World()

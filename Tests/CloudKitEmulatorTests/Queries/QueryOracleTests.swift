@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Random records and queries, answered by the emulator and by a few lines that look at every record.
+/// Compares the results of random queries over random records with an oracle: a few lines that look at every record.
 struct QueryOracleTests {
     private struct Item {
         var name: String
@@ -86,7 +86,7 @@ struct QueryOracleTests {
             items.append(item)
             try world.modify(.note(.create, item.name, item.fields))
         }
-        // Every field has its type before it is asked for.
+        // Each field has its type before a query uses it.
         let typed: Record.Fields = ["n": 0, "s": "", "l": .stringList([])]
         try world.modify(.note(.create, "typed", typed), .note(.create, "gone", typed))
         try world.modify(.note(.forceDelete, "gone"))

@@ -4,9 +4,9 @@ import Testing
 
 @testable import CloudKitEmulator
 
-/// Which way SQLite takes: a query on one field is one walk along an index, whatever the number of records.
+/// SQLite's query plans: a query on one field is one scan of an index, regardless of the number of records.
 struct QueryPlanTests {
-    /// The steps of the walk, which gives one number after the other; with each comes its record.
+    /// The steps of SQLite's plan, and whether the records come in order.
     private func explain(_ filters: [QueryFilter] = [], _ sorts: [QuerySort] = []) throws -> (
         steps: [String], streams: Bool
     ) {

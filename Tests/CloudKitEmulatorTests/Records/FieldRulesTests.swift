@@ -2,9 +2,10 @@ import CloudKitEmulator
 import CloudKitModel
 import Testing
 
-/// What the service makes of a field's value, given as it comes over the wire.
+/// How the service reads the value of a field in its JSON form.
 struct FieldRulesTests {
-    /// Saves a field of a new record in a world where `known` was saved before, and gives the stored field or the refusal.
+    /// Saves a field of a new record in a world where `known` was saved before. Returns the stored field or the
+    /// refusal.
     private func save(_ json: String, after known: String? = nil, in scope: DatabaseScope = .private) throws -> String {
         let world = try World()
         let address = DatabaseAddress(World.container, .development, scope)
@@ -101,7 +102,8 @@ struct FieldRulesTests {
         #expect(try save(#"{"value":null}"#, after: #"{"value":"a"}"#) == #"{"value":null}"#)
     }
 
-    /// A field made of an untagged number is a NUMBER, whatever the number; a tag makes it what it says.
+    /// A field that an untagged number created has the type NUMBER, for integers and fractions; a tag gives it the
+    /// tag's type.
     @Test(arguments: [
         // first value, second value, second as stored or the types of the refusal
         (#"{"value":9.99}"#, #"{"value":10}"#, #"{"value":10,"type":"INT64"}"#),
@@ -126,7 +128,8 @@ struct FieldRulesTests {
         #expect(try save(second, after: first) == (types.count == 2 ? mismatch(types[0], types[1]) : expected))
     }
 
-    /// A value that was written under an encrypted tag reads back under it; otherwise the flag marks it.
+    /// A value that was written under an encrypted tag is returned with that tag. Other encrypted values are marked by
+    /// the flag.
     @Test(
         arguments: [
             (#"{"value":"AQID","type":"ENCRYPTED_BYTES"}"#, nil),
@@ -188,7 +191,7 @@ struct FieldRulesTests {
         )
     }
 
-    /// An unknown type is a malformed request, whichever record has it.
+    /// An unknown type makes the whole request malformed, regardless of the record that has it.
     @Test func aTypeThatDoesNotExistRefusesTheRequest() throws {
         let world = try World()
         for tag in ["COLOR", "LIST", "NUMBER", "string", "", "ENCRYPTED_COLOR", "ASSETID_LIST_LIST"] {

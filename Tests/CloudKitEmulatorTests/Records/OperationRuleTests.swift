@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKitEmulator
 
-/// The failure of an operation, by its type, the record that it finds, and who asks.
+/// The failure of an operation, by its type, the record that exists, and the caller.
 struct OperationRuleTests {
     private static let tagged = Record(recordName: "a", recordType: "Note", recordChangeTag: "1")
     private static let stale = Record(recordName: "a", recordType: "Note", recordChangeTag: "0")

@@ -3,9 +3,10 @@ import CloudKitModel
 import MistTesting
 import Testing
 
-/// The seven operations, each against a record that is missing, or there with the right tag, an old tag, or no tag given.
+/// The seven operations, each on a record that is missing, and on one that exists: with the right tag, an old tag, or
+/// no tag.
 struct OperationTests {
-    /// What an operation on `x` gives in each state, and what is in the zone afterwards.
+    /// The result of an operation on `x` in a state, and the content of the zone afterwards.
     private func outcome(
         _ type: RecordOperation.OperationType,
         exists: Bool,

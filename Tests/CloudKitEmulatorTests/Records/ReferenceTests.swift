@@ -53,7 +53,7 @@ struct ReferenceTests {
         let world = try World()
         let refused = "b! VALIDATING_REFERENCE_ERROR the record 'a', referred to with VALIDATE, does not exist"
         #expect(try world.modify(.note(.create, "b", ["of": to("a", .validate)])) == [refused])
-        // Earlier or later in the same batch is soon enough.
+        // The target may be created earlier or later in the same batch.
         try world.modify(
             .note(.create, "a"),
             .note(.create, "b", ["of": to("a", .validate)]),
@@ -99,7 +99,7 @@ struct ReferenceTests {
             try world.modify((0..<3).map { .note(.create, "r\($0)", ["of": to("a", .deleteSelf)]) }).last
                 == "r2! BAD_REQUEST more than 2 records would refer to record 'a' with DELETE_SELF"
         )
-        // The ones that are there may be saved again.
+        // The existing ones may be saved again.
         #expect(try world.modify(.note(.forceUpdate, "r0", ["of": to("a", .deleteSelf)]))[0].hasPrefix("r0@"))
     }
 

@@ -5,7 +5,7 @@ import StreamingJSON
 import TestSupport
 import Testing
 
-/// Replies that are only written say the same as those whose records are taken apart.
+/// A response that is only written equals a response whose records are decoded and encoded again.
 struct WrittenReplyTests {
     @Test(arguments: [1, 2, 3, UInt64.random(in: 4 ... .max)])
     func aWrittenReplyIsEqualToOneOfValues(seed: UInt64) throws {
@@ -103,7 +103,7 @@ struct WrittenReplyTests {
         }
     }
 
-    /// The JSON that the server makes of a result.
+    /// The JSON that the server writes for a result.
     private func reply(_ result: RecordResult) throws -> JSONValue {
         try JSONReader.read(from: JSONWriter.bytes(of: result, options: .wholeDoublesWithoutFraction))
     }

@@ -5,7 +5,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What an imported schema changes: the types that there are, the indexes that queries need, and the grants of public databases.
+/// The effects of an imported schema: the types that exist, the indexes that queries need, and the grants of public
+/// databases.
 struct ImportedSchemaTests {
     private let world: World
 
@@ -61,7 +62,7 @@ struct ImportedSchemaTests {
         let schema = try ContainerSchema(parsing: "DEFINE SCHEMA RECORD TYPE Note (title STRING);")
         try world.emulator.importSchema(schema, into: World.container)
         #expect(try !world.modify(.note(.create, "a", ["stars": 1])).contains { $0.contains("!") })
-        // The field has every index, as it would have without a schema.
+        // The field has every index, as without a schema.
         let exported = try world.emulator.schema(of: World.container, in: .development)
         #expect(
             exported[recordType: "Note"]?[field: "stars"]
@@ -118,7 +119,7 @@ struct ImportedSchemaTests {
                 == "BAD_REQUEST Field 'name' is not marked sortable"
         )
         #expect(asked() == "BAD_REQUEST Field 'recordName' is not marked queryable")
-        // The search without a field looks into those that can be searched.
+        // A search without a field uses the searchable fields.
         let words = QueryFilter(comparator: .containsAllTokens, fieldValue: "words")
         #expect(try query([words]) == ["a"])
         _ = try save(.note(.create, "b", ["name": "words"]), as: .user(world.ann))
@@ -223,7 +224,7 @@ struct ImportedSchemaTests {
         let text = exported.description
         #expect(try world.emulator.importSchema(ContainerSchema(parsing: text), into: World.container).isEmpty)
         #expect(try world.emulator.schema(of: World.container, in: .development).description == text)
-        // What worked before works.
+        // A query that worked before still works.
         let page = try world.asAnn().queryRecords(
             RecordQuery(recordType: "Note", filters: [QueryFilter("title", .beginsWith, "x")], sorts: [QuerySort("n")]),
             zoneID: World.notes

@@ -3,7 +3,7 @@ import CloudKitModel
 import CloudKitSchema
 import Testing
 
-/// Production takes what was deployed from development.
+/// Production accepts the types and fields that were deployed from development.
 struct SchemaDeploymentTests {
     private let production = DatabaseAddress(World.container, .production, .private)
 
@@ -59,7 +59,7 @@ struct SchemaDeploymentTests {
                 == "+ Note.stars INT64 QUERYABLE SORTABLE\n+ Note.tags LIST<STRING> QUERYABLE SEARCHABLE"
         )
         _ = try modify(world, .note(.create, "b", ["stars": 2, "tags": .stringList(["t"])]), in: production)
-        // Records from before are found in the order of a field that they lack.
+        // Older records, which lack the field, are found in its order.
         #expect(try find(world, RecordQuery(recordType: "Note", sorts: [QuerySort("stars")])) == ["a", "b"])
         #expect(try world.emulator.deploySchema(of: "iCloud.com.example.unused").isEmpty)
     }

@@ -2,7 +2,7 @@ import CloudKitEmulator
 import CloudKitModel
 import Testing
 
-/// What the service refuses and does about shares beyond what the client's story shows.
+/// Rules about shares that the client's sharing tests do not show.
 struct ShareTests {
     private func share(of root: String, tag: String?, named name: String? = nil, type: String = "cloudkit.share")
         -> RecordOperation

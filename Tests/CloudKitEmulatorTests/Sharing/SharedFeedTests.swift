@@ -3,7 +3,8 @@ import CloudKitModel
 import TestSupport
 import Testing
 
-/// Ann writes, moves, deletes and shares records at random. Ben accepts and leaves shares, and only reads the feeds.
+/// Ann writes, moves, deletes and shares records at random. Ben accepts and leaves shares, and otherwise only fetches
+/// changes.
 struct SharedFeedTests {
     @Test(arguments: 0..<12)
     func whatAParticipantIsToldAddsUpToWhatIsShared(seed: UInt64) throws {
@@ -35,11 +36,11 @@ struct SharedFeedTests {
 private struct Story {
     let world: World
     var generator: SeededGenerator
-    /// What Ben knows: names and change tags.
+    /// The records that Ben knows from changes: names and change tags.
     private(set) var heard: [String: String] = [:]
     private var databaseToken: String?
     private var zoneToken: String?
-    /// The root of each share that was made, and its short GUID.
+    /// The root of each share that was created, and its short GUID.
     private var roots: [String: (root: String, shortGUID: String)] = [:]
     private static let names = (0..<10).map { "r\($0)" }
     private let zone: ZoneID
@@ -50,7 +51,7 @@ private struct Story {
         zone = ZoneID(zoneName: World.notes.zoneName, ownerRecordName: world.ann)
     }
 
-    // MARK: What happens
+    // MARK: Actions
 
     mutating func act() throws -> String {
         let name = Self.names.randomElement(using: &generator) ?? ""
@@ -103,9 +104,9 @@ private struct Story {
         try world.modify(RecordOperation(type, record: record))[0]
     }
 
-    /// Whether a record stands above another one, or is the same.
+    /// Whether a record is above another one in the hierarchy, or is the same one.
     private func isAbove(_ name: String, _ other: String, in records: [String: Record]) -> Bool {
-        // Parents of deleted records are not known, so names of records that are not there count as well.
+        // Parents of deleted records are not known, so names of missing records count as well.
         var seen: Set<String> = []
         var current: String? = other
         while let next = current, seen.insert(next).inserted {
@@ -115,7 +116,7 @@ private struct Story {
         return false
     }
 
-    // MARK: What is so
+    // MARK: The expected records
 
     /// All live records of Ann's zone.
     private func records() throws -> [String: Record] {
@@ -127,8 +128,8 @@ private struct Story {
         return records
     }
 
-    /// What Ben should see, by the rules: the shares that he accepted, their roots, and what is below these, unless it is
-    /// below another root first.
+    /// The records that Ben should see, by the rules: the shares that he accepted, their roots, and the records below
+    /// these, except records that are below another root first.
     func shared() throws -> [String: String] {
         let records = try records()
         let shares = roots.filter { share in
@@ -150,7 +151,7 @@ private struct Story {
         }.mapValues { $0.recordChangeTag ?? "" }
     }
 
-    // MARK: What Ben hears
+    // MARK: The changes that Ben fetches
 
     mutating func forget() {
         (heard, databaseToken, zoneToken) = ([:], nil, nil)
@@ -184,7 +185,7 @@ private struct Story {
         }
     }
 
-    /// The notes that Ben finds by a query, each of which he can look up.
+    /// The notes that a query of Ben finds. He can look up each of them.
     func found() throws -> [String] {
         let ben = Caller.user(world.ben)
         guard try !world.emulator.request(in: world.sharedDatabase, as: ben).listZones().zones.isEmpty else {

@@ -46,7 +46,7 @@ struct FileStorageTests {
             try before.modify(.note(.forceDelete, "a"))
             let contents = try before.contents()
             let token = try before.asAnn().listZones().syncToken
-            // Not closed: as if the process had been killed.
+            // The emulator is not closed, as if the process had been killed.
 
             let clock = before.clock
             let after = try CloudKitEmulator(storage: .file(path: path), clock: { clock.now })
@@ -166,7 +166,7 @@ struct FileStorageTests {
                 }
                 group.addTask {
                     for _ in 0..<25 {
-                        // A type without a saved record is refused; nothing else is.
+                        // Only one refusal is allowed: that of a type without a saved record.
                         let outcome = refusal {
                             try world.find(RecordQuery(recordType: "Note", sorts: [QuerySort("n")]))
                         }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CloudKitEmulator
 
-/// Files of older versions are brought up to date when they are opened.
+/// Files of older versions are migrated when they are opened.
 struct MigrationTests {
     @Test func locationsOfAnOlderFileAreKept() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "emulator-\(UUID().uuidString)")

@@ -28,7 +28,7 @@ struct PushTests {
             { _ = try result.get() }
         }
 
-        /// What waits for the device, in short: `s created a in Notes`, `s zone Notes`.
+        /// The pushes in the device's queue, in short: `s created a in Notes`, `s zone Notes`.
         func pushes() throws -> [String] {
             try payloads().map { payload in
                 let content = try #require(payload.content)
@@ -61,7 +61,7 @@ struct PushTests {
     @Test func aQuerySubscriptionTellsOfMatchingRecords() throws {
         let device = try Device()
         let world = device.world
-        // The type and its fields come later.
+        // The type and its fields do not exist yet.
         try device.subscribe(notes("long", Self.all, QueryFilter("stars", .greaterThan, 3)))
         try world.modify(.note(.create, "a", ["stars": 5]), .note(.create, "b", ["stars": 1]))
         try world.modify(.note(.forceUpdate, "b", ["stars": 4]), .note(.forceUpdate, "a", ["stars": 2]))
@@ -295,7 +295,7 @@ struct PushTests {
         try world.modify(.note(.create, "a"))
         #expect(try world.emulator.takePushes(forDeviceToken: "bmF0aXZl").count == 1)
         #expect(try world.emulator.takePushes(forDeviceToken: "bmF0aXZl").count == 0)
-        // The other was never registered.
+        // The other device token was never registered.
         #expect(try device.pushes() == [])
     }
 

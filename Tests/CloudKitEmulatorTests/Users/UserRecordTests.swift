@@ -32,12 +32,12 @@ struct UserRecordTests {
     @Test func everyPersonWhoCameHasARecord() throws {
         let world = try World()
         let (ann, ben) = (Caller.user(world.ann), Caller.user(world.ben))
-        // Ann made a zone of the container; Ben was not there yet.
+        // Ann has created a zone in the container; Ben has not used the container yet.
         let missing = "\(world.ben)! NOT_FOUND Record not found"
         #expect(try lookUp(world, world.ann, world.ben, as: ann) == ["Users own {}", missing])
         #expect(try lookUp(world, world.ann, world.ben, as: ben) == ["Users own {}", "Users own {}"])
         #expect(try lookUp(world, world.ann, world.ben, as: .anonymous) == ["Users own {}", "Users own {}"])
-        // Each environment and each container has people of its own, and private databases have none.
+        // Each environment and each container has its own users, and private databases have no user records.
         let production = DatabaseAddress(World.container, .production, .public)
         #expect(try lookUp(world, world.ann, as: .anonymous, in: production).first?.contains("NOT_FOUND") == true)
         #expect(try lookUp(world, world.ann, as: ann, in: production) == ["Users own {}"])
@@ -80,7 +80,7 @@ struct UserRecordTests {
             try modify(world, operation(.forceDelete, world.ann), as: .user(world.ann))
                 == ["\(world.ann)! BAD_REQUEST WRITE operation not permitted"]
         )
-        // A private database may use the name as it likes.
+        // A private database may use the type name for its own records.
         #expect(try world.modify([operation(.create, "a")]) == ["a@1 {}"])
     }
 

@@ -28,7 +28,7 @@ struct UserTests {
         )
     }
 
-    /// Apple's sample for Node begins by asking who its key is.
+    /// Apple's sample for Node first asks for the user of its key.
     @Test func aServerKeyIsTheDeveloperInWhoseNameItWrites() throws {
         let world = try World()
         let key = Caller.serverKey(keyID: "k")

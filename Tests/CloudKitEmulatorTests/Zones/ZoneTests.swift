@@ -19,7 +19,7 @@ struct ZoneTests {
         #expect(try names(world) == ["_defaultZone", "Notes"])
         #expect(try names(world, world.publicDatabase) == ["_defaultZone"])
         #expect(try names(world, world.sharedDatabase) == [])
-        // Environments are separate worlds.
+        // Each environment has its own zones.
         #expect(try names(world, DatabaseAddress(World.container, .production, .private)) == ["_defaultZone"])
     }
 

@@ -15,7 +15,7 @@ struct CompletionLineTests {
         #expect(CompletionLine.unquoted(word) == text)
     }
 
-    /// For bash, what COMP_WORDBREAKS has in it is a word.
+    /// bash treats each character of COMP_WORDBREAKS as a word.
     @Test func wordsThatBashDividesAreOneAgain() {
         let words = ["mistkit", "zones", "--server-url", "http", ":", "//127.0.0.1", ":", "80", "--zone", "=", "No"]
         let bash = CompletionLine(words: words, index: 10, shell: .bash)
@@ -49,7 +49,7 @@ struct CompletionLineTests {
         #expect(arguments.zone == "My Zone")
     }
 
-    /// The name of a zone may come from another person.
+    /// Another user may have chosen the name of a zone.
     @Test(
         arguments: [
             ("bash", "Note", "'Note'"), ("bash", "$(touch x)", "'$(touch x)'"), ("bash", "it's", #"'it'\''s'"#),

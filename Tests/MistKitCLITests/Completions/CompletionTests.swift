@@ -34,7 +34,8 @@ struct CompletionTests {
     private func candidates(inBash line: String, variables: [String: String] = [:]) throws -> [String]? {
         guard let bash = CommandTests.installed("bash") else { return nil }
         try Data(CompletionScript(shell: .bash).text.utf8).write(to: commands.folder.appendingPathComponent("bash.sh"))
-        // As bash calls the function: the words, the one with the cursor, the line and the cursor in it.
+        // bash calls the function with the words, the index of the word with the cursor, the line, and the position of
+        // the cursor in it.
         let script = """
             source bash.sh
             eval "COMP_WORDS=($1)"
@@ -73,11 +74,11 @@ struct CompletionTests {
     func bashCompletes(_ line: String, _ expected: [String]) throws {
         guard let found = try candidates(inBash: line) else { return }
         #expect(Set(found) == Set(expected))
-        // Pressing the key makes no folder.
+        // Completion creates no folder.
         #expect(!FileManager.default.fileExists(atPath: commands.folder.appendingPathComponent("elsewhere").path))
     }
 
-    /// The names of a service may come from another person.
+    /// Other users may have chosen the names in a service.
     @Test func bashRunsNothingThatANameSays() throws {
         let data = commands.folder.appendingPathComponent("data")
         try FileManager.default.createDirectory(at: data, withIntermediateDirectories: true)
@@ -93,7 +94,8 @@ struct CompletionTests {
         #expect(file("made") == nil)
     }
 
-    /// In an interactive fish on a pseudo-terminal: fish 3 knows the cursor only there. A key writes the line into a file.
+    /// Runs an interactive fish on a pseudo-terminal, since fish 3 knows the cursor only there. A key binding writes
+    /// the line into a file.
     @Test func fishCompletes() throws {
         guard let fish = CommandTests.installed("fish"), let python = CommandTests.installed("python3") else { return }
         try Data(CompletionScript(shell: .fish).text.utf8).write(
@@ -133,7 +135,7 @@ struct CompletionTests {
     @Test func zshCompletes() throws {
         guard let zsh = CommandTests.installed("zsh") else { return }
         try Data(CompletionScript(shell: .zsh).text.utf8).write(to: commands.folder.appendingPathComponent("_mistkit"))
-        // An interactive zsh on a pseudo-terminal, in which keys are pressed.
+        // Runs an interactive zsh on a pseudo-terminal, and presses keys in it.
         let script = """
             zmodload zsh/zpty
             zpty inner zsh -f -i
@@ -154,7 +156,7 @@ struct CompletionTests {
         }
     }
 
-    /// Names of a service are fetched once, and a service that is gone says nothing.
+    /// Names of a service are fetched once and kept. An unreachable service causes no output.
     @Test func namesOfAServiceAreKeptForAWhile() throws {
         guard let bash = CommandTests.installed("bash") else { return }
         try Data(CompletionScript(shell: .bash).text.utf8).write(to: commands.folder.appendingPathComponent("bash.sh"))
@@ -177,7 +179,7 @@ struct CompletionTests {
         .filter { $0.hasPrefix("completions-") }
         #expect(caches.count == 1)
 
-        // The service is gone: what was kept is known still.
+        // The service is gone, but the names are still known.
         let again = try commands.run(
             bash,
             arguments: ["-c", "set -a; . ./settings; \(query)"],
@@ -196,7 +198,7 @@ struct CompletionTests {
         #expect(!gone.output.contains("Notes"))
     }
 
-    /// The shell waits for a second at most, and the line says nothing of it.
+    /// The shell waits at most a second, and prints no error.
     @Test func aServiceThatDoesNotAnswerIsNotWaitedFor() throws {
         guard let python = CommandTests.installed("python3") else { return }
         let program = """
@@ -248,18 +250,18 @@ struct CompletionTests {
         #expect(unknown.status == 64 && unknown.errors.contains("--shell zsh"))
     }
 
-    /// An argument with a value has a kind of completion, or a value that only a person knows.
+    /// An argument with a value has a kind of completion, or its value name is one that cannot be completed.
     @Test func eachArgumentSaysWhatCompletesIt() throws {
         let open: Set = [
             // Numbers, texts and identifiers.
             "count", "number", "seconds", "text", "tag", "token", "id", "identifier", "url", "host", "link", "person",
             "people",
-            // Names of records, or of what the command makes.
+            // Names of records, or of things that the command creates.
             "name", "names",
             // The command line of another program.
             "command",
         ]
-        // The options that are called alike in all commands have the same completion.
+        // Options with the same name have the same completion in all commands.
         let named: Set = ["--type", "--zone", "--zone-owner", "--environment", "--database", "--fields"]
         var missing: [String] = []
         func visit(_ command: JSONValue, _ path: String) {

@@ -55,7 +55,7 @@ struct ManualTests {
         }
     }
 
-    /// The variables of settings have the names under which they are read.
+    /// The manual names the variables from which the settings are read.
     @Test func eachSettingIsReadFromItsVariable() throws {
         for key in Settings.Key.allCases {
             let flags = try ConnectionOptions.parse([])
@@ -68,7 +68,7 @@ struct ManualTests {
         }
     }
 
-    /// What the programs that format the pages say of them.
+    /// The programs that format the pages report no warnings.
     @Test(
         arguments: [
             ("mandoc", ["-Tlint", "-Wwarning"]), ("groff", ["-mandoc", "-ww", "-z", "-Tutf8"]),
@@ -81,7 +81,7 @@ struct ManualTests {
         let folder = commands.folder.appendingPathComponent("pages")
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
         #expect(files == (try pages().map(\.fileName).sorted()))
-        // groff takes several files for one document.
+        // groff reads several files as one document.
         for files in program == "groff" ? files.map({ [$0] }) : [files] {
             let paths = files.map { folder.appendingPathComponent($0).path }
             let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"

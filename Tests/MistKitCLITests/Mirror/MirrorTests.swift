@@ -7,10 +7,10 @@ import Testing
 
 @testable import MistKitCLI
 
-/// A record of CloudKit, and not of GRDB.
+/// CloudKit's record, not GRDB's.
 private typealias Record = MistKit.Record
 
-/// Copies of databases in SQLite files, made by the built command and read without it.
+/// Mirrors, made by the built command and read with SQLite.
 struct MirrorTests {
     let commands: CommandTests
 
@@ -22,7 +22,7 @@ struct MirrorTests {
         commands.folder.appendingPathComponent(name).path
     }
 
-    /// The rows of a query, each as its values between bars.
+    /// The rows of a query, each with its values separated by bars.
     private func rows(_ sql: String, in name: String = "copy.sqlite") throws -> [String] {
         let queue = try DatabaseQueue(path: path(name))
         return try queue.read { db in
@@ -33,7 +33,7 @@ struct MirrorTests {
         }
     }
 
-    /// What a mirror holds: the rows of each table without their numbers, and the records as they came.
+    /// The content of a mirror: the rows of each table without their row IDs, and the records as they were received.
     private func content(of name: String) throws -> [String: [String]] {
         let tables = try rows(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'mirror\\_%' ESCAPE '\\'",
@@ -53,7 +53,7 @@ struct MirrorTests {
         return content
     }
 
-    /// Saves records in a zone, which is made.
+    /// Creates a zone, and saves records in it.
     private func create(_ records: [String], in zone: String) throws {
         try commands.mistkit("zones", "create", zone)
         let outcome = try commands.mistkit(
@@ -157,7 +157,7 @@ struct MirrorTests {
         )
         let restored = try commands.mistkit("mirror", "copy.sqlite", "--restore", "--container", "iCloud.other")
         #expect(restored.status == 0 && restored.errors.contains("1 records restored"), "\(restored.errors)")
-        // The service says the zone of a reference, so both records are read from it.
+        // The service adds the zone of a reference, so both records are read from the service.
         let found = try [[], ["--container", "iCloud.other"]].map { container in
             let lookup = ["records", "lookup", "r", "--zone", "Things", "-f", "ndjson"]
             let outcome = try commands.mistkit(arguments: lookup + container)
@@ -226,7 +226,7 @@ struct MirrorTests {
         try queue.write { db in
             try db.execute(sql: "UPDATE mirror_state SET token = 'AAAA'")
             try db.execute(sql: "UPDATE mirror_zone SET token = 'AAAA'")
-            // A record that is gone, and one that differs.
+            // Adds a record that no longer exists on the service, and changes one.
             try db.execute(
                 sql: """
                     INSERT INTO mirror_record (recordName, zone, type, seen, record)
@@ -312,20 +312,20 @@ struct MirrorTests {
         #expect(try rows("PRAGMA journal_mode") == ["wal"])
         let plan = try rows("EXPLAIN QUERY PLAN SELECT title FROM Note WHERE recordName = 'n1'")
         #expect(plan.count == 1 && plan[0].contains("USING INDEX mirror_index_1 (recordName=?)"), "\(plan)")
-        // The row of a table leads to the record as it came.
+        // The row of a table leads to the record as it was received.
         #expect(
             try rows("SELECT r.recordName FROM Note JOIN mirror_record r ON r.id = mirror_id") == ["n1"]
         )
     }
 
-    /// Leaves a file as a process leaves it that is killed: some pages are those of a transaction that did not end, and the journal has
-    /// what they were before.
+    /// Leaves a file as a killed process leaves it: some pages have changes of a transaction that did not end, and the
+    /// journal has the original pages.
     private func kill(_ copy: String, during sql: String, of name: String) throws {
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
         let queue = try DatabaseQueue(path: path(name), configuration: configuration)
         try queue.writeWithoutTransaction { db in
-            // Pages that find no room in the cache are written before the transaction ends.
+            // Pages that do not fit into the cache are written before the transaction ends.
             try db.execute(sql: "PRAGMA journal_mode = DELETE; PRAGMA cache_size = 1; BEGIN IMMEDIATE")
             try db.execute(sql: sql)
             try db.execute(
@@ -343,7 +343,7 @@ struct MirrorTests {
         try create([note(1), note(2)], in: "Notes")
         try mirror()
         try kill("first.sqlite", during: "CREATE TABLE mirror_state (format)", of: "new.sqlite")
-        // The end of a transaction writes the first page before the others.
+        // The end of a transaction writes the first page before all others.
         let first = try FileHandle(forWritingTo: commands.folder.appendingPathComponent("first.sqlite"))
         let whole = try FileHandle(forReadingFrom: commands.folder.appendingPathComponent("copy.sqlite"))
         try first.write(contentsOf: try whole.read(upToCount: 100) ?? Data())
@@ -390,7 +390,7 @@ struct MirrorTests {
     }
 
     @Test func targetsAreRestoredBeforeTheirReferrers() throws {
-        // More records than one step of a restore, and the first one refers to the last one.
+        // There are more records than one step of a restore can save, and the first one refers to the last one.
         try create((1...900).map { note($0) }, in: "Notes")
         try commands.mistkit("records", "update", "n1", "--zone", "Notes", "-F", "rating=0")
         let referrer = """

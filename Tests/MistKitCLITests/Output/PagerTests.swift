@@ -46,7 +46,7 @@ struct PagerTests {
             func lines(_ line: String, _ environment: [String: String]) throws -> [String]? {
                 try onTerminal(commands, line, environment: environment)?.lines.map(String.init)
             }
-            // On a machine without `script` there is nothing to look at.
+            // Without `script`, the test cannot run.
             guard let paged = try lines("records query Note", marks) else { return }
             #expect(paged.count == 33 && paged.dropLast().allSatisfy { $0.hasPrefix("page ") })
             #expect(paged.last == "status 0")
@@ -60,7 +60,8 @@ struct PagerTests {
                 #expect(plain.count > 5 && !plain.contains { $0.hasPrefix("page") }, "\(line) \(environment)")
                 #expect(plain.last == "status 0")
             }
-            // A pager that ends early is closed by the person; one that does not exist shows nothing.
+            // If the pager ends early, the command ends as if the user had closed it. If the pager does not exist, the
+            // table is printed directly.
             #expect(
                 try lines("records query Note", ["PAGER": "head -n 1"])?.map { $0.prefix(6) } == ["record", "status"]
             )
@@ -68,11 +69,11 @@ struct PagerTests {
                 try onTerminal(commands, "records query Note", environment: ["PAGER": "/no/such/pager"])
             )
             #expect(missing.lines.count == 34 && missing.output.hasSuffix("status 0\n"))
-            // Where standard output is no terminal, nothing goes through a pager.
+            // If standard output is not a terminal, the command starts no pager.
             #expect(try commands.mistkit("records", "query", "Note", environment: marks).output.hasPrefix("recordName"))
         }
 
-        /// A person who closes the pager before the table is written, which is longer than a pipe holds, has seen enough.
+        /// Closing the pager before a table that is longer than the pipe's buffer is complete is not an error.
         @Test func closingThePagerEarlyIsNoFailure() throws {
             let commands = try CommandTests()
             let text = String(repeating: "x", count: 1000)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Records that people change in an editor, which here is a shell command.
+/// Records that a user changes in an editor. Here, a shell command is the editor.
 struct EditTests {
     private let commands: CommandTests
 
@@ -21,7 +21,7 @@ struct EditTests {
         )
     }
 
-    /// The fields `title` and `n` as the service has them.
+    /// The fields `title` and `n` in the service.
     private func fields() throws -> String {
         let output = try commands.mistkit("records", "lookup", "n", "--fields", "title,n", "-f", "csv").output
         return output.split(separator: "\r\n").last?.split(separator: ",").suffix(2).joined(separator: ",") ?? ""

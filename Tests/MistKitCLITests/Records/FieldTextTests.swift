@@ -36,10 +36,11 @@ struct FieldTextTests {
         #expect(assignment.value == value)
     }
 
-    /// Each type of the document is one that people can type, and the help names it, unless it is among the exceptions.
+    /// A user can type a value of each type of the document, and the help names the type, unless it is one of the
+    /// exceptions.
     @Test(arguments: FieldType.allCases)
     func everyTypeOfTheDocumentCanBeTyped(_ type: FieldType) throws {
-        // What an upload or a lookup gives, and what is written under another type.
+        // Types that only an upload or a lookup produces, and types that are written under another type.
         let exceptions: Set<FieldType> = [.asset, .assetList, .locationList, .unknownList, .encryptedBytes]
         let texts: [FieldType: String] = [
             .int64: "1", .double: "1.5", .timestamp: "1500", .bytes: "AQI=", .location: "59.9,10.7",

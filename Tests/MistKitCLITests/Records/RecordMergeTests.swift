@@ -4,7 +4,7 @@ import Testing
 @testable import MistKitCLI
 
 struct RecordMergeTests {
-    /// What a merge saves and what it leaves to decide: `a` is 1 at first, and 0 stands for a field that is not there.
+    /// The fields that a merge saves, and its conflicts. `a` is 1 at first, and 0 means that the field is missing.
     @Test(
         arguments: [
             // mine, theirs, prefer, the saved value, whether it is a conflict

@@ -6,7 +6,7 @@ import Testing
 @testable import MistKitCLI
 
 struct SettingsTests {
-    /// Settings from flags, an environment and a configuration file in a folder of their own.
+    /// Settings from flags, an environment and a configuration file in their own folder.
     private func settings(
         flags: [String] = [],
         environment: [String: String] = [:],
@@ -31,7 +31,7 @@ struct SettingsTests {
         #expect(settings.keyID == nil)
     }
 
-    /// A profile is complete: nothing of the environment or of the file is mixed into it.
+    /// A profile is complete: settings of the environment and of the file are not used.
     @Test func aProfileStandsInThePlaceOfEnvironmentAndFile() async throws {
         let file = #"{"container": "file", "profiles": {"local": {"container": "own"}, "empty": {}}}"#
         let environment = ["MISTKIT_CONTAINER": "environment", "MISTKIT_API_TOKEN": "environment"]

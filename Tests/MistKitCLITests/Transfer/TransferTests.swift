@@ -5,7 +5,7 @@ import Testing
 
 @testable import MistKitCLI
 
-/// Files of records, and what the commands make of them.
+/// Import and export of files with records and assets.
 struct TransferTests {
     @Test(arguments: [
         ("a,b", [CSVCell(text: "a"), CSVCell(text: "b")]),
@@ -21,7 +21,7 @@ struct TransferTests {
         #expect((read.isOpen ? nil : read.cells) == cells)
     }
 
-    /// A quoted cell keeps the line ends of its file; the one behind the row is not part of a cell.
+    /// A quoted cell keeps the line ends of its file; the line end after a row is not part of a cell.
     @Test(arguments: [
         (
             "a:STRING,b:STRING\r\n\"x\r\ny\",z\r\n1,\"2\"\r\n",
@@ -47,7 +47,7 @@ struct TransferTests {
         #expect(found == expected)
     }
 
-    /// Each type of fields goes into a cell and comes back.
+    /// A field of each type is written into a cell and read again.
     @Test func everyTypeSurvivesARowOfCSV() throws {
         var record = Record(
             recordType: "T",
@@ -188,7 +188,7 @@ struct TransferTests {
         #expect(imported.status == 0 && imported.errors.contains("3 records imported"), "\(imported.errors)")
         let failed = try commands.mistkit("records", "import", "notes.json", "--existing", "fail")
         #expect(failed.status == 1 && failed.errors.contains("notes.json, line 2: "))
-        // The file of failed objects can be imported as it is.
+        // The file with the failed objects can be imported unchanged.
         let again = try commands.mistkit("records", "import", "notes.json.failed")
         #expect(again.errors.contains("3 records imported"), "\(again.errors)")
         #expect(try commands.mistkit("records", "export", "Note", "--output", "-", "--as", "json").status == 64)
@@ -198,7 +198,7 @@ struct TransferTests {
         )
     }
 
-    /// Odd names, several files of one field, a second copy that is equal, and every file that cannot be had.
+    /// Unusual names, several files in one field, a second export with equal content, and files that are missing.
     @Test func filesGoThroughAFolder() throws {
         let commands = try commands()
         let folder = commands.folder

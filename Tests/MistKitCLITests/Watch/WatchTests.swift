@@ -5,7 +5,7 @@ import Testing
 
 @testable import MistKitCLI
 
-/// Changes as they happen.
+/// `mistkit watch` prints changes when they happen.
 struct WatchTests {
     let commands: CommandTests
 
@@ -13,7 +13,7 @@ struct WatchTests {
         commands = try CommandTests()
     }
 
-    /// Runs the command until it ends by itself, and the changes once it watches.
+    /// Runs the command until it ends by itself. Calls `changes` when the command is watching.
     private func watch(_ arguments: [String], during changes: () throws -> Void) throws -> CommandTests.Outcome {
         let process = Process()
         process.executableURL = CommandTests.executable
@@ -64,7 +64,7 @@ struct WatchTests {
         }
         #expect(outcome.status == 0)
         #expect(outcome.errors.contains("Ctrl-C ends it."))
-        // A change that another one follows at once may be seen together with that.
+        // Two changes that follow each other at once may be reported as one.
         let lines = outcome.lines.map { $0.split(separator: " ", maxSplits: 1).last ?? "" }
         #expect(lines.count == 3)
         #expect(lines.contains("changed Notes/old Note title: New"), "\(outcome.output)")
@@ -75,7 +75,7 @@ struct WatchTests {
         #expect(expected.isSuperset(of: lines), "\(outcome.output)")
     }
 
-    /// Where there is no change feed, queries find what was modified.
+    /// Where there is no change feed, queries find the modified records.
     @Test func publicRecordsAreWatchedByQueries() throws {
         let database = ["--database", "public"]
         func mistkit(_ arguments: String...) throws {
@@ -93,7 +93,7 @@ struct WatchTests {
         #expect(try commands.mistkit("watch", "--database", "public").status == 64)
     }
 
-    /// What a look finds again is not news, and what appears late in the index is.
+    /// A record that was seen before is not reported again; a record that appears late in the index is reported.
     @Test func aPositionKnowsWhatWasSeen() {
         func record(_ name: String, _ tag: String, at seconds: Double) -> Record {
             var record = Record(recordType: "Note", recordName: name)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MistKit
 
-/// When a transfer that failed goes on.
+/// When a failed transfer continues.
 struct AssetRetryTests {
     private let clock = TestClock(skippingWaits: true)
 
@@ -39,7 +39,7 @@ struct AssetRetryTests {
         let host = host(FakeTransport([reply()]), retryPolicy: policy)
         var error = CloudKitError(code: .serviceUnavailable, message: "busy")
         error.retryAfter = .seconds(4)
-        // However long the transfer took until then.
+        // The time before the first failure does not count.
         try await clock.timer.sleep(for: .seconds(3600))
         for _ in 0..<2 {
             let failures = host.beginFailures()

@@ -7,12 +7,12 @@ import OpenAPISwiftRuntime
 import Synchronization
 import Testing
 
-/// Files up and down, against the emulator.
+/// Uploads and downloads of assets, against the emulator.
 @Suite(.serialized)
 struct AssetTests {
     private let picture: [UInt8] = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
 
-    // MARK: Up and down
+    // MARK: Uploads and downloads
 
     @Test(arguments: EmulatorConnection.allCases)
     func aFileGoesUpAndComesDownAsItWas(connection: EmulatorConnection) async throws {
@@ -81,7 +81,7 @@ struct AssetTests {
             #expect(try await database.download(AssetField(\.photo, of: user)) == picture)
             #expect(try await database.download(AssetField(\.album, of: user, at: 1)) == [2, 2])
 
-            // What did not change is not sent, and so needs no receipt.
+            // Unchanged fields are not sent, so their assets need no receipt.
             var fetched = try await database.fetch(Person.self, "mei", inZone: people)
             fetched.name = "Mei Chen"
             fetched = try await database.update(fetched)
@@ -128,7 +128,7 @@ struct AssetTests {
                 for name in ["ckAPIToken", "ckWebAuthToken", "X-Apple"] { #expect(!text.contains(name), "\(text)") }
                 #expect(!text.contains(emulator.apiToken))
                 #expect(!text.contains(emulator.webAuthToken))
-                // Addresses are secrets; so they are in no log.
+                // Addresses are secrets, so no log has them.
                 #expect(!log.lines.contains { $0.contains((request.path ?? "").prefix(40)) })
             }
         }
@@ -241,7 +241,7 @@ struct AssetTests {
                     try await database.download(field, to: file)
                 }
                 #expect(error.code == .network)
-                // The first, and four that brought nothing new.
+                // The first attempt, and four attempts that received nothing new.
                 #expect(transport.ranges.count == 5)
                 #expect(try String(contentsOf: file, encoding: .utf8) == "before")
                 #expect(try names(in: folder) == ["photo.bin"])
@@ -310,7 +310,7 @@ struct AssetTests {
             #expect(error.message.contains("Fetch the record again"))
             #expect(try await database.download(AssetField("photo", of: record)) == picture)
 
-            // The record holds another file by now.
+            // The record has another asset by now.
             let other = try await database.upload(.bytes([1]), for: "photo", of: "User", named: "a")
             _ = try await database.forceUpdate(other.record())
             let conflict = try await failure {
@@ -389,7 +389,7 @@ struct AssetTests {
             let short = try await failure { try await database.download(longer) }
             #expect(short.code == .unexpectedResponse)
 
-            // A body that ends early though its length was not said, and never gets further.
+            // The body ends early each time, its length is not known, and no attempt gets further.
             transport.hidesLength = true
             transport.faults = Array(repeating: .endAfter(10), count: 3)
             #expect(try await database.download(field) == picture)
@@ -439,7 +439,7 @@ struct AssetTests {
                 #expect(folderAsSource.code == .localData)
                 #expect(transport.requests.count == sent)
 
-                // A folder in the way is found out at the end.
+                // A folder at the target path is detected only at the end.
                 let inTheWay = folder.appending(path: "photo")
                 try FileManager.default.createDirectory(at: inTheWay, withIntermediateDirectories: true)
                 let blocked = try await failure {
@@ -488,7 +488,7 @@ struct AssetTests {
             #expect(await task.value.map { summary($0).prefix(9) } == Array(repeating: "cancelled", count: 8))
             #expect(transport.underWay == 0)
 
-            // A source that never comes to its end.
+            // A source that never ends.
             let (stream, continuation) = AsyncStream<[UInt8]>.makeStream()
             continuation.yield([1, 2, 3])
             let endless = Task {
@@ -503,7 +503,7 @@ struct AssetTests {
 
     // MARK: Memory
 
-    /// A reader gets each chunk before the next is made: nothing is collected on the way.
+    /// A reader gets each chunk before the next one is requested: the client does not collect chunks.
     @Test func noMoreIsFetchedThanIsAskedFor() async throws {
         let total = 256 << 20
         let made = Mutex(0)
@@ -582,7 +582,7 @@ struct AssetTests {
     }
 }
 
-/// A typed record with files, its conformance by hand.
+/// A typed record with assets, whose conformance is written by hand.
 private struct Person: CloudKitRecord {
     var name: String
     var photo: Asset?
@@ -633,7 +633,7 @@ private final class ProgressLog: Sendable {
     }
 }
 
-/// `total` bytes, each chunk of which is made when the client asks for it.
+/// `total` bytes. Each chunk is generated when the client asks for it.
 private struct GeneratedChunks: AsyncSequence, Sendable {
     static let size = 64 * 1024
     let total: Int

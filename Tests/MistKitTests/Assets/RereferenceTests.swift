@@ -4,7 +4,7 @@ import Testing
 
 @testable import MistKit
 
-/// `rereference` is a batch like any other.
+/// `rereference` is a batch with the same rules as all others.
 struct RereferenceTests {
     private static let policy = RetryPolicy(baseDelay: .zero)
 

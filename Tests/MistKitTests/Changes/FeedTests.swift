@@ -5,7 +5,7 @@ import MistTesting
 import OpenAPISwiftRuntime
 import Testing
 
-/// Change feeds of the emulator.
+/// Change feeds, against the emulator.
 @Suite(.serialized)
 struct FeedTests {
     private static let notes = ZoneID(zoneName: "Notes")
@@ -138,7 +138,7 @@ struct FeedTests {
             #expect(errors == ["ZONE_NOT_FOUND None"])
             #expect(Set(tokens.keys) == [Self.notes, photos])
 
-            // A zone that was deleted is named; one that was made again is to be followed from its start.
+            // A deleted zone is reported; a zone that was created again has to be followed from its start.
             try await database.deleteZone(Self.notes)
             try await database.deleteZone(photos)
             try await database.createZone("Photos")
@@ -231,7 +231,7 @@ struct FeedTests {
             #expect(try await pages.next()?.token.text == "t\(number)")
             #expect(await arrivals.next() == number)
         }
-        // The third request goes out before the test asks for a third page.
+        // The third request is sent before the test asks for a third page.
         #expect(await arrivals.next() == 3)
         #expect(try await pages.next()?.token.text == "t3")
         #expect(try await pages.next() == nil)
@@ -251,7 +251,7 @@ struct FeedTests {
             return page(number, moreComing: false)
         }
         for try await _ in fakeService(transport).privateDatabase.changes(inZone: Self.notes) {
-            // A request that is not sent yet when the loop is left never is.
+            // Otherwise the request might never be sent, because the loop ends.
             await eventually { transport.sent.count == 2 }
             break
         }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MistKit
 
-/// No credential appears in any log line or error text, at any level, whatever the other side does.
+/// No credential appears in a log line or an error text, at any level, whatever the service sends.
 struct SecrecyTests {
     private static let apiToken = "a1b2c3d4" + String(repeating: "0", count: 56)
     private static let webToken = "54__54__Secret+Token/with=signs"
@@ -15,7 +15,7 @@ struct SecrecyTests {
     private static let keyID = "feedface" + String(repeating: "1", count: 56)
     private static let key = ServerToServerKey.generate()
 
-    /// Everything in it that no text may hold, in each way that it could be written.
+    /// The secrets that no text may contain, in each encoding in which they could appear.
     private static let secrets: [String] = {
         let plain = [apiToken, webToken, nextToken, keyID]
         let privateLines = key.revealPrivateKeyPEM().split(separator: "\n").dropFirst().dropLast().map(String.init)
@@ -30,7 +30,7 @@ struct SecrecyTests {
         "server-to-server": ServerToServerAuthManager(keyID: keyID, privateKey: key),
     ]
 
-    /// Servers and transports that repeat what they were sent, in every way that they have.
+    /// Servers and transports that repeat parts of the request in all their texts.
     private static let echoes: [String: @Sendable (FakeTransport.Exchange) throws -> (HTTPResponse, HTTPBody?)] = [
         "success": { _ in reply(headers: ["X-Apple-CloudKit-Web-Auth-Token": nextToken]) },
         "reason": { reply(.unauthorized, errorJSON(reason: all(of: $0))) },
@@ -106,13 +106,13 @@ struct SecrecyTests {
         }
     }
 
-    // MARK: -
+    // MARK: - Support
 
     private struct EchoingError: Error {
         var text: String
     }
 
-    /// The request as text: path, header fields, also decoded.
+    /// The request as text: its path, the decoded path, and the header fields.
     private static func all(of exchange: FakeTransport.Exchange) -> String {
         let fields = exchange.request.headerFields.map { "\($0.name): \($0.value)" }.joined(separator: " ")
         let path = exchange.request.path ?? ""

@@ -8,7 +8,7 @@ import Testing
 struct ServerToServerKeyTests {
     private static let original = P256.Signing.PrivateKey()
 
-    /// The same key in every form that the parser takes.
+    /// The same key in every form that the parser accepts.
     static var forms: [String: String] {
         let pkcs8 = original.pemRepresentation
         let raw = original.rawRepresentation
@@ -60,7 +60,7 @@ struct ServerToServerKeyTests {
         try withTemporaryFolder { folder in
             let sec1 = folder.appending(path: "sec1.pem").path
             let pkcs8 = folder.appending(path: "pkcs8.pem").path
-            // As Apple's page says, with the name of the curve in front, and converted.
+            // A key as on Apple's page, with the name of the curve in front, and the same key converted.
             _ = try run("openssl", "ecparam", "-name", "prime256v1", "-genkey", "-out", sec1)
             _ = try run("openssl", "pkcs8", "-topk8", "-nocrypt", "-in", sec1, "-out", pkcs8)
             let expected = try run("openssl", "ec", "-in", sec1, "-pubout").output

@@ -160,13 +160,13 @@ struct SigningTests {
         #expect(signatures[0] != signatures[1])
     }
 
-    // MARK: -
+    // MARK: - Support
 
     private struct SignedRequest {
         var outgoing: OutgoingRequest
         var key: ServerToServerKey
 
-        /// The header fields that are no secrets.
+        /// The header fields that are not secret.
         var headers: [String: String] {
             var headers: [String: String] = [:]
             for field in outgoing.headerFields where ![.requestKeyID, .requestSignature].contains(field.name) {

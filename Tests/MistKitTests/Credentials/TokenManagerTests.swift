@@ -127,7 +127,7 @@ struct TokenManagerTests {
         let empty = ServerToServerAuthManager(keyID: " ", privateKey: key)
         #expect(try await pipeline(empty).failure(over: transport).message.hasPrefix("The key ID is empty."))
         #expect(transport.sent.isEmpty)
-        // White space around a token comes along from files, and means nothing.
+        // White space around a token, as in files, is ignored.
         _ = try await pipeline(APITokenManager(apiToken: " \(apiToken)\n")).send(over: transport)
         #expect(transport.sent.first?.request.path?.hasSuffix("?ckAPIToken=\(apiToken)") == true)
     }
@@ -160,7 +160,7 @@ struct TokenManagerTests {
         #expect(transport.sent[0].json == "{}")
     }
 
-    // MARK: -
+    // MARK: - Support
 
     private func pipeline(_ manager: any TokenManager, retryPolicy: RetryPolicy = .never) -> TestPipeline {
         TestPipeline(

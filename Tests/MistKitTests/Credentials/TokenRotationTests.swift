@@ -49,7 +49,7 @@ struct TokenRotationTests {
         #expect(events.first == "read")
         #expect(events.filter { $0 == "read" }.count == 1)
         #expect(!events.contains("overlap"))
-        // Of tokens that come together the newest is stored for all, so there are at most as many writes.
+        // If several tokens arrive together, only the newest is stored, so there are at most as many writes as tokens.
         #expect(events.count <= 101)
         #expect(events.last == "wrote \(try await manager.revealWebAuthToken())")
     }
@@ -61,7 +61,7 @@ struct TokenRotationTests {
         let transport = FakeTransport { _, number in
             reply(headers: ["X-Apple-CloudKit-Web-Auth-Token": "secret\(number)"])
         }
-        // The token is read while the storage is well.
+        // The first read of the token succeeds, before the storage fails.
         #expect(try await manager.revealWebAuthToken() == "t0")
         storage.fails = true
         for _ in 1...3 { _ = try await pipeline(manager).send(over: transport) }
@@ -88,7 +88,7 @@ struct TokenRotationTests {
         let error = try await pipeline(manager).failure(over: transport)
         #expect(error.code == .tokenStorage)
         #expect(transport.sent.isEmpty)
-        // It is read again when it is better.
+        // The storage is read again when it works again.
         storage.fails = false
         _ = try await pipeline(manager).send(over: transport)
         #expect(transport.sent.map { webToken(of: $0.request) } == ["t0"])
@@ -166,7 +166,7 @@ struct TokenRotationTests {
         #expect(try await pipeline.failure(over: transport).code == .network)
         let stuck = Task { try await pipeline.send(over: transport) }
         for await number in arrivals where number == 2 { break }
-        // Two wait for their turn; one of them gives up.
+        // Two requests wait for their turn; one of them is cancelled.
         let waiting = Task { try await pipeline.failure(over: transport).code }
         let next = Task { try await pipeline.send(over: transport).0.status }
         waiting.cancel()
@@ -184,7 +184,7 @@ struct TokenRotationTests {
         let transport = FakeTransport { exchange, number in
             arrived.yield(number)
             if number == 1 {
-                // The first used the token up, and its response is slow.
+                // The first request used the token up, and its response is slow.
                 for await _ in gate { break }
                 return reply(headers: ["X-Apple-CloudKit-Web-Auth-Token": "t1"])
             }
@@ -209,7 +209,7 @@ struct TokenRotationTests {
             self.webToken(of: exchange.request) == nil ? self.required : reply()
         }
         let pipeline = pipeline(manager)
-        // Otherwise its request would wait for the closure, and the closure for its request.
+        // With sign-in allowed, the request would wait for the closure, and the closure for the request.
         var background = pipeline
         background.allowsSignIn = false
         holder.withLock { [background] in
@@ -262,7 +262,7 @@ struct TokenRotationTests {
         #expect(error.code == .authenticationRequired)
         #expect(error.redirectURL == "https://example.com/sign-in")
         #expect(storage.webAuthToken() == nil)
-        // The request is not repeated without a token; the next request is sent without one.
+        // The request is not sent again without a token; the next request is sent without one.
         #expect(transport.sent.map { webToken(of: $0.request) } == ["ann"])
         _ = try await pipeline(manager).send(over: transport)
         #expect(transport.sent.map { webToken(of: $0.request) } == ["ann", nil])
@@ -331,14 +331,14 @@ struct TokenRotationTests {
         }
     }
 
-    // MARK: -
+    // MARK: - Support
 
     private let required = reply(
         HTTPResponse.Status(code: 421),
         #"{"serverErrorCode":"AUTHENTICATION_REQUIRED","uuid":"u1","redirectURL":"https://example.com/sign-in"}"#
     )
 
-    /// Keeps what is done to it.
+    /// Records the calls to it.
     private final class WatchedStorage: TokenStorage {
         private struct State {
             var token: String?

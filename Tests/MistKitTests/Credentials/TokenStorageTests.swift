@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What the file of a token is, and what it says when it is something else.
+/// The content of a token file, and the errors for files with other content.
 struct TokenStorageTests {
     @Test func aTokenIsKeptReplacedAndForgotten() async throws {
         try await inTemporaryFolder { folder in
@@ -31,7 +31,7 @@ struct TokenStorageTests {
             #expect(try permissions(of: path) == 0o600)
             #expect(try permissions(of: folder.appending(path: "sessions").path) == 0o700)
             #expect(try String(contentsOfFile: path, encoding: .utf8) == "{\"webAuthToken\":\"two\"}\n")
-            // What was written beside it is gone.
+            // The temporary file beside it is gone.
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/sessions") == ["mei.json"])
         }
     }
@@ -83,7 +83,7 @@ struct TokenStorageTests {
                 #expect(error.message.contains("can be read or written by other users (mode \(text))"))
                 #expect(error.message.hasSuffix("chmod 600 \(path)"))
             }
-            // Signing in again mends it.
+            // Signing in again repairs the permissions.
             try await FileTokenStorage(path).store(webAuthToken: "54__other")
             #expect(try await FileTokenStorage(path).webAuthToken() == "54__other")
         }
@@ -104,7 +104,7 @@ struct TokenStorageTests {
                     #expect(!"\(error)".contains("secret"))
                 }
             }
-            // Nothing half-written is left.
+            // No incomplete file is left.
             let left = try FileManager.default.contentsOfDirectory(atPath: folder.deletingLastPathComponent().path)
             #expect(!left.contains { $0.hasPrefix(folder.lastPathComponent + ".") })
         }
@@ -130,7 +130,7 @@ struct TokenStorageTests {
         }
     }
 
-    // MARK: -
+    // MARK: - Support
 
     private func permissions(of path: String) throws -> Int? {
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int

@@ -3,11 +3,11 @@ import Testing
 
 @testable import MistKit
 
-/// What happens to the items of a request, as a table.
+/// The next states of the items of a request, as a table.
 struct BatchDecisionTests {
     typealias Decision = BatchDecision<String>
 
-    /// An item: `r` may be repeated, `d` is in doubt, `m` means done when it is refused with a conflict.
+    /// An item: `r` may be repeated, `d` is in doubt, and `m` was done if it is refused with a conflict.
     private static func item(_ text: Character) -> Decision.Item {
         switch text {
         case "r": Decision.Item(mayRepeat: true)
@@ -49,7 +49,7 @@ struct BatchDecisionTests {
     struct Row: Sendable, CustomTestStringConvertible {
         /// One letter for each item.
         var items: String
-        /// `failed x`, or one result for each item: `ok`, or an error.
+        /// `failed x`, or a result for each item: `ok` or an error.
         var outcome: String
         var isAtomic = false
         var isWrite = true
@@ -62,7 +62,7 @@ struct BatchDecisionTests {
     }
 
     @Test(arguments: [
-        // An answer: each item has its own.
+        // A response with a result for each item.
         Row(items: "rr", outcome: "ok ok", states: "ok, ok", next: "done"),
         Row(items: "rr", outcome: "ok bad", states: "ok, BAD_REQUEST", next: "done"),
         Row(items: "rr", outcome: "ok throttled", states: "ok, again", next: "wait 2 THROTTLED"),
@@ -71,11 +71,12 @@ struct BatchDecisionTests {
         Row(items: "-", outcome: "throttled", states: "again", next: "wait 2 THROTTLED"),
         Row(items: "r", outcome: "throttled", hasAttempts: false, states: "THROTTLED", next: "done"),
         Row(items: "r", outcome: "lost", isWrite: false, hasAttempts: false, states: "network", next: "done"),
-        // After a lost reply: a refusal may mean that the first one was done, and any failure leaves it open.
+        // After a lost response, a refusal may mean that the first request was done, and other failures leave that
+        // open.
         Row(items: "mr", outcome: "conflict conflict", states: "verify CONFLICT, CONFLICT", next: "done"),
         Row(items: "md", outcome: "bad bad", states: "BAD_REQUEST?, BAD_REQUEST?", next: "done"),
         Row(items: "d", outcome: "throttled", states: "again?", next: "wait 2 THROTTLED"),
-        // An atomic batch: all or nothing.
+        // An atomic batch is done as a whole or not at all.
         Row(items: "rr", outcome: "ok throttled", isAtomic: true, states: "again, again", next: "wait 2 THROTTLED"),
         Row(items: "rd", outcome: "throttled bad", isAtomic: true, states: "again, again?", next: "wait 2 THROTTLED"),
         Row(items: "rr", outcome: "lost bad", isAtomic: true, states: "network?, BAD_REQUEST", next: "done"),
@@ -124,7 +125,8 @@ struct BatchDecisionTests {
     }
 
     @Test(arguments: [
-        // What the service has of two items that were refused, whether these are all, whether the batch is atomic.
+        // The records of the service for two refused items, whether all records were found, and whether the batch is
+        // atomic.
         (["a", "b"], true, true, "a, b"),
         (["a", nil], true, true, "CONFLICT, CONFLICT"),
         (["a", "b"], false, true, "CONFLICT, CONFLICT"),

@@ -1,7 +1,7 @@
 import MistKit
 import Testing
 
-/// The results of a batch, taken together.
+/// The results of a batch as one value or one error.
 struct BatchOutcomeTests {
     private static func failed(_ code: CloudKitError.Code, _ name: String) -> Result<String, CloudKitError> {
         var error = CloudKitError(code: code, message: "No.")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MistKit
 
-/// Several items of a batch for one record.
+/// Batches with several items for the same record.
 @Suite(.serialized)
 struct DuplicateNamesTests {
     @Test(arguments: [
@@ -56,7 +56,7 @@ struct DuplicateNamesTests {
             #expect(Set(results.map(\.recordChangeTag)).count == 2)
             #expect(try await database.fetch(Memo.self, "a") == results[0])
 
-            // The same for records without a type, and for changes of what was fetched.
+            // The same holds for records without a type, and for updates of fetched records.
             let records = Self.memos.map { StoredRecord($0, recordName: Self.name($0) + "2").record }
             let saved = try await database.save(records, duplicates: duplicates).allOrThrow()
             #expect(saved.map { $0["title"]?.stringValue } == [title, "only b", title, title])

@@ -8,7 +8,8 @@ import Testing
 /// Updates whose reply is lost while another client writes.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct LostReplyTests {
-    /// A tally of 5, and a database whose first update is lost. Another client then adds 10, before the update is sent again.
+    /// A tally of 5, and a database that loses its first update. Another client adds 10 before the update is sent
+    /// again.
     private func withInterference(
         isDone: Bool,
         _ body: (StoredRecord<Tally>, CloudKitDatabase) async throws -> Void
@@ -18,7 +19,7 @@ struct LostReplyTests {
             emulator.faults.add(FaultRule(isDone ? .loseReply : .loseRequest, on: "records/modify"))
             let address = DatabaseAddress(emulator.containerIdentifier, .development, .private)
             let theirs = Record(recordType: "Tally", recordName: "tally", fields: ["count": isDone ? 16 : 15])
-            // Chance is asked for the wait before the repetition.
+            // The random source is called before the retry, so the other client's write happens in its closure.
             let database = emulator.service(
                 as: .user,
                 retryPolicy: RetryPolicy(),
@@ -45,7 +46,7 @@ struct LostReplyTests {
             #expect(error.mayHaveBeenDone)
             #expect(error.message.contains("serverRecord may already hold it"))
             #expect(error.serverRecord(as: Tally.self)?.count == (isDone ? 16 : 15))
-            // A second call knows of no attempt before its own.
+            // A second call does not know the attempts of the first one.
             let again = try #require(await #expect(throws: CloudKitError.self) { try await database.update(stale) })
             #expect(again.code == .conflict)
             #expect(!again.mayHaveBeenDone)
@@ -84,7 +85,7 @@ struct LostReplyTests {
             do {
                 _ = try await database.update(mine, attempts: 3) { conflict in
                     flags.append(conflict.serverMayHoldOwnWrite)
-                    // Another client is quicker once more, and no reply is lost this time.
+                    // Another client is faster again, and this time no response is lost.
                     var quick = conflict.server
                     quick.count += 100
                     _ = try await database.update(quick)

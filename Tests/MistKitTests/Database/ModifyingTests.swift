@@ -119,7 +119,7 @@ struct ModifyingTests {
     }
 
     @Test(arguments: [
-        // In each item, as people who tested against the service saw it.
+        // An error in each item, as users who tested against the service observed it.
         (
             HTTPResponse.Status.ok,
             """
@@ -127,7 +127,7 @@ struct ModifyingTests {
             {"recordName":"b","serverErrorCode":"CONFLICT"}]}
             """, ["ATOMIC_ERROR a", "CONFLICT b"]
         ),
-        // For the request as a whole, as Apple's table has it.
+        // An error of the whole request, as in Apple's table.
         (
             .badRequest, #"{"uuid":"u","serverErrorCode":"ATOMIC_ERROR","reason":"Atomic failure"}"#,
             ["ATOMIC_ERROR a", "ATOMIC_ERROR b"]

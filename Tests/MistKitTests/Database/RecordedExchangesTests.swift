@@ -3,7 +3,8 @@ import MistKit
 import TestSupport
 import Testing
 
-/// Exchanges with Apple's service, made again: we send what was sent, and read all of what came.
+/// Recorded exchanges with Apple's service: the client sends the recorded request, and reads the whole recorded
+/// response.
 @Suite(.enabled(if: SharedFolder.hasRecordedExchanges, "no recorded exchanges beside the package"))
 struct RecordedExchangesTests {
     private static let zone = ZoneID(zoneName: "PrimarySync")
@@ -61,7 +62,7 @@ struct RecordedExchangesTests {
             atomic: true,
             desiredKeys: ["isDeleted"]
         )
-        // The recorded client leaves the type of an integer to the service.
+        // The recorded client does not send the type of an integer.
         let sent = try sortedJSON(transport.sent[0].json).replacing(#""type":"INT64","#, with: "")
         #expect(try sent == sortedJSON(recorded("modify-update.request")))
         let updated = try results[0].get()

@@ -4,7 +4,7 @@ import MistKit
 import MistTesting
 import Testing
 
-/// Saving whether there is such a record or not.
+/// Saving a record that may or may not exist.
 @Suite(.serialized)
 struct UpsertTests {
     @Test func aRecordIsMadeOrItsFieldsAreSet() async throws {
@@ -13,7 +13,7 @@ struct UpsertTests {
             let new = try await database.upsert(Memo(title: "A", count: 1), named: "memo")
             #expect(new.recordChangeTag != nil)
 
-            // A field of another version of the program, and a change by another client.
+            // Another client, with another version of the program, adds a field and changes one.
             var other = try await database.fetch("memo")
             other["color"] = "red"
             other["count"] = 7
@@ -26,7 +26,7 @@ struct UpsertTests {
             #expect(fetched.otherFields == ["color": "red"])
             #expect(fetched.recordChangeTag == saved.recordChangeTag)
 
-            // What it gives back can be updated.
+            // The returned record can be updated.
             var again = saved
             again.count = 2
             try await database.update(&again)

@@ -49,7 +49,7 @@ struct WritingManyTests {
             let records = (0..<20).map { Record.note("r\($0)", text) }
             let results = try await database.save(records)
             #expect(results.map { try? $0.get().recordName } == records.map(\.recordName))
-            // Six of 300 kB each are less than 2 MB.
+            // Six records of 300 kB are less than 2 MB.
             #expect(transport.counts.sizes.count == 4)
             #expect(transport.counts.sizes.allSatisfy { $0 < 2_000_000 })
         }
@@ -124,12 +124,13 @@ struct WritingManyTests {
         }
     }
 
-    /// The client does not take a record that another client writes between a lost request and its retry for its own.
+    /// If another client creates the record between a lost request and its retry, the client does not mistake that
+    /// record for its own.
     @Test func aRecordOfAnotherClientIsNotTakenForTheOneThatWasSent() async throws {
         let lost = FaultRule(.loseRequest, on: "records/modify", calls: .only(1))
         try await withCloudKitEmulator(faults: [lost]) { emulator in
             let address = DatabaseAddress(emulator.containerIdentifier, .development, .private)
-            // Chance is asked for the wait before the repetition.
+            // The random source is called before the retry, so the other client's write happens in its closure.
             let database = emulator.service(
                 as: .user,
                 retryPolicy: RetryPolicy(),

@@ -6,7 +6,7 @@ import MistTesting
 import OpenAPISwiftRuntime
 import Testing
 
-/// The credentials are really checked by the other side.
+/// The emulator verifies the client's credentials.
 @Suite(.serialized)
 struct CredentialsOnTheEmulatorTests {
     @Test(arguments: EmulatorConnection.allCases)

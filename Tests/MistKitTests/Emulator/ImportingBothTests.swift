@@ -2,7 +2,8 @@ import CloudKitEmulator
 import MistKit
 import Testing
 
-/// The tests of a program import the client and the emulator's rules, and name the types of both without their modules.
+/// The tests of an app import both the client and the emulator's rules, and use the types of both without a module
+/// name.
 struct ImportingBothTests {
     @Test func noTypeOfOneHidesOneOfTheOther() {
         let ofTheClient: [Any.Type] = [

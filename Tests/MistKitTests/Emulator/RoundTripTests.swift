@@ -3,7 +3,7 @@ import MistKit
 import MistTesting
 import Testing
 
-/// The client against the emulator, by function calls and over a socket.
+/// The client against the emulator, in process and over a socket.
 @Suite(.serialized)
 struct RoundTripTests {
     @Test(arguments: EmulatorConnection.allCases, [RunningEmulator.Identity.serverKey, .user])
@@ -20,7 +20,7 @@ struct RoundTripTests {
             var changed = Record(recordName: "a", recordType: "Note", recordChangeTag: tag, fields: ["title": "World"])
             let updated = try await database.update(changed)
             #expect(updated.recordChangeTag != tag)
-            // An update leaves the fields alone that it does not name.
+            // An update does not change the fields that it does not name.
             #expect(try await database.fetch("a")["count"] == 1)
 
             changed["title"] = "Too late"
@@ -64,7 +64,7 @@ struct RoundTripTests {
             for (name, value) in record.fields where !name.hasPrefix("reference") {
                 #expect(fetched[name] == value, "\(name)")
             }
-            // Its zone is in what was fetched, so it need not be said again.
+            // The fetched record contains its zone, so the zone need not be given again.
             var changed = fetched
             changed.fields = ["string": "changed"]
             #expect(try await database.update(changed)["string"] == "changed")

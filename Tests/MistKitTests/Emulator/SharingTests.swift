@@ -25,7 +25,7 @@ struct SharingTests {
             let accepted = try await friends.ben.accept(#require(share.link))
             #expect(accepted.rootRecordName == nil)
             let zone = try #require(accepted.zoneID)
-            // Records of the zone that came before the share, and those that come after it.
+            // Ben sees the zone's records from before the share, and those created after it.
             let database = friends.ben.sharedDatabase
             #expect(try await database.fetch("diary", inZone: zone).recordName == "diary")
             try await database.create(Record(recordType: "Photo", recordName: "photo 9"), inZone: zone)
@@ -86,7 +86,7 @@ struct SharingTests {
             #expect(zone.ownerRecordName == friends.meiName)
             #expect(try await friends.ben.accept(link) == accepted)
 
-            // What Ben sees: the share, the album and its photos, and nothing else of the zone.
+            // Ben sees the share, the album and its photos, and no other record of the zone.
             let database = friends.ben.sharedDatabase
             #expect(try await database.fetchZones().map(\.zoneID) == [zone])
             #expect(try await names(in: zone, of: database) == [share.recordName, "album", "photo 1", "photo 2"])
@@ -99,7 +99,7 @@ struct SharingTests {
             let hidden = try await database.fetch(["photo 1", "diary"], inZone: zone)
             #expect(hidden.map { summary($0) } == ["ok", "NOT_FOUND diary"])
 
-            // What Ben writes, Mei sees, with Ben's name.
+            // Mei sees Ben's writes, with Ben's name.
             var photo = try await database.fetch("photo 1", inZone: zone)
             photo["caption"] = "Fjord"
             try await database.update(photo)
@@ -111,7 +111,7 @@ struct SharingTests {
             #expect(seen.map { $0.created?.userRecordName } == [friends.meiName, friends.benName])
             #expect(seen.map { $0.modified?.userRecordName } == [friends.benName, friends.benName])
 
-            // What Mei writes, Ben is told.
+            // Ben sees Mei's changes.
             let token = try await lastToken(in: zone, of: database)
             try await friends.albums.forceDelete("photo 2", inZone: friends.zone)
             try await friends.save("Photo", "photo 4", parent: "photo 3")
@@ -151,7 +151,7 @@ struct SharingTests {
                 refused.map { summary($0) } == ["ACCESS_DENIED photo 1", "ACCESS_DENIED new", "ACCESS_DENIED photo 2"]
             )
 
-            // Mei lets Ben write after all.
+            // Now Mei allows Ben to write.
             var changed = try await friends.fetchShare()
             changed[.emailAddress("ben@example.com")]?.permission = .readWrite
             changed = try await friends.albums.update(changed)
@@ -159,7 +159,7 @@ struct SharingTests {
             let done = try await database.modify([.update(photo), .create(new), .forceDelete("photo 2")], inZone: zone)
             #expect(done.map { summary($0) } == ["ok", "ok", "ok"])
 
-            // A share that was changed since it was accepted is left like any other.
+            // A share that changed after it was accepted can be left like any other.
             let present = try await friends.ben.resolve(try #require(share.link))
             try await database.leave(try Share(present))
             #expect(try await database.fetchZones() == [])
@@ -319,7 +319,7 @@ struct SharingTests {
             share.invite(.phoneNumber("+4712345678"), permission: .readWrite)
             share = try await friends.albums.update(share)
             let link = try #require(share.link)
-            // The service does not know whether the caller is the invited user.
+            // The service does not know yet whether the caller is the invited user.
             let guess = try await friends.tom.resolve(link)
             #expect(guess.share == nil)
             #expect(guess.potentialMatchList?.map(\.contactInformation) == [.phoneNumber("+4712345678")])
@@ -346,7 +346,7 @@ struct SharingTests {
             let shared = try await friends.albums.fetch("album", inZone: friends.zone)
             let twice = try await failure { try await friends.albums.share(shared) }
             #expect(twice.code == .invalidArgument)
-            // One who does not know yet is told by the service.
+            // A caller with an old version of the record gets the service's error.
             let unaware = try await failure {
                 try await friends.albums.share(album, inZone: friends.zone)
             }
@@ -391,9 +391,10 @@ struct SharingTests {
     }
 }
 
-// MARK: - The people
+// MARK: - The users
 
-/// Mei's zone Albums with an album of two photos, and a diary beside it; Ben and Tom.
+/// Mei's zone Albums has an album of two photos, and a diary that does not belong to the album. Ben and Tom are other
+/// users.
 private struct Friends {
     let emulator: RunningEmulator
     let mei: CloudKitService
@@ -463,12 +464,13 @@ private func withFriends(
     }
 }
 
-/// The names of all records that a zone's feed shows from the start.
+/// The names of all records in a zone's feed, from the start.
 private func names(in zone: ZoneID, of database: CloudKitDatabase) async throws -> [String?] {
     try await changes(in: zone, of: database, since: nil)
 }
 
-/// What a zone's feed shows since a token, two records at a time: names, those of records that are gone with a minus.
+/// The changes in a zone's feed since a token, fetched two records at a time: the names, with a minus for deleted
+/// records.
 private func changes(in zone: ZoneID, of database: CloudKitDatabase, since token: ZoneChangeToken?) async throws
     -> [String]
 {

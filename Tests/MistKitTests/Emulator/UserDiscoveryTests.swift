@@ -4,7 +4,7 @@ import MistKit
 import MistTesting
 import Testing
 
-/// People find each other, as far as they let themselves be found.
+/// Users find other users who are discoverable.
 @Suite(.serialized)
 struct UserDiscoveryTests {
     @Test(arguments: EmulatorConnection.allCases)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MistKit
 
-/// What a conflict says about who changed the record.
+/// What the message of a conflict says about the user who changed the record.
 @Suite(.serialized)
 struct ConflictMessageTests {
     @Test(arguments: [
@@ -89,7 +89,7 @@ struct ConflictMessageTests {
             #expect(error.message.hasPrefix("A record of this name exists already. Update serverRecord"))
             try await database.update(third)
 
-            // A client that has not written yet does not know who it writes as.
+            // A client that has not written yet does not know the name of its user.
             let fresh = emulator.service(as: .user).publicDatabase
             let unknown = try #require(await #expect(throws: CloudKitError.self) { try await fresh.update(second) })
             #expect(unknown.message.contains("by another client, or by an earlier update"))

@@ -170,7 +170,7 @@ struct FailureTests {
         )
     }
 
-    // MARK: -
+    // MARK: - Support
 
     private var pipeline: TestPipeline {
         TestPipeline(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MistKit
 
-/// What the messages of errors say about the request that was refused.
+/// What the messages of errors say about the refused request.
 struct RequestTextTests {
     private func refusal(_ reason: String, code: CloudKitError.Code = .badRequest) -> CloudKitError {
         var error = CloudKitError(code: code, message: "Refused.")

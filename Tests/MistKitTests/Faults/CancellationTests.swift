@@ -8,7 +8,7 @@ import Testing
 
 @testable import MistKit
 
-/// Wherever a call waits, cancelling ends it, and nothing of it goes on.
+/// Cancelling a call ends each of its waits, and leaves no request under way.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct CancellationTests {
     private static let calls: [Call] = [.fetch, .query, .create, .zones, .forceDelete]
@@ -69,7 +69,7 @@ struct CancellationTests {
             await clock.waitForSleepers()
             task.cancel()
             let error = try await task.value
-            // A write whose reply was lost may have been done; one that was refused was not.
+            // A write whose response was lost may have been done; a refused write was not done.
             #expect(error.code == (fault.leavesOutcomeOpen ? .outcomeUnknown : .cancelled))
             #expect(error.mayHaveBeenDone == fault.leavesOutcomeOpen)
             #expect(transport.counts.underWay == 0)
@@ -121,8 +121,8 @@ struct CancellationTests {
         }
     }
 
-    /// Four requests at a time; `answered` of them are answered, and then the next four are cancelled after the emulator has done
-    /// `done` of them.
+    /// Four requests run at a time. `answered` of them get a response; then the next four are cancelled, after the
+    /// emulator has done `done` of them.
     @Test(arguments: [(0, 0), (0, 4), (1, 2), (2, 0), (3, 4), (4, 4)])
     func aCancelledBatchTellsWhatIsKnown(answered: Int, done: Int) async throws {
         try await withCloudKitEmulator { emulator in
@@ -153,7 +153,7 @@ struct CancellationTests {
                     == BatchProgress(completed: answered * 200, unknown: 4 * 200, total: 4000)
             )
 
-            // What the service has is what is said to be saved, and some of what is said to be unknown.
+            // The service has all records that are reported as saved, and some of those that are reported as unknown.
             let names = records.compactMap(\.recordName)
             let fetched = try await emulator.service(as: .serverKey).publicDatabase.fetch(names)
             let found = Set(fetched.indices.filter { fetched[$0].error == nil })
@@ -239,7 +239,7 @@ extension Call {
     }
 }
 
-/// A transport that lets some requests through, and keeps the replies to those after them back until they are cancelled.
+/// A transport that passes on some requests, and holds the responses to later ones back until they are cancelled.
 private final class GatedTransport: ClientTransport {
     private let inner: any ClientTransport
     private let answered: Int
@@ -247,16 +247,16 @@ private final class GatedTransport: ClientTransport {
     private let state = Mutex((begun: 0, held: 0))
 
     /// - Parameters:
-    ///   - inner: What sends.
-    ///   - answered: How many requests are answered.
-    ///   - done: How many of those after them reach the service.
+    ///   - inner: The transport that sends the requests.
+    ///   - answered: The number of requests that get a response.
+    ///   - done: The number of later requests that reach the service.
     init(_ inner: any ClientTransport, answering answered: Int, doing done: Int) {
         self.inner = inner
         self.answered = answered
         self.done = done
     }
 
-    /// Whether four requests wait for a reply that does not come.
+    /// Whether four requests wait for a response that does not arrive.
     var isStill: Bool { state.withLock { $0.held == 4 } }
 
     func send(

@@ -4,10 +4,10 @@ import MistKit
 import MistTesting
 import Testing
 
-/// What the client makes of everything that can go wrong, one line for each: what went wrong, what was called, and what came of it.
+/// The client's reaction to everything that can go wrong, one line for each case: the fault, the call, and its outcome.
 ///
-/// An outcome is what the call gave, the requests that the emulator had, the seconds that were waited in between (chance gives one half
-/// each time), and where it matters what the database holds afterwards.
+/// An outcome has the result of the call, the requests to the emulator, the waits between them in seconds (the random
+/// source always returns one half), and, where it matters, the content of the database afterwards.
 @Suite(.serialized)
 struct FaultTableTests {
     @Test(arguments: reads + writes + batches + others)
@@ -106,7 +106,7 @@ struct FaultTableTests {
         Line(.fetch, .invalidJSON, "decoding | lookup |"),
         Line(.fetch, .truncateReply(afterBytes: 30), "decoding | lookup |"),
         Line(.fetch, .contentType("text/plain"), "unexpectedResponse | lookup |"),
-        // 421 of both meanings, and other credentials.
+        // Both meanings of 421, and other failures of credentials.
         Line(.fetch, .misdirected, "ok | lookup lookup | 0.25"),
         Line(.fetch, .misdirected, over: .socket, "ok | lookup lookup | 0.25"),
         Line(.fetch, .expiredToken, "AUTHENTICATION_REQUIRED ×1 | lookup |"),
@@ -149,7 +149,7 @@ struct FaultTableTests {
         Line(.create, .htmlPage(status: 502), "n=new | modify modify | 0.25 | a=old b=old n=new"),
         Line(.create, .throttle(retryAfter: 3), "n=new | modify modify | 3.25 | a=old b=old n=new"),
         Line(.create, .misdirected, "n=new | modify modify | 0.25 | a=old b=old n=new"),
-        // What cannot be read is not repeated, though it was done.
+        // A response that cannot be read is not requested again, although the write was done.
         Line(.create, .invalidJSON, "decoding | modify | | a=old b=old n=new"),
         Line(.create, .truncateReply(afterBytes: 20), "decoding | modify | | a=old b=old n=new"),
         Line(.create, .contentType("text/html"), "unexpectedResponse | modify | | a=old b=old n=new"),
@@ -159,18 +159,18 @@ struct FaultTableTests {
         Line(.createNameless, .refuse("INTERNAL_ERROR"), "INTERNAL_ERROR ×1 | modify | | a=old b=old"),
         Line(.createNameless, .throttle(), "ok | modify modify | 0.25 | ?=new a=old b=old"),
         Line(.createNameless, .emptyReply(status: 503, header: "2"), "ok | modify modify | 2.25 | ?=new a=old b=old"),
-        // Updates find themselves done by their own conflict.
+        // An update that was done conflicts with itself, and the client recognises that.
         Line(.update, .loseReply, "a=new | modify modify lookup | 0.25 | a=new b=old"),
         Line(.update, .loseRequest, "a=new | modify modify | 0.25 | a=new b=old"),
         Line(.replace, .loseReply, "a=new | modify modify lookup | 0.25 | a=new b=old"),
         Line(.replace, .throttle(retryAfter: 1), "a=new | modify modify | 1.25 | a=new b=old"),
         Line(.staleUpdate, nil, "CONFLICT of a=newer | modify lookup | | a=newer b=old"),
         Line(.staleUpdate, .loseRequest, "CONFLICT of a=newer | modify modify lookup lookup | 0.25 | a=newer b=old"),
-        // Those that overwrite look first.
+        // Operations that overwrite look at the record before a retry.
         Line(.forceUpdate, .loseReply, "a=new | modify lookup | 0.25 | a=new b=old"),
         Line(.forceUpdate, .loseRequest, "a=new | modify lookup modify | 0.25 | a=new b=old"),
         Line(.forceReplace, .loseReply, "a=new | modify lookup | 0.25 | a=new b=old"),
-        // What is gone was deleted.
+        // A record that is missing was deleted.
         Line(.delete, .loseReply, "ok | modify modify lookup | 0.25 | b=old"),
         Line(.delete, .loseRequest, "ok | modify modify | 0.25 | b=old"),
         Line(.forceDelete, .loseReply, "ok | modify modify | 0.25 | b=old"),
@@ -218,7 +218,7 @@ struct FaultTableTests {
             .refuse("BAD_REQUEST", status: 413, reason: "the request body is longer than 10 bytes"),
             "x=new y=new z=new | modify modify modify | | a=old b=old x=new y=new z=new"
         ),
-        // What is too large alone fails alone.
+        // An item that is too large by itself fails alone.
         Line(
             .saveMany,
             .refuse("BAD_REQUEST", status: 413, reason: "the request body is longer than 10 bytes"),
@@ -233,7 +233,7 @@ struct FaultTableTests {
             calls: .all,
             "LIMIT_EXCEEDED ×1 LIMIT_EXCEEDED ×1 LIMIT_EXCEEDED ×1 | \(five("modify")) | | a=old b=old"
         ),
-        // An atomic one never is; it is repeated as a whole.
+        // An atomic batch is never split; it is retried as a whole.
         Line(.saveAtomically, .refuse("LIMIT_EXCEEDED"), "LIMIT_EXCEEDED ×1 | modify | | a=old b=old"),
         Line(
             .saveAtomically,
@@ -289,14 +289,14 @@ struct Line: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// What is called.
+/// The call of a line.
 enum Call: Sendable {
     case fetch, fetchMany, query, changes, zones, caller
     case create, createNameless, update, replace, staleUpdate, forceUpdate, forceReplace, delete, forceDelete,
         publicSave
     case saveMany, saveAtomically, createZone, deleteZone
 
-    /// What goes wrong is this alone, not the look at what became of it.
+    /// The endpoint that fails. Requests that check the outcome afterwards do not fail.
     var endpoint: String {
         switch self {
         case .fetch, .fetchMany: "records/lookup"

@@ -7,7 +7,8 @@ import Testing
 /// What a failed call says about writes that may have been done.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct UnknownOutcomeTests {
-    /// The sentence "the call itself throws only when nothing was done" for each way to lose an answer.
+    /// Checks the documented promise "the call itself throws only when nothing was done" for each way to lose a
+    /// response.
     @Test(arguments: [
         (Fault.loseReply, "network", true),
         (.resetReply(), "network", true),

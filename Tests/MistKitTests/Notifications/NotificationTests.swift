@@ -10,7 +10,7 @@ import Testing
 struct NotificationTests {
     private static let notes = ZoneID(zoneName: "Notes")
 
-    /// A push in short: `long created a in Notes`.
+    /// A push as a short text: `long created a in Notes`.
     private func line(_ notification: CloudKitNotification) -> String {
         let change =
             switch notification.change {
@@ -49,7 +49,7 @@ struct NotificationTests {
                 }
                 return (lines, fields)
             }
-            // The test waits until the task listens: the push of an earlier change is lost.
+            // Without this wait, the task might not listen yet, and the push of the change would be lost.
             await emulator.rules.waitForCouriers(1)
             let saved = try await ann.privateDatabase.save(
                 [Memo(title: "a", count: 5), Memo(title: "b", count: 1)],
@@ -112,7 +112,7 @@ struct NotificationTests {
             try await service.privateDatabase.save(Subscription("s", to: Query<Memo>(), firesOn: [.create]))
             let first = Task { try await service.notifications().first { _ in true }.map(line) }
             for _ in 1...3 {
-                // The courier waits for a push, and for its clock.
+                // The courier has the request, and waits for its clock.
                 await emulator.rules.waitForCouriers(1)
                 await clock.waitForSleepers()
                 clock.advance(by: 30)
@@ -151,11 +151,11 @@ struct NotificationTests {
             }
         }
         #expect(error.httpStatus == .gone)
-        // Two tokens were made, registered and tried.
+        // Two tokens were created, registered and used.
         #expect(transport.sent.count == 6)
     }
 
-    /// What the service answers is not known for sure; CloudKit JS would have the three keys.
+    /// The service's response to a registration is not known for certain; CloudKit JS expects the three keys.
     @Test(
         arguments: [
             ("", nil), ("", "application/json"), ("{}", "application/json"),

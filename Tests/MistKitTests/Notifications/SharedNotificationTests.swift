@@ -4,7 +4,7 @@ import MistKit
 import MistTesting
 import Testing
 
-/// Pushes of what people share: Mei owns an album, Ben may write in it.
+/// Pushes about shared records: Mei owns an album, and Ben may write in it.
 @Suite(.serialized)
 struct SharedNotificationTests {
     @Test func thoseWhoShareAreToldOfWhatTheySee() async throws {
@@ -39,7 +39,7 @@ struct SharedNotificationTests {
             ])
             let (meis, bens) = (try await mei.createDeviceToken(), try await ben.createDeviceToken())
 
-            // Out of Ben's sight, then in it.
+            // The first record is not shared with Ben, the second one is.
             for (name, parent) in [("page", "diary"), ("photo 3", "album")] {
                 var record = Record(recordType: "Photo", recordName: name)
                 record.parent = Reference(recordName: parent)
@@ -60,7 +60,7 @@ struct SharedNotificationTests {
                 ]
             )
 
-            // The zone goes, and Ben is told.
+            // Mei deletes the zone, and Ben gets a push.
             try await mei.privateDatabase.deleteZone(albums)
             #expect(
                 try await pushes(2, of: bens, ben) == ["zone zone \(owner)", "all database \(owner)"]

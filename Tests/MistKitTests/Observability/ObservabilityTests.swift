@@ -11,13 +11,13 @@ import Tracing
 
 @testable import MistKit
 
-/// What metrics and traces report about a request.
+/// The metrics and traces of a request.
 @Suite(.serialized)
 struct ObservabilityTests {
     private let apiToken = String(repeating: "0123456789abcdef", count: 4)
     private let webToken = "54__Secret+Token/with=signs"
 
-    /// Throttled, a lost connection, and an answer.
+    /// A throttled response, a lost connection, and a success.
     private var threeAttempts: FakeTransport {
         FakeTransport { _, number in
             switch number {
@@ -135,8 +135,7 @@ struct ObservabilityTests {
                 "cloudkit.client.operation.duration operation=queryRecords outcome=ok",
             ]
         )
-        // The waits before the second and the third attempt are in the operation's time: the clock moved by nothing
-        // else.
+        // The operation's time includes the waits before the second and the third attempt: only they advance the clock.
         let whole = try metrics.expectTimer(
             "cloudkit.client.operation.duration",
             [("operation", "queryRecords"), ("outcome", "ok")]
@@ -199,7 +198,7 @@ struct ObservabilityTests {
         )
     }
 
-    // MARK: -
+    // MARK: - Support
 
     private let template = "POST /database/{version}/{container}/{environment}/{database}/records/query"
 

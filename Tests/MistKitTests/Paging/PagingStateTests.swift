@@ -17,12 +17,12 @@ struct PagingStateTests {
     }
 
     @Test(arguments: [
-        // The caller asks.
+        // The caller asks for a page.
         Row(from: .idle("a"), event: .asked, to: .awaited("a"), effect: .fetch("a")),
         Row(from: .ahead("a"), event: .asked, to: .awaited("a"), effect: .receive),
         Row(from: .stuck, event: .asked, to: .finished, effect: .failEndless),
         Row(from: .finished, event: .asked, to: .finished, effect: .end),
-        // A page has come.
+        // A page has arrived.
         Row(from: .awaited("a"), event: .arrived(announced: "b"), to: .reading("a", ahead: "b"), effect: .send("b")),
         Row(from: .awaited("a"), event: .arrived(announced: nil), to: .reading("a", ahead: nil), effect: .nothing),
         Row(from: .awaited("a"), event: .arrived(announced: "a"), to: .reading("a", ahead: nil), effect: .nothing),
@@ -33,7 +33,7 @@ struct PagingStateTests {
             to: .reading("a", ahead: nil),
             effect: .nothing
         ),
-        // It was read: the request for the next one is under way, or is sent now.
+        // The page was read: the request for the next page is under way, or is sent now.
         Row(
             from: .reading("a", ahead: "b"),
             event: .read(next: "b", isEmpty: false),
@@ -53,7 +53,7 @@ struct PagingStateTests {
             to: .idle("b"),
             effect: .nothing
         ),
-        // What was announced is not where the next page begins.
+        // The next page does not begin at the announced marker.
         Row(
             from: .reading("a", ahead: "x"),
             event: .read(next: "b", isEmpty: false),
@@ -61,7 +61,7 @@ struct PagingStateTests {
             effect: .send("b")
         ),
         Row(from: .reading("a", ahead: "x"), event: .read(next: nil, isEmpty: false), to: .finished, effect: .discard),
-        // The last page, and a service that stays where it is.
+        // The last page, and a service that repeats its marker.
         Row(from: .reading("a", ahead: nil), event: .read(next: nil, isEmpty: true), to: .finished, effect: .discard),
         Row(from: .reading("a", ahead: nil), event: .read(next: "a", isEmpty: false), to: .stuck, effect: .discard),
         Row(
@@ -70,7 +70,7 @@ struct PagingStateTests {
             to: .finished,
             effect: .failEndless
         ),
-        // Failures, and what cannot happen, end the sequence.
+        // Failures and impossible events end the sequence.
         Row(from: .awaited("a"), event: .failed, to: .finished, effect: .discard),
         Row(from: .reading("a", ahead: "b"), event: .failed, to: .finished, effect: .discard),
         Row(from: .finished, event: .failed, to: .finished, effect: .discard),

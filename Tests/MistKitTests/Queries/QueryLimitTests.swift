@@ -4,7 +4,7 @@ import MistKit
 import MistTesting
 import Testing
 
-/// Limits, the first record, and counting.
+/// Limits of queries, the first record, and counting.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct QueryLimitTests {
     private func withNotes(_ count: Int, _ body: (CloudKitDatabase, RunningEmulator) async throws -> Void) async throws
@@ -24,7 +24,7 @@ struct QueryLimitTests {
         }
     }
 
-    /// The records and the requests for each limit, with pages of the service's size and of 100.
+    /// The numbers of records and of requests for each limit, with pages of the service's size and of 100.
     @Test(arguments: [
         (0, nil, 0, 0), (1, nil, 1, 1), (200, nil, 200, 1), (201, nil, 201, 2), (450, nil, 450, 3), (451, nil, 450, 3),
         (1000, nil, 450, 3), (150, 100, 150, 2), (300, 100, 300, 3), (50, 100, 50, 1),
@@ -37,7 +37,7 @@ struct QueryLimitTests {
                 if case .int64(let number)? = record["count"] { numbers.append(number) }
             }
             #expect(numbers == Array(0..<Int64(expected)))
-            // Those that are sent for ahead are on their way by now, or never will be.
+            // Requests for pages ahead have been sent by now, or are never sent.
             for _ in 0..<100 { await Task.yield() }
             #expect(emulator.faults.requests.count == requests)
 
@@ -57,7 +57,7 @@ struct QueryLimitTests {
         let database = fakeService(transport).publicDatabase
         var markers: [String?] = []
         var names: [String?] = []
-        // The service gives more than it was asked for at the end.
+        // At the end, the service returns more records than requested.
         for try await page in database.records(matching: Query(recordType: "Note", limit: 3), pageSize: 2).pages {
             markers.append(page.marker)
             names += page.results.map { try? $0.get().recordName }

@@ -24,7 +24,7 @@ struct RecordSequenceTests {
         (#"{"continuationMarker":"m","syncToken":"s"}"#, "m"),
         (#"{"continuationMarker":"m","records":[]}"#, "m"),
         (#"{"syncToken":"s","continuation\u004darker":"a\"b","records":[]}"#, #"a"b"#),
-        // What is not a member of the page itself, at its edge, and what is no text.
+        // Markers that are not a member of the page itself, that are not at its edge, or that are not strings.
         (#"{"other":1,"continuationMarker":"m","records":[]}"#, nil),
         (#"{"records":[],"continuationMarker":"m","other":1}"#, nil),
         (#"{"records":[],"syncToken":"s"}"#, nil),
@@ -163,12 +163,12 @@ struct RecordSequenceTests {
         let (count, code) = try await task.value
         #expect(count == 1)
         #expect(code == .cancelled)
-        // The second page may have been sent for ahead of time, the third not.
+        // The request for the second page may have been sent ahead, but not the one for the third page.
         #expect(transport.sent.count <= 2)
     }
 
     @Test func theNextPageIsSentForBeforeThePresentOneIsTakenApart() async throws {
-        // The first page cannot be read before the second one is sent for.
+        // Reading the first page waits until the second one is requested.
         let isSent = DispatchSemaphore(value: 0)
         let records = RecordSequence<String>(
             fetchPage: { (position) async throws(CloudKitError) in

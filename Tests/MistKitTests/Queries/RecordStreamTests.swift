@@ -4,7 +4,7 @@ import MistKit
 import MistTesting
 import Testing
 
-/// Going through records on the emulator.
+/// Iterating over records, against the emulator.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct RecordStreamTests {
     @Test(arguments: EmulatorConnection.allCases)

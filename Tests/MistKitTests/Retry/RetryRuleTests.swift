@@ -3,12 +3,12 @@ import Testing
 
 @testable import MistKit
 
-/// Which failures are followed by another attempt, as a table.
+/// The failures that are followed by another attempt, as a table.
 struct RetryRuleTests {
     private static let wait = Duration.seconds(3)
 
     @Test(arguments: [
-        // The code, a `retryAfter`, and the rules that repeat it.
+        // The code, a `retryAfter`, and the rules that allow another attempt.
         (CloudKitError.Code.throttled, nil, "repeatable once transfer poll"),
         (.zoneBusy, nil, "repeatable once transfer poll"),
         (.network, nil, "repeatable transfer poll"),

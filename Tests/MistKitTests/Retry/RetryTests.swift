@@ -28,7 +28,7 @@ struct RetryTests {
                 operation=queryRecords request=-
                 """
         )
-        // A retry that succeeds is no news for a program that logs at the level `info`.
+        // A retry that succeeds is not logged at the level `info`.
         #expect(!log.lines.contains { $0.hasPrefix("info") })
     }
 
@@ -56,7 +56,7 @@ struct RetryTests {
                     "Retry-After": "Thu, 01 Mar 2029 00:00:07 GMT", "Date": "Wed, 28 Feb 2029 23:59:58 GMT",
                 ]
             ),
-            // A date that there is nothing to count from, and what is none.
+            // A date without a current time to count from, and a text that is not a date.
             reply(.tooManyRequests, throttled, headers: ["Retry-After": "Thu, 01 Mar 2029 00:00:07 GMT"]),
             reply(),
         ])
@@ -252,7 +252,7 @@ struct RetryTests {
         #expect(transport.sent.count == 1)
     }
 
-    // MARK: -
+    // MARK: - Support
 
     private func pipeline(_ policy: RetryPolicy = RetryPolicy(), random: Double = 0) -> TestPipeline {
         TestPipeline(

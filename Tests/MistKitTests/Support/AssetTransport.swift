@@ -3,9 +3,9 @@ import HTTPTypes
 import OpenAPISwiftRuntime
 import Synchronization
 
-/// The way to an emulator's asset host, on which things go wrong as they are told.
+/// A transport to an emulator's asset host with faults that a test chooses.
 final class AssetTransport: ClientTransport {
-    /// What happens to one request.
+    /// The fault of one request.
     enum Fault: Sendable {
         /// The connection breaks after this number of bytes of the response's body.
         case cutAfter(Int)
@@ -15,11 +15,11 @@ final class AssetTransport: ClientTransport {
         case network
         /// The request is carried out, and the response is lost.
         case lostReply
-        /// This status, and nothing else.
+        /// The host responds with this status only.
         case status(Int)
-        /// This body, and nothing else.
+        /// The host responds with this body only.
         case answer(String)
-        /// No answer at all.
+        /// The host does not respond.
         case hang
         /// No more bytes arrive after this number of bytes of the response's body.
         case hangAfter(Int)
@@ -42,27 +42,27 @@ final class AssetTransport: ClientTransport {
         self.base = base
     }
 
-    /// What becomes of the next requests, one after the other.
+    /// The faults of the next requests, in order. Later requests have no fault.
     var faults: [Fault] {
         get { state.withLock { $0.faults } }
         set { state.withLock { $0.faults = newValue } }
     }
-    /// Whether every request is answered with the whole file.
+    /// Whether the response to every request has the whole file.
     var ignoresRanges: Bool {
         get { state.withLock { $0.ignoresRanges } }
         set { state.withLock { $0.ignoresRanges = newValue } }
     }
-    /// Whether responses do not say how long they are.
+    /// Whether responses do not announce their length.
     var hidesLength: Bool {
         get { state.withLock { $0.hidesLength } }
         set { state.withLock { $0.hidesLength = newValue } }
     }
     var sent: [HTTPRequest] { state.withLock { $0.sent } }
-    /// Method and path of what was sent.
+    /// Method and path of the requests.
     var requests: [String] { sent.map { "\($0.method) \($0.path ?? "")" } }
-    /// What downloads asked for.
+    /// The ranges that downloads requested.
     var ranges: [String?] { sent.filter { $0.method == .get }.map { $0.headerFields[.range] } }
-    /// Requests that have no answer yet.
+    /// The number of requests without a response so far.
     var underWay: Int { state.withLock { $0.underWay } }
     var mostAtATime: Int { state.withLock { $0.mostAtATime } }
 

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Runs a program that stands on the search path; `nil` where it is missing.
+/// Runs a program on the search path. If the program is missing, the exit code is not 0.
 ///
 /// - Returns: Its exit code, and what it wrote to standard output and standard error.
 func run(_ arguments: String..., input: [UInt8] = []) throws -> (code: Int32, output: String) {
     try run(arguments: arguments, input: input)
 }
 
-/// The same, with the arguments in an array.
+/// Runs a program with the arguments in an array.
 func run(arguments: [String], input: [UInt8] = []) throws -> (code: Int32, output: String) {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

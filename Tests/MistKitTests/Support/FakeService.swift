@@ -3,7 +3,7 @@ import HTTPTypes
 import MistKit
 import OpenAPISwiftRuntime
 
-/// A service over a transport that a closure answers for.
+/// A service over a fake transport.
 func fakeService(
     _ transport: FakeTransport,
     retryPolicy: RetryPolicy = .never
@@ -18,12 +18,12 @@ func fakeService(
 }
 
 extension FakeTransport {
-    /// Answers each request with JSON, the last answer again and again.
+    /// Responds to each request with JSON, in order. The last response is repeated.
     convenience init(json answers: String...) {
         self.init(answers.map { reply(.ok, $0) })
     }
 
-    /// What was sent, as `METHOD entity/action {body}`, keys of the body in order.
+    /// The requests, as `METHOD entity/action {body}`, with sorted keys in the body.
     var requests: [String] {
         get throws {
             try sent.map { exchange in
@@ -36,7 +36,7 @@ extension FakeTransport {
     }
 }
 
-/// JSON with its keys in order and no white space.
+/// JSON with sorted keys and no white space.
 func sortedJSON(_ text: String) throws -> String {
     let value = try JSONSerialization.jsonObject(with: Data(text.utf8), options: .fragmentsAllowed)
     let data = try JSONSerialization.data(
@@ -46,7 +46,7 @@ func sortedJSON(_ text: String) throws -> String {
     return String(decoding: data, as: UTF8.self)
 }
 
-/// What an error is, in one line; `ok` for a success with what is asked for.
+/// An error in one line; `ok`, or the description, for a success.
 func summary<Success>(
     _ result: Result<Success, CloudKitError>,
     _ describe: (Success) -> String = { _ in "ok" }

@@ -7,7 +7,7 @@ import Tracing
 
 @testable import MistKit
 
-/// A transport that a closure answers for. It keeps what it was sent.
+/// A transport whose responses a closure gives. It keeps the requests.
 final class FakeTransport: ClientTransport {
     struct Exchange: Sendable {
         var request: HTTPRequest
@@ -25,7 +25,7 @@ final class FakeTransport: ClientTransport {
         self.answer = answer
     }
 
-    /// Answers the requests with these, one after the other; the last one again and again.
+    /// Responds to the requests with these responses, in order. The last one is repeated.
     convenience init(_ answers: [(HTTPResponse, HTTPBody?)]) {
         self.init { _, number in answers[min(number, answers.count) - 1] }
     }
@@ -63,14 +63,14 @@ func reply(
     return (response, HTTPBody(json))
 }
 
-/// What a pipeline is made of in a test.
+/// The parts of a request pipeline, which a test can replace.
 struct TestPipeline {
     var tokenManager: any TokenManager
     var retryPolicy: RetryPolicy
     var logger: Logger
     var clock: any Clock<Duration> = ContinuousClock()
     var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
-    /// The throttle; one of its own when `nil`.
+    /// The throttle; `nil` for a new one.
     var throttle: ContainerThrottle?
     var maximumResponseSize = RequestPipeline.maximumResponseSize
     var tracer: (any Tracer)?

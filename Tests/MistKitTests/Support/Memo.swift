@@ -1,6 +1,6 @@
 import MistKit
 
-/// A typed record, as a person would write it who has no macro.
+/// A typed record whose conformance is written by hand, without the macro.
 struct Memo: Hashable {
     var title: String
     var count: Int?

@@ -3,12 +3,12 @@ import HTTPTypes
 import OpenAPISwiftRuntime
 import Synchronization
 
-/// A transport that keeps count of what goes through another one.
+/// A transport that counts the requests that it passes on to another one.
 final class ObservedTransport: ClientTransport {
     struct Counts: Sendable {
-        /// The operations under way, their bodies included.
+        /// The number of operations under way; an operation ends with its response body.
         var underWay = 0
-        /// The most that ever were.
+        /// The largest number of operations that were under way at a time.
         var most = 0
         /// The sizes of the bodies that were sent, in bytes.
         var sizes: [Int] = []
@@ -20,7 +20,8 @@ final class ObservedTransport: ClientTransport {
 
     /// - Parameters:
     ///   - inner: Sends the requests.
-    ///   - awaited: How many requests have to arrive before the first is sent, so that they overlap on any machine.
+    ///   - awaited: The number of requests that have to arrive before the first is sent, so that they overlap on any
+    ///     machine.
     init(_ inner: any ClientTransport, holdingUntil awaited: Int = 0) {
         self.inner = inner
         self.awaited = awaited
@@ -48,13 +49,13 @@ final class ObservedTransport: ClientTransport {
             baseURL: baseURL,
             operationID: operationID
         )
-        // The whole body, so that it is known when the connection is free.
+        // Reads the whole body, so that the end of the operation is known.
         guard let responseBody else { return (response, nil) }
         return (response, HTTPBody(try await [UInt8](collecting: responseBody, upTo: .max)))
     }
 }
 
-/// Waits for something that other tasks are about to do.
+/// Waits for a condition that other tasks are about to fulfil.
 func eventually(_ condition: () -> Bool) async {
     while !condition() { await Task.yield() }
 }

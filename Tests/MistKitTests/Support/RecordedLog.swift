@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// Keeps every line of a logger, metadata included.
+/// Keeps all lines of a logger, with their metadata.
 final class RecordedLog: Sendable {
     private let recorded = Mutex<[String]>([])
 

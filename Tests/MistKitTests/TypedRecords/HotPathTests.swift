@@ -9,7 +9,7 @@ import Testing
 struct HotPathTests {
     // MARK: Reading
 
-    /// A value that keeps the stack on which it was read.
+    /// A value that stores the stack when it is read.
     private struct Traced: FieldConvertible, Hashable {
         static let stack = Mutex<[String]>([])
 
@@ -69,7 +69,8 @@ struct HotPathTests {
         try keep(stack, as: "read")
     }
 
-    /// Writes a stack to the folder that Scripts/check-hot-path names, which compares the functions with those in Documentation/Design.md.
+    /// Writes a stack to the folder that Scripts/check-hot-path names. The script compares the functions with those in
+    /// Documentation/Design.md.
     private func keep(_ stack: [String], as name: String) throws {
         guard let folder = ProcessInfo.processInfo.environment["MISTKIT_HOT_PATH"] else { return }
         try Data(stack.joined(separator: "\n").utf8).write(
@@ -80,7 +81,7 @@ struct HotPathTests {
     // MARK: Writing
 
     #if os(Linux)
-        /// Bytes that keep the stack on which a record asked for them.
+        /// Bytes that store the stack when a record asks for them.
         private struct TracedBytes: FieldConvertible, Hashable {
             static let stack = Mutex<[String]>([])
 
@@ -98,7 +99,7 @@ struct HotPathTests {
             }
 
             func savedFieldValue() throws(FieldError) -> FieldValue {
-                // The first time; the service's reply is compared with the record once more.
+                // Only the first stack is stored, since the service's response is compared with the record later.
                 TracedBytes.stack.withLock { if $0.isEmpty, !data.isEmpty { $0 = Thread.callStackSymbols } }
                 return fieldValue
             }
@@ -130,7 +131,7 @@ struct HotPathTests {
             }
         }
 
-        /// Memory that is protected against reading, until it is read and keeps the stack on which it was.
+        /// Memory that is protected against reading. The first read stores its stack and removes the protection.
         private enum ProtectedMemory {
             private static let size = 4096
             nonisolated(unsafe) private static let start = mmap(
@@ -149,7 +150,7 @@ struct HotPathTests {
                 mprotect(start, size, PROT_READ)
             }
 
-            /// Runs a closure with data in the memory. What makes its copies may not look at it.
+            /// Runs a closure with data in the memory. Code that copies the `Data` value must not read its bytes.
             static func withData(count: Int, _ body: (Data) async throws -> Void) async throws {
                 var action = sigaction()
                 action.sa_flags = SA_SIGINFO

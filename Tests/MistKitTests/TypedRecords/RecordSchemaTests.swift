@@ -2,7 +2,7 @@ import CloudKitModel
 import MistKit
 import Testing
 
-/// What a schema says for a local store, and which mistakes it finds.
+/// The schemas of types for a local store, and the mistakes that they report.
 struct RecordSchemaTests {
     @Test func aFieldKeepsWhatItIsMadeWith() {
         let field = RecordField<Int>(
@@ -36,7 +36,7 @@ struct RecordSchemaTests {
         #expect(Memo.schema.fields == [.init(name: "title", type: .string), .init(name: "count", type: .int64)])
     }
 
-    /// The types that each policy is for. Of a type that is not listed here, it is a mistake.
+    /// The types that each policy fits. For all other types, the policy is a mistake.
     @Test(arguments: FieldMerge.allCases)
     func aPolicyFitsSomeTypes(merge: FieldMerge) {
         let types = FieldType.allCases

@@ -31,7 +31,7 @@ struct StoredRecordCodableTests {
             #expect(cached.zoneID == fetched.zoneID)
             #expect(cached.otherFields == ["color": "red"])
 
-            // Changes that are not saved yet, of which one clears a field.
+            // Unsaved changes, of which one clears a field.
             var changed = fetched
             changed.title = "B"
             changed.count = nil

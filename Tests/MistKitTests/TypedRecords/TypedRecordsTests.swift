@@ -3,7 +3,7 @@ import Testing
 
 @testable import MistKit
 
-/// The items of a response, read into a model.
+/// The items of a response, decoded into a model.
 struct TypedRecordsTests {
     private struct Note: CloudKitRecord {
         struct Fields: RecordFieldSet {
@@ -39,12 +39,13 @@ struct TypedRecordsTests {
             #"{"recordName":"a","recordType":"Note","fields":{"title":{"value":"A","type":"STRING"}},"recordChangeTag":"1"}"#,
             "a 1: A nil []"
         ),
-        // The fields first, with white space, in another order, without a type, and one that the model does not have.
+        // The fields come first, with white space, in another order, without a type, and with a field that the model
+        // does not have.
         (
             #"{"fields": {"count" : { "type":"INT64", "value" : 1 }, "x":{"value":2}, "title":{"value":"A"}}, "recordName":"a"}"#,
             #"a -: A 1 ["x"]"#
         ),
-        // Of several members with one name the last counts.
+        // If several members have the same name, the last one counts.
         (
             #"{"recordName":"a","fields":{"title":{"value":"A"},"count":{"value":1}},"fields":{"title":{"value":"B"}}}"#,
             "a -: B nil []"
@@ -66,7 +67,7 @@ struct TypedRecordsTests {
         ),
     ])
     func itemsOfAnyShapeAreRead(item: String, expected: String) throws {
-        // Items before and behind one do not matter.
+        // Items before and after an item do not matter.
         let page = "{\"records\":[\(item),\(item)]}"
         let records = try JSONReader.read(TypedRecords<Note>.self, from: page)
         let found = records.results.map { result in

@@ -26,12 +26,12 @@ struct PageAheadTests {
             .success(.zoneChanges([page("1", more: true), page("8", more: false), page("9", more: true)])),
             .zoneChanges([cursor("A", "1"), cursor("C", "9")])
         ),
-        // What becomes of a zone that fails is the engine's to say.
+        // The engine decides about a zone that fails.
         (
             .zoneChanges([cursor("A", nil), cursor("B", nil)]),
             .success(.zoneChanges([page("1", more: true), .failure(lost)])), nil
         ),
-        // The zones that did not fit into the request come next.
+        // The zones that did not fit into the request are requested next.
         (.zoneChanges(many), .success(.zoneChanges(many.map { _ in page("1", more: true) })), nil),
         (.zoneChanges([cursor("A", nil)]), .failure(lost), nil),
         (.zoneChanges([cursor("A", nil)]), .success(.zoneChanges([])), nil),

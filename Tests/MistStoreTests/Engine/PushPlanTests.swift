@@ -2,9 +2,10 @@ import Testing
 
 @testable import MistStore
 
-/// What goes into one request, and what follows an atomic failure.
+/// The operations of one request, and the retry after an atomic failure.
 struct PushPlanTests {
-    /// Candidates by a short text: `+s` is created, `+b<s` created below `s`, `+b>x` created with a link to `x`, `u` updated.
+    /// Candidates by a short text: `+s` is created, `+b<s` created below `s`, `+b>x` created with a link to `x`, `u`
+    /// updated.
     private static func candidates(_ text: String) -> [PushCandidate] {
         text.split(separator: " ").map { word in
             let isCreate = word.hasPrefix("+")
@@ -21,27 +22,28 @@ struct PushPlanTests {
         arguments: [
             ("", 9, 900, "", false),
             ("u +a +b v", 9, 900, "u a b v", false),
-            // A parent with its child, among others.
+            // A parent with its child, and other records.
             ("u +s +b<s +x", 9, 900, "s b", true),
-            // Several families.
+            // Several families, which are a parent with its children.
             ("+s +b<s u +t +c<t +d<t", 9, 900, "s b t c d", true),
-            // A child of a record that the service has, and of one that is on no side.
+            // A child of a record that the service has, and a child of one that does not exist anywhere.
             ("s +b<s +c<gone", 9, 900, "s b c", false),
             // Grandchildren.
             ("+s +t<s +b<t", 9, 900, "s t b", true),
-            // What a family refers to goes with it, and what that refers to; what refers to a family does not.
+            // A family includes the records that it refers to, directly or indirectly, but not the records that refer
+            // to it.
             ("+y +x>y +s +b<s>x +z>b", 9, 900, "y x s b", true),
-            // A family that does not fit behind another waits.
+            // A family that does not fit after another one waits.
             ("+s +b<s +t +c<t +d<t", 4, 900, "s b", true),
             ("+s +b<s +t +c<t +d<t", 5, 900, "s b t c d", true),
             ("+s +b<s +t +c<t +d<t", 9, 45, "s b", true),
-            // A family that is too large goes in parts, from the top down.
+            // A family that is too large is sent in parts, parents first.
             ("+s +b<s +c<s +d<s", 2, 900, "s b", true),
             ("+s +b<s +c<s +d<s", 9, 35, "s b c", true),
             ("+s +b<s", 1, 900, "s", false),
-            // Families within each other's order.
+            // The members of several families, mixed.
             ("+s +t +b<s +c<t +v +d<v", 5, 900, "s t b c", true),
-            // What is larger than a request goes alone.
+            // An operation that is larger than a request is sent alone.
             ("+a +b", 9, 5, "a", false),
             ("+a +b +c", 2, 900, "a b", false), ("+a +b +c", 0, 900, "a", false),
         ]

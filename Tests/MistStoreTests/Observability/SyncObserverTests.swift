@@ -12,9 +12,10 @@ import Tracing
 
 @testable import MistStore
 
-/// What the log, metrics and traces report about a synchronisation.
+/// The log, the metrics and the traces of a synchronisation.
 struct SyncObserverTests {
-    /// A store with a record that is sent and one that the service refuses; it synchronises, and then without the service.
+    /// A store with a record that is sent and one that the service refuses. It synchronises twice, the second time
+    /// without the service.
     private func synchronise(_ log: RecordedLines, _ tracer: InMemoryTracer) async throws {
         try await withCloudKitEmulator { emulator in
             try await inTemporaryFolder { folder in
@@ -105,7 +106,7 @@ struct SyncObserverTests {
     @Test func clocksThatAreWrongAreReported() async throws {
         let scenario = try SyncScenario()
         let phone = try scenario.device("phone", clockError: 86_400)
-        // Its first edit is a day ahead; then it knows.
+        // The first edit is a day ahead. Then the store learns the service's time.
         try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
         let before = try phone.engine.clockOffset()
         try phone.sync()
@@ -113,7 +114,7 @@ struct SyncObserverTests {
     }
 }
 
-/// A service that cannot be reached when it is told so.
+/// A service that cannot be reached while a test says so.
 private final class InterruptedService: SyncService {
     private let service: any SyncService
     let isInterrupted = Atomic(false)
@@ -128,7 +129,7 @@ private final class InterruptedService: SyncService {
     }
 }
 
-/// Keeps every line of a logger, metadata included.
+/// Keeps all lines of a logger, with their metadata.
 private final class RecordedLines: Sendable {
     private let recorded = Mutex<[String]>([])
 

@@ -1,8 +1,8 @@
 import MistKit
 
-// Written by hand, without the macro: the thread sanitizer builds these tests, and not the macro.
+// The conformances are written by hand, because the thread sanitizer builds these tests without the macro.
 
-/// A card with one field, whose type the version decides.
+/// A card with one field, whose type depends on the version of the program.
 struct TitledCard<Title: FieldStorable & Hashable & Sendable>: Hashable {
     var title: Title?
 }
@@ -30,12 +30,12 @@ extension TitledCard: CloudKitRecord {
     }
 }
 
-/// The first version of a program's type.
+/// The first version of the program.
 enum FirstVersion {
     typealias Card = TitledCard<String>
 }
 
-/// The next version: a new field, and one that was renamed.
+/// The next version of the program: it adds a field and renames one.
 enum SecondVersion {
     struct Card: Hashable {
         var name: String?
@@ -69,7 +69,7 @@ extension SecondVersion.Card: CloudKitRecord {
     }
 }
 
-/// A version whose field has another type.
+/// A version of the program in which the field has another type.
 enum WrongVersion {
     typealias Card = TitledCard<Int>
 }

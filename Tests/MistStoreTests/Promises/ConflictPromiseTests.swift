@@ -7,9 +7,9 @@ import Testing
 
 @testable import MistStore
 
-/// Promises 6 to 10: who wins.
+/// Promises 6 to 10: which edit wins.
 struct ConflictPromiseTests {
-    /// A phone and a laptop that have one book.
+    /// A phone and a laptop that both have one book.
     private func withOneBook(_ body: (SyncScenario, ScenarioDevice, ScenarioDevice) throws -> Void) throws {
         let scenario = try SyncScenario()
         let (phone, laptop) = try scenario.twoDevices()
@@ -44,7 +44,7 @@ struct ConflictPromiseTests {
                 guard let operation = request.operations?.first else { return .answered }
                 #expect(operation.operationType == .delete)
                 #expect(operation.record.recordChangeTag != nil)
-                // The laptop is faster by a moment.
+                // The laptop synchronises just before.
                 if !isEdited { try laptop.sync() }
                 isEdited = true
                 return .answered
@@ -163,7 +163,7 @@ struct ConflictPromiseTests {
         }
     }
 
-    /// A phone and a laptop that have one page, of a type without edit times of fields.
+    /// A phone and a laptop that both have one page. Its type has no edit times of fields.
     private func withOnePage(_ body: (SyncScenario, ScenarioDevice, ScenarioDevice) throws -> Void) throws {
         let scenario = try SyncScenario()
         let devices = try ["phone", "laptop"].map { name in
@@ -243,7 +243,7 @@ struct ConflictPromiseTests {
         let laptop = try scenario.device("laptop")
         try phone.run("INSERT INTO Book (_recordName, title) VALUES ('b', 'B')")
         try scenario.synchronise()
-        // One round trip has told the phone what time it is.
+        // After one round trip, the phone knows the service's time.
         try phone.run("UPDATE Book SET title = 'phone'")
         try laptop.run("UPDATE Book SET title = 'laptop'")
         try scenario.synchronise()
@@ -295,7 +295,7 @@ struct ConflictPromiseTests {
             try [phone, tablet, laptop][round - 1].sync()
             try scenario.synchronise()
         }
-        // A smaller value of a field that only grows has lost; what counters and unions took in has not.
+        // Smaller values of a field that only grows have lost; counters and unions have merged all edits.
         try scenario.expect(
             ["Book b best=60 loans=22 tags=[a,l1,l2,l3,p1,p2,p3]"],
             recovery: ["phone: Book b laterEdit best=30", "tablet: Book b laterEdit best=3"]

@@ -150,7 +150,7 @@ struct LocalPromiseTests {
         try phone.run("INSERT INTO Book (_recordName, title) VALUES ('b', 'B')")
         try phone.sync { $0.operations == nil ? .answered : .lostReply }
         #expect(try phone.pending().contains("phone: sent create b"))
-        // Work of another zone's kind wakes the engine: the create is not among it.
+        // Other work wakes the engine, but it does not send the create again before the pull.
         #expect(try phone.sync().lines == ["changes/database", "changes/zone"])
         try scenario.synchronise()
         try scenario.expect(["Book b title=B"])

@@ -6,7 +6,8 @@ import Testing
 
 @testable import MistStore
 
-/// Sequences in which a store could lose records without a receipt: what arrives in an unusual order, and names that are used twice.
+/// Sequences in which a store could lose records without a receipt: changes that arrive in an unusual order, and names
+/// that are used twice.
 struct LossPromiseTests {
     @Test("12, E4. A child that was moved away before its old parent was deleted stays, whatever arrives first")
     func movedChildrenSurviveTheirOldParent() throws {
@@ -23,7 +24,7 @@ struct LossPromiseTests {
             try laptop.sync()
             try laptop.run("DELETE FROM \(target) WHERE _recordName = 'old'")
             try laptop.sync()
-            // The feed has the child behind the delete of its old parent.
+            // In the feed, the child comes after the delete of its old parent.
             try laptop.run("UPDATE Book SET title = 'T' WHERE _recordName = 'child'")
             try laptop.sync()
             try scenario.synchronise()
@@ -93,7 +94,7 @@ struct LossPromiseTests {
         try phone.run("INSERT INTO Book (_recordName, title) VALUES ('n', 'N'), ('b', 'B')")
         try phone.sync()
         #expect(try phone.pending() == ["phone: edit Book 1", "phone: parked n nameTaken"])
-        // The delete of the one that has the name of another is no delete of that.
+        // Deleting the row whose name is taken does not delete the record that has the name.
         try phone.run("DELETE FROM Book WHERE title = 'N'")
         #expect(throws: (any Error).self) { try phone.run("INSERT INTO Book (_recordName) VALUES ('n')") }
         #expect(throws: (any Error).self) { try phone.run("UPDATE Book SET _recordName = 'n' WHERE title = 'B'") }
@@ -112,7 +113,7 @@ struct LossPromiseTests {
         #expect(try phone.records() == ["Book n title=B", "Book other title=O", "Shelf n name=S"])
         #expect(try laptop.records() == ["Book other title=O", "Shelf n name=S"])
         #expect(try phone.pending() == ["phone: edit Book 1", "phone: parked n nameTaken"])
-        // Another name lets it go.
+        // With another name, the record is sent.
         try phone.run("UPDATE Book SET _recordName = 'm' WHERE _recordName = 'n'")
         try scenario.synchronise()
         try scenario.expect(["Book m title=B", "Book other title=O", "Shelf n name=S"])
@@ -125,7 +126,7 @@ struct LossPromiseTests {
         try phone.run("INSERT INTO Book (_recordName, title) VALUES ('b', 'first')")
         try scenario.synchronise()
         try phone.run("DELETE FROM Book")
-        // The program inserts while the engine goes from the acknowledged delete to its next request.
+        // The program inserts the record after the engine's delete was acknowledged and before its next request.
         try phone.sync()
         try phone.run("INSERT INTO Book (_recordName, title) VALUES ('b', 'second')")
         try phone.go { $0.isWrite ? .lostRequest : .answered }
@@ -141,7 +142,7 @@ struct LossPromiseTests {
         let laptop = try scenario.device("laptop", records: [FirstVersion.Card.self])
         try phone.run("INSERT INTO Card (_recordName, title) VALUES ('c', 'C')")
         try scenario.synchronise()
-        // A second process opens the file with a newer program, while the first goes on.
+        // A second process opens the file with a newer program, while the first process continues.
         _ = try StoreFile(
             phone.database,
             schemas: [SecondVersion.Card.schema],

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MistStore
 
-/// Promises 19 to 22: what comes from the service.
+/// Promises 19 to 22: changes that come from the service.
 struct PullPromiseTests {
     @Test("19, C1. A page is one transaction with its token: the process dies between any two pages")
     func pagesAreTransactions() throws {
@@ -26,7 +26,7 @@ struct PullPromiseTests {
                 defer { pages += 1 }
                 return pages == crash ? .crashAfter : .answered
             }
-            // What the pages before the crash brought is here, and no page comes twice.
+            // The changes of the pages before the crash are in the file, and no page is fetched again.
             #expect(try laptop.value("SELECT count(*) FROM Book") == Int64(trace.end == nil ? crash * 3 : 14))
             let fetched = try laptop.sync().summary.fetched
             #expect(fetched == (trace.end == nil ? 14 - crash * 3 : 0))
@@ -51,12 +51,12 @@ struct PullPromiseTests {
             number += 1
             let reply = laptop.answer(request)
             let before = try laptop.records() + laptop.recovery()
-            // A reply to a request that is not under way is dropped.
+            // A response to a request that is no longer under way is dropped.
             #expect(try laptop.engine.handle(reply, to: number - 1, at: laptop.now) == SyncSummary())
             #expect(try laptop.records() + laptop.recovery() == before)
             return .reply(reply)
         }
-        // The page comes again.
+        // The page is fetched again.
         try laptop.database.write { db in
             try db.execute(
                 sql:
@@ -78,7 +78,7 @@ struct PullPromiseTests {
             #expect(count == 1)
             return .answered
         }
-        // A request that was given up is not answered any more, and its outcome is unknown.
+        // An abandoned request gets no response any more, and its outcome is unknown.
         try phone.run("UPDATE Book SET title = 'B'")
         guard case .send(let push, let number) = try phone.engine.next(at: phone.now) else {
             Issue.record("no request")
@@ -130,7 +130,7 @@ struct PullPromiseTests {
         try laptop.run("UPDATE Book SET note = 'pending'")
         try laptop.sync { request in
             guard case .zoneChanges(let cursors) = request else { return .answered }
-            // A page from a replica that lags behind.
+            // A page from a replica of the service that lags behind.
             _ = try laptop.answer(request).get()
             let page = SyncReply.ZonePage(records: [old], token: cursors[0].token ?? "", moreComing: false)
             return .reply(.success(.zoneChanges([.success(page)])))
@@ -151,7 +151,7 @@ struct PullPromiseTests {
         try laptop.run("INSERT INTO Book (_recordName, title) VALUES ('new', 'N')")
         var isRefused = false
         let trace = try laptop.sync { request in
-            // The deletes are too old for the service's memory: it reports only what exists.
+            // The deletes are so old that the service no longer reports them: it reports only existing records.
             guard case .zoneChanges(let cursors) = request else { return .answered }
             if cursors[0].token != nil, !isRefused {
                 isRefused = true

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MistStore
 
-/// Promises 24 to 27: what goes to the service, and what becomes of failures.
+/// Promises 24 to 27: changes that go to the service, and the handling of failures.
 struct PushPromiseTests {
     @Test("24, B1. A thousand changes go out in requests of at most 200")
     func requestsKeepToTheLimit() throws {
@@ -65,7 +65,7 @@ struct PushPromiseTests {
         #expect(trace.summary.sent == 39)
         #expect(try phone.pending() == ["phone: edit Book 17", "phone: parked b17 LIMIT_EXCEEDED"])
         #expect(try phone.value("SELECT batch FROM mist_scope WHERE id = 1") > 2)
-        // An edit makes it smaller, and is a new attempt.
+        // An edit makes the record smaller, and starts a new attempt.
         try phone.run("UPDATE Book SET title = 'small'")
         try phone.sync(tooLarge)
         try scenario.expect((1...40).map { "Book b\($0 < 10 ? "0" : "")\($0) title=small" })
@@ -86,7 +86,7 @@ struct PushPromiseTests {
             "DELETE FROM Book WHERE _recordName = 'missing'"
         )
         var isFirst = true
-        // The service never sees the two that it refuses: they are taken out of the request.
+        // The two refused records are removed from the request, so the service never gets them.
         func withoutRefused(_ request: SyncRequest) throws -> ScenarioDevice.Delivery {
             guard case .modify(let operations, let zone, let isAtomic) = request else { return .answered }
             if isFirst { try laptop.sync() }
@@ -109,7 +109,7 @@ struct PushPromiseTests {
             Issue.record("\(String(describing: trace.end))")
             return
         }
-        // What the service says, and a second of jitter.
+        // The wait that the service demands, and a second of jitter.
         #expect(until - phone.now == 31_000)
         scenario.clock.advance(by: 32)
         #expect(try phone.go(withoutRefused).end == .idle)
@@ -160,7 +160,7 @@ struct PushPromiseTests {
             ]
         )
         #expect(trace.requests.filter { $0.operations != nil }.map(\.isAtomic) == [true, false])
-        // A child of a parent that the service has goes alone.
+        // A child whose parent the service already has is sent alone.
         try phone.run("INSERT INTO Book (_recordName, shelf) VALUES ('b3', 's')")
         #expect(try phone.sync().requests.filter { $0.operations != nil }.map(\.isAtomic) == [false])
         try scenario.synchronise()
@@ -197,7 +197,7 @@ struct PushPromiseTests {
         let trace = try phone.sync { request in
             guard request.operations != nil, isFirst else { return .answered }
             isFirst = false
-            // The laptop is faster by a moment.
+            // The laptop synchronises just before.
             try laptop.sync()
             let reply = phone.answer(request)
             #expect(try scenario.serviceRecords().map(\.recordName) == ["key"])
@@ -293,7 +293,7 @@ struct PushPromiseTests {
         let status = try await phone.local.status()
         #expect(status.parked.map { "\($0.recordName) \($0.reason)" } == ["refused BAD_REQUEST", "child parent"])
         #expect(status.parked.last?.message.contains("refused") == true)
-        // A record that is added below it waits as well.
+        // A record that is added below the refused one waits as well.
         try phone.run("INSERT INTO Book (_recordName, shelf) VALUES ('later', 'refused')")
         #expect(try phone.sync(refusing).writes == [])
         try phone.run("UPDATE Shelf SET name = 'accepted' WHERE _recordName = 'refused'")
@@ -338,7 +338,7 @@ struct PushPromiseTests {
             scenario.clock.advance(by: Double(until - phone.now) / 1000)
         }
         #expect(waits == [501, 1001, 2001, 4001, 8001, 16_001, 32_001, 64_001, 128_001, 150_001, 150_001])
-        // A success starts from the first wait again.
+        // After a success, the waits start from the first one again.
         try phone.sync()
         guard case .wait(let until)? = try phone.sync({ _ in .reply(.failure(.service(.internalError))) }).end else {
             Issue.record("does not rest")
@@ -407,7 +407,7 @@ struct PushPromiseTests {
         #expect(try phone.value("SELECT detail = '\(address)' FROM mist_scope WHERE id = 1") == 1)
         scenario.clock.advance(by: 3600)
         #expect(try phone.go().lines == [])
-        // A new session resumes.
+        // A new session continues.
         try scenario.synchronise()
         try scenario.expect(["Book b"])
     }

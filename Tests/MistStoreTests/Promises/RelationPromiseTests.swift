@@ -147,13 +147,14 @@ struct RelationPromiseTests {
         let parked = try await phone.local.status().parked
         #expect(parked.map(\.recordName) == (751...800).map { "b\($0)" })
         #expect(parked.first?.message.contains("750") == true)
-        // Where some of them go, the others can be sent.
+        // When some of them are deleted, the others can be sent.
         try phone.run("DELETE FROM Book WHERE _recordName BETWEEN 'b001' AND 'b050'")
         try phone.sync()
         try await phone.local.retryParked()
         #expect(try phone.sync().summary.sent == 50)
         #expect(try scenario.serviceRecords().count == 751)
-        // The store itself deletes what goes with the target, children first, however many there are.
+        // The store itself deletes the records that refer to the target, children first, without a limit of their
+        // number.
         try phone.run("DELETE FROM Book WHERE _recordName = 'target'")
         #expect(try phone.sync().writes.last?.hasSuffix("delete target") == true)
         try scenario.synchronise()
@@ -282,7 +283,8 @@ struct RelationPromiseTests {
         #expect(try await names(.depth(2)) == ["b1", "b2", "bound"])
         #expect(try await names(.depth(3)) == ["other", "b1", "b2", "b3", "bound"])
         #expect(try await names(.all) == ["other", "b1", "b2", "b3", "bound"])
-        // From below: the targets, and what goes with the book; not the books beside it.
+        // Beginning with a book: its targets, and the records that belong to the book, but not the other books of the
+        // shelf.
         let book = try await phone.local.fetch(RecordReference<Book>(recordName: "b1"), including: .all)
         #expect(try book.records(of: Book.self).map(\.recordName) == ["b2", "b3", "bound"])
         let second = try book[book.record.sequel]
@@ -311,7 +313,7 @@ struct RelationPromiseTests {
         )
         let circle = try await phone.local.fetch(Book.self, "a", including: .all)
         #expect(try circle.records(of: Book.self).map(\.recordName) == ["b", "c"])
-        // The reference leads back to the record itself.
+        // The references lead back to the record itself.
         #expect(try circle[circle[circle.record.sequel]?.sequel]?.recordName == "a")
         #expect(try circle.children(Book.self).map(\.recordName) == ["b"])
         #expect(try await phone.local.fetch(Book.self, "self", including: .all).count == 0)
@@ -390,7 +392,7 @@ struct RelationPromiseTests {
     }
 }
 
-/// Counts within one read.
+/// A counter of statements within one read.
 private final class StatementCounter {
     var count = 0
 }

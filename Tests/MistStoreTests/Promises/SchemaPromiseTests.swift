@@ -6,7 +6,7 @@ import Testing
 
 @testable import MistStore
 
-/// Two types whose names and fields together are the same.
+/// Two types whose names, each joined with a field's name, are equal.
 enum AlikeNames {
     @CloudKitRecord("A_B")
     struct First: Hashable {
@@ -99,7 +99,7 @@ struct SchemaPromiseTests {
         #expect(try phone.pending() == ["phone: edit Book 1", "phone: parked Book best"])
         try phone.run("UPDATE Shelf SET name = 'SS'")
         #expect(try phone.sync().writes == ["modify update s"])
-        // The next start tries again: the schema may have the field by now.
+        // After a restart, the engine tries again, since the schema may have the field by now.
         try phone.restart()
         #expect(try phone.sync().writes == ["modify create b"])
     }
@@ -146,13 +146,13 @@ struct SchemaPromiseTests {
     }
 }
 
-// MARK: -
+// MARK: - Renamed and added fields
 
 extension SchemaPromiseTests {
     @Test("34. A renamed field is written under both names, by SQL and by models, whichever name was written")
     func renamedFieldsAreWrittenUnderBothNames() async throws {
         let scenario = try SyncScenario()
-        // The file of a program that was never older has the former name as well.
+        // A file that only the newer program has opened has the former name as well.
         let phone = try scenario.device("phone", records: [SecondVersion.Card.self])
         try phone.run(
             "INSERT INTO Card (_recordName, name) VALUES ('a', 'A')",
@@ -188,7 +188,7 @@ extension SchemaPromiseTests {
         try old.run("INSERT INTO Card (_recordName, title) VALUES ('c', 'first')")
         try scenario.synchronise()
         #expect(try await names() == ["first", "first"])
-        // Another field of the record does not make the absent one newer.
+        // A change of another field does not make the absent field newer.
         try new.run("UPDATE Card SET rank = 1")
         try scenario.synchronise()
         #expect(try await names() == ["first", "first"])
@@ -200,7 +200,7 @@ extension SchemaPromiseTests {
             try scenario.synchronise()
             #expect(try await names() == [value, value])
         }
-        // Both at once: the later edit wins under both names.
+        // If both are edited at once, the later edit wins under both names.
         try old.run("UPDATE Card SET title = 'earlier'")
         try new.run("UPDATE Card SET name = 'later'")
         try scenario.synchronise()
@@ -209,7 +209,7 @@ extension SchemaPromiseTests {
         try old.run("UPDATE Card SET title = 'latest'")
         try scenario.synchronise()
         #expect(try await names() == ["latest", "latest"])
-        // Another program that knows the old name alone.
+        // A program that knows only the old name.
         var record = ServiceRecord(recordType: "Card", recordName: "c")
         record.fields["title"] = .string("console")
         record.recordChangeTag = try scenario.serviceRecord("c")?.recordChangeTag
@@ -222,7 +222,8 @@ extension SchemaPromiseTests {
     @Test(
         "34. Which name of a renamed field counts",
         arguments: [
-            // former value and time, current value and time, which of them changed, whether the former counts
+            // The former value and its time, the current value and its time, which of them changed, and whether the
+            // former value counts.
             ("a", 5, "a", 4, "", false), ("a", 5, "b", 4, "", true), ("a", 4, "b", 5, "", false),
             ("a", nil, nil, nil, "", true), ("a", 1, nil, nil, "", true), ("a", 4, nil, 5, "", false),
             ("a", 5, nil, 4, "", true), (nil, nil, "b", nil, "", false), (nil, 5, "b", 4, "", true),
@@ -294,7 +295,7 @@ extension SchemaPromiseTests {
             "DELETE FROM Book WHERE _recordName = 'c'"
         )
         #expect(try phone.sync { $0.operations == nil ? .answered : .lostReply }.summary == SyncSummary())
-        // What another device has changed since then is merged.
+        // Changes that another device has made since then are merged.
         try laptop.sync()
         try laptop.run("UPDATE Book SET note = 'N' WHERE _recordName = 'b'")
         try laptop.sync()

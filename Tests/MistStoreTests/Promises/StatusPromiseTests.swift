@@ -8,7 +8,7 @@ import Testing
 
 @testable import MistStore
 
-/// Promises 10, 23, 30 and 32 as a program meets them: the recovery log, followed queries, status and observation.
+/// Promises 10, 23, 30 and 32 for a program: the recovery log, followed queries, status and observation.
 struct StatusPromiseTests {
     @Test("10. What is restored from the recovery log is a new edit; a deleted record is created again")
     func lostValuesAreRestored() async throws {
@@ -85,7 +85,7 @@ struct StatusPromiseTests {
     func statusSaysWhatWaits() async throws {
         let scenario = try SyncScenario()
         let phone = try scenario.device("phone")
-        // The service was never asked.
+        // The store has not sent any request yet.
         #expect(try await !phone.local.status().isSynchronised)
         try phone.sync()
         #expect(try await phone.local.status().isSynchronised)
@@ -111,7 +111,7 @@ struct StatusPromiseTests {
         #expect(status.pending == 1)
         #expect(status.condition == nil)
         #expect(!status.isSynchronised)
-        // By hand it is tried again.
+        // The program can retry it.
         try await phone.local.retryParked()
         try scenario.synchronise()
         #expect(try await phone.local.status().isSynchronised)
@@ -141,7 +141,7 @@ struct StatusPromiseTests {
         )
         #expect(states.map(\.isSynchronised) == [false, false, false, false, false, true])
         #expect(states.map(\.hasChangesToFetch) == [true, true, true, false, false, false])
-        // The next synchronisation starts to count again.
+        // The next synchronisation starts counting from zero.
         try phone.run("DELETE FROM Book WHERE _recordName IN ('a', 'b', 'c')")
         try phone.sync()
         let end = try status()
@@ -157,7 +157,7 @@ struct StatusPromiseTests {
             "INSERT INTO Book (_recordName, title) VALUES ('a', 'A')",
             "INSERT INTO Shelf (_recordName) VALUES ('s')"
         )
-        // First the schema lacks a field of books; then there is no space.
+        // First, the schema lacks a field of books; then the storage is full.
         try phone.sync { request in
             guard let operations = request.operations else { return .answered }
             guard operations.count == 2 else { return .reply(.failure(.service(.quotaExceeded))) }
@@ -207,7 +207,7 @@ struct StatusPromiseTests {
         }
     }
 
-    /// Waits for a state of a record; those in between may be skipped.
+    /// Waits for a state of a record. States before it may be skipped.
     private func next(
         _ updates: inout AsyncThrowingStream<RecordStatus?, any Error>.Iterator,
         _ isExpected: (RecordStatus?) -> Bool
@@ -239,14 +239,14 @@ struct StatusPromiseTests {
         let first = try await next(&updates) { $0?.state == .synchronised }
         let tag = try scenario.serviceRecord("a")?.recordChangeTag
         #expect(first == RecordStatus(state: .synchronised, exists: true, recordChangeTag: tag))
-        // A remote edit is another version.
+        // A remote edit makes another version.
         try laptop.sync()
         try laptop.run("UPDATE Book SET note = 'remote'")
         try laptop.sync()
         try phone.sync()
         let second = try await next(&updates) { $0?.recordChangeTag != tag }
         #expect(second?.state == .synchronised)
-        // A conflict leaves what is still to be sent.
+        // A merge after a conflict keeps the edits that are not sent yet.
         try laptop.run("UPDATE Book SET note = 'again'")
         try laptop.sync()
         try phone.run("UPDATE Book SET title = 'AA'")
@@ -259,7 +259,7 @@ struct StatusPromiseTests {
         guard case .parked(let reason)? = parked?.state else { return }
         #expect(reason.reason == "BAD_REQUEST")
         #expect(reason.message.contains("no"))
-        // Another edit is a new attempt.
+        // Another edit starts a new attempt.
         try phone.run("UPDATE Book SET title = 'AAA'")
         #expect(try await next(&updates) { $0?.state == .edited } != nil)
         try phone.run("DELETE FROM Book")
@@ -289,7 +289,7 @@ struct StatusPromiseTests {
         #expect(try await results.next()?.map(\.title) == ["A"])
         try phone.run("UPDATE Book SET title = 'AA'")
         #expect(try await results.next()?.map(\.title) == ["AA"])
-        // What another device changed comes in the same way; intermediate results may be skipped, the last never.
+        // Changes of other devices arrive in the same way. Intermediate results may be skipped, but never the last one.
         try phone.sync()
         try laptop.sync()
         try laptop.run("UPDATE Book SET title = 'remote'")
@@ -305,7 +305,7 @@ struct StatusPromiseTests {
     )
     func otherProcessesAreObserved() async throws {
         try await inTemporaryFolder { folder in
-            // Two stores of one folder have connections of their own, as two processes have.
+            // Two stores in one folder have separate connections, like two processes.
             let (store, other) = try (
                 MistStore(at: folder, records: [Shelf.self, Book.self]),
                 MistStore(at: folder, records: [Shelf.self, Book.self])
@@ -332,7 +332,7 @@ struct StatusPromiseTests {
                 while let result = await group.nextResult() { _ = result }
             }
             #expect(watcher.counts == (observers: 0, isRunning: false, starts: 1))
-            // The next observation asks again.
+            // The next observation watches the file again.
             var again = books.values(of: Query<Book>()).makeAsyncIterator()
             #expect(try await again.next()?.map(\.title) == ["elsewhere"])
             #expect(watcher.counts == (observers: 1, isRunning: true, starts: 2))
@@ -366,7 +366,7 @@ struct StatusPromiseTests {
     func refusedQueriesHoldNothingUp() async throws {
         let scenario = try SyncScenario()
         let phone = try scenario.device("phone", scope: .public)
-        // The service does not know the type before its first record.
+        // The service does not know the record type before its first record.
         try await phone.local.follow(Query<Book>())
         try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
         try phone.sync()
@@ -386,10 +386,10 @@ struct StatusPromiseTests {
         try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A'), ('b', 'B')")
         try phone.sync()
         try await laptop.local.follow(Query<Book>())
-        // The first pass has a sweep.
+        // The first pass includes a sweep.
         #expect(try laptop.sync().lines == ["query", "query"])
         #expect(try laptop.sync().lines == ["query"])
-        // Of its own accord, the engine asks less and less often.
+        // By itself, the engine polls less and less often.
         func waits(_ count: Int) throws -> [Int64] {
             var waits: [Int64] = []
             var last = laptop.now
@@ -403,7 +403,7 @@ struct StatusPromiseTests {
             return waits
         }
         #expect(try waits(7) == [3, 6, 12, 24, 48, 96, 96])
-        // By hand it asks at once; a change starts again with the shortest wait.
+        // A call of the program polls at once, and a change starts again with the shortest wait.
         try phone.run("UPDATE Book SET title = 'AA' WHERE _recordName = 'a'")
         try phone.sync()
         #expect(try laptop.sync().summary.fetched == 1)

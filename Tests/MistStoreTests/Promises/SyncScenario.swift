@@ -8,10 +8,11 @@ import Testing
 
 @testable import MistStore
 
-/// A record of CloudKit, and not of GRDB.
+/// CloudKit's record, not GRDB's.
 typealias ServiceRecord = CloudKitModel.Record
 
-/// Devices of one person and the rules of an emulator in one process, in virtual time. A test stops between any two steps.
+/// Several devices of one user and the rules of an emulator in one process, with a virtual clock. A test can stop
+/// between any two steps.
 ///
 /// Programs on the devices change records with plain SQL over the tables of `Shelf` and `Book`.
 final class SyncScenario {
@@ -35,7 +36,7 @@ final class SyncScenario {
         service = EmulatorSyncService(emulator, container: Self.container, environment: environment, user: user)
     }
 
-    /// Adds a device: its program knows `records`, and its clock is wrong by `clockError` seconds.
+    /// Adds a device. Its program knows `records`, and its clock is wrong by `clockError` seconds.
     func device(
         _ name: String,
         records: [any CloudKitRecord.Type] = [Shelf.self, Book.self],
@@ -65,14 +66,14 @@ final class SyncScenario {
     /// A phone and a laptop.
     func twoDevices() throws -> (ScenarioDevice, ScenarioDevice) { (try device("phone"), try device("laptop")) }
 
-    /// All devices synchronise until each has seen what the others sent.
+    /// Synchronises all devices twice, so that each gets the changes of the others.
     func synchronise() throws {
         for device in devices + devices { try device.sync() }
     }
 
     // MARK: The service
 
-    /// Another program, which does not know of edit times, changes records at the service.
+    /// Changes a record at the service, as another program does that does not know edit times.
     func change(_ operation: RecordOperation.OperationType, _ record: ServiceRecord) throws {
         clock.advance(by: 1)
         let request = SyncRequest.modify([RecordOperation(operation, record: record)], zone: Self.zone, isAtomic: false)
@@ -80,12 +81,12 @@ final class SyncScenario {
         for result in results { _ = try result.get() }
     }
 
-    /// A record as the service has it.
+    /// The service's version of a record.
     func serviceRecord(_ name: String) throws -> ServiceRecord? {
         try serviceRecords().first { $0.recordName == name }
     }
 
-    /// Deletes a zone, as a person does it in the settings of the account.
+    /// Deletes a zone, as a user does it in the settings of the account.
     func purge(_ zone: ZoneID = SyncScenario.zone) throws {
         clock.advance(by: 1)
         let context = try emulator.request(
@@ -124,10 +125,10 @@ final class SyncScenario {
 
     // MARK: The whole state
 
-    /// Compares everything: the records of the service and of each device, the receipts, and what is pending.
+    /// Compares everything: the records of the service and of each device, the receipts, and the pending changes.
     ///
-    /// A record is a line of its type, its name and its fields; a receipt is one of device, type, name, reason and fields. For what is
-    /// pending see ``ScenarioDevice/pending()``.
+    /// A record is a line with its type, its name and its fields. A receipt is a line with device, type, name, reason
+    /// and fields. For the pending changes see ``ScenarioDevice/pending()``.
     func expect(
         _ records: [String],
         recovery: [String] = [],
@@ -151,9 +152,9 @@ final class SyncScenario {
     }
 }
 
-/// One device: a file, an engine over it, and a clock that may be wrong.
+/// A device: a file, an engine for it, and a clock that may be wrong.
 final class ScenarioDevice {
-    /// What becomes of a request.
+    /// What happens to a request.
     enum Delivery {
         case answered
         case lostRequest
@@ -164,16 +165,16 @@ final class ScenarioDevice {
         case reply(Result<SyncReply, CloudKitError>)
     }
 
-    /// What a synchronisation did.
+    /// The requests and the result of a synchronisation.
     struct Trace {
         var requests: [SyncRequest] = []
         var summary = SyncSummary()
-        /// Where it ended; `nil` when the process died.
+        /// The last step, or `nil` if the process died.
         var end: SyncEngine.Step?
 
         /// A line for each request.
         var lines: [String] { requests.map(\.line) }
-        /// The lines of the requests that change something.
+        /// The lines of the requests that write.
         var writes: [String] { requests.filter(\.isWrite).map(\.line) }
     }
 
@@ -217,7 +218,7 @@ final class ScenarioDevice {
         engine = SyncEngine(file: file, scope: scope, settings: settings)
     }
 
-    /// The process ends, and starts again with the file as it is, maybe with another version of the program.
+    /// Ends the process and starts it again with the same file, maybe with another version of the program.
     func restart(records: [any CloudKitRecord.Type] = [Shelf.self, Book.self]) throws {
         file = try StoreFile(
             database,
@@ -229,10 +230,10 @@ final class ScenarioDevice {
         try engine.start(at: now)
     }
 
-    /// The milliseconds since 1970 of its own clock.
+    /// The time of the device's own clock, in milliseconds since 1970.
     var now: Int64 { Int64((clock.now.timeIntervalSince1970 * 1000).rounded()) + clockError }
 
-    /// A program changes records, a second after what happened before.
+    /// Changes records with SQL, as a program does, a second after the last event.
     func run(_ statements: String...) throws {
         clock.advance(by: 1)
         try database.write { [now] db in
@@ -241,19 +242,19 @@ final class ScenarioDevice {
         }
     }
 
-    /// The records as a program has them.
+    /// The database of the program.
     var local: LocalDatabase { LocalDatabase(file: file, scope: scope, configuration: StoreConfiguration()) }
 
     // MARK: Steps
 
-    /// Asks for changes, and sends until there is nothing left to do now.
+    /// Fetches changes, and sends until nothing is left to do now.
     @discardableResult
     func sync(_ delivery: (SyncRequest) throws -> Delivery = { _ in .answered }) throws -> Trace {
         try engine.requestPull(at: now)
         return try go(delivery)
     }
 
-    /// Sends until there is nothing left to do now.
+    /// Sends until nothing is left to do now.
     @discardableResult
     func go(_ delivery: (SyncRequest) throws -> Delivery = { _ in .answered }) throws -> Trace {
         var trace = Trace()
@@ -286,7 +287,7 @@ final class ScenarioDevice {
         return trace
     }
 
-    /// What the service answers, a moment later.
+    /// The response of the service, a moment later.
     func answer(_ request: SyncRequest) -> Result<SyncReply, CloudKitError> {
         clock.advance(by: 0.1)
         return service.result(of: request, in: scope)
@@ -320,7 +321,8 @@ final class ScenarioDevice {
         }
     }
 
-    /// What has not been acknowledged or waits: `phone: edit Book 1 title`, `phone: delete 1`, `phone: parked 1 BAD_REQUEST`, …
+    /// The changes that were not acknowledged or that wait: `phone: edit Book 1 title`, `phone: delete 1`, `phone:
+    /// parked 1 BAD_REQUEST`, …
     func pending() throws -> [String] {
         try database.read { db in
             try String.fetchAll(
@@ -343,7 +345,7 @@ final class ScenarioDevice {
         }
     }
 
-    /// `phone: Book b deleted title=Milk`; a field that was cleared is `title=null`.
+    /// The entries of the recovery log: `phone: Book b deleted title=Milk`. A field that was cleared is `title=null`.
     func recovery() throws -> [String] {
         try database.read { db in
             try Row.fetchAll(db, sql: "SELECT type, name, reason, fields FROM mist_recovery ORDER BY id").map { row in
@@ -358,14 +360,14 @@ final class ScenarioDevice {
         }
     }
 
-    /// A value of the file.
+    /// An integer that a query of the file returns.
     func value(_ sql: String) throws -> Int64 {
         try database.read { db in try Int64.fetchOne(db, sql: sql) ?? 0 }
     }
 }
 
 extension EmulatorSyncService {
-    /// What the service answers.
+    /// The service's response.
     func result(of request: SyncRequest, in scope: DatabaseScope) -> Result<SyncReply, CloudKitError> {
         do throws(CloudKitError) {
             return .success(try reply(to: request, in: scope))
@@ -391,7 +393,7 @@ private func line(_ type: String, _ name: String, _ fields: [String: FieldValue]
 }
 
 extension SyncRequest {
-    /// `modify create a, update b`, `lookup a`, `changes/zone`, …
+    /// A line for the request: `modify create a, update b`, `lookup a`, `changes/zone`, …
     var line: String {
         switch self {
         case .databaseChanges: "changes/database"

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The main promises over HTTP, with two stores in two folders, and with the `sqlite3` command as another program.
+/// The main promises over HTTP, with two stores in two folders, and with the command `sqlite3` as another program.
 struct TwoStoresPromiseTests {
     /// Runs a test with two stores that share one emulator.
     private func withTwoStores(_ body: (MistStore, MistStore, URL) async throws -> Void) async throws {
@@ -22,7 +22,7 @@ struct TwoStoresPromiseTests {
         }
     }
 
-    /// The books of both stores must be these, by name.
+    /// Expects that both stores have exactly these books, by name.
     private func expect(
         _ books: [String: Book?],
         in stores: MistStore...,
@@ -85,7 +85,7 @@ struct TwoStoresPromiseTests {
             async let first = phone.sync()
             async let second = phone.sync()
             let (one, two) = try await (first, second)
-            // Joined, or one after the other: the records are sent once.
+            // Whether the calls were joined or ran one after the other: the records are sent once.
             #expect(one == two || one.sent + two.sent == 50)
         }
     }
@@ -136,7 +136,7 @@ struct TwoStoresPromiseTests {
                 in: phone,
                 laptop
             )
-            // A record of the service that a terminal replaces is an edit of it, and no new one.
+            // If a terminal replaces a record of the service, that is an edit of the record, and not a new record.
             try Terminal.run("INSERT OR REPLACE INTO Book (_recordName, title) VALUES ('a', 'replaced')", in: file)
             #expect(try await phone.sync().sent == 1)
             try await laptop.sync()
@@ -165,7 +165,7 @@ struct TwoStoresPromiseTests {
     }
 }
 
-/// A service that is reached only while a test says so.
+/// A service that can be reached only while a test says so.
 private final class OfflineService: SyncService {
     let service: any SyncService
     let isOnline = Mutex(false)
@@ -180,7 +180,7 @@ private final class OfflineService: SyncService {
     }
 }
 
-/// The command `sqlite3`, as a person types it.
+/// The command `sqlite3`, run as in a terminal.
 private enum Terminal {
     struct Failure: Error { let status: Int32 }
 

@@ -17,7 +17,7 @@ struct ZonePromiseTests {
         #expect(try phone.sync().writes == [])
         try phone.run("INSERT INTO Book (_recordName) VALUES ('p')")
         try laptop.run("INSERT INTO Book (_recordName) VALUES ('l')")
-        // Both found no zone, and race for it.
+        // Both devices found no zone, and try to create it at the same time.
         let trace = try phone.sync { request in
             if case .createZones = request { try laptop.sync() }
             return .answered
@@ -54,7 +54,7 @@ struct ZonePromiseTests {
         try laptop.sync()
         let receipts = ["phone: Book a zoneDeleted title=pending", "phone: Book c zoneDeleted title=pending"]
         try scenario.expect([], recovery: receipts)
-        // The next record makes a new zone.
+        // The next record creates a new zone.
         try phone.run("INSERT INTO Book (_recordName, title) VALUES ('d', 'D')")
         #expect(try phone.sync().writes == ["zones/modify Records", "modify create d"])
         try scenario.synchronise()
@@ -123,7 +123,7 @@ struct ZonePromiseTests {
             return .reply(.success(.records([.failure(CloudKitError(error, item: .record(name: "a")))])))
         }
         #expect(trace.lines.last == "lookup a")
-        // Without another request.
+        // This needs no further request.
         #expect(trace.summary.removed == 1)
         try scenario.synchronise()
         try scenario.expect([], recovery: ["phone: Book a zoneDeleted title=pending"])
@@ -154,7 +154,7 @@ struct RootZonePromiseTests {
         let name = try #require(try phone.zone(of: "s")?.zoneName)
         #expect(UUID(uuidString: name) != nil)
         let trace = try phone.sync()
-        // All zones are created in one request, before the first of their records.
+        // One request creates all zones, before the first of their records.
         #expect(trace.lines.filter { $0.hasPrefix("zones/modify") }.count == 1)
         #expect(trace.writes.first?.hasPrefix("zones/modify") == true)
         #expect(trace.requests.compactMap(\.operations).map(\.count) == [3, 2, 1, 3])
@@ -233,7 +233,7 @@ struct RootZonePromiseTests {
         }
         #expect(error?.code == .link)
         #expect(error?.message.contains(shelves[0]) == true && error?.message.contains(shelves[1]) == true)
-        // A target that is nowhere yet is no error.
+        // A target that does not exist anywhere yet is not an error.
         try phone.run("UPDATE Book SET sequel = 'later' WHERE _recordName = 'a'")
         #expect(try phone.records() == ["Book a sequel=→later shelf=→s", "Book b shelf=→t", "Shelf s", "Shelf t"])
         #expect(try phone.value("SELECT count(*) FROM mist_zone WHERE name <> 'Records'") == 2)
@@ -248,10 +248,10 @@ struct RootZonePromiseTests {
         }
         #expect(taken.map { StoreError($0).code } == .nameTaken)
         #expect(throws: DatabaseError.self) { try phone.run("INSERT OR REPLACE INTO Shelf (_recordName) VALUES ('s')") }
-        // With its zone, a row is replaced; the record stays the same.
+        // A row that is given with its zone replaces the old row; the record stays the same.
         try phone.run("INSERT OR REPLACE INTO Shelf (_zone, _recordName, name) SELECT _zone, 's', 'N' FROM Shelf")
         #expect(try phone.records() == ["Shelf s name=N"])
-        // Two devices choose a name at the same time: these are two records.
+        // If two devices choose the same name at the same time, there are two records.
         try laptop.run("INSERT INTO Shelf (_recordName, name) VALUES ('s', 'L')")
         try scenario.synchronise()
         #expect(try phone.records() == ["Shelf s name=L", "Shelf s name=N"])
@@ -262,7 +262,7 @@ struct RootZonePromiseTests {
             try await phone.local.add(Book(shelf: RecordReference(recordName: "s")))
         }
         #expect(error?.code == .link)
-        // A reference that names the zone is clear.
+        // A reference that names the zone is unambiguous.
         for shelf in try await phone.local.find(Query<Shelf>()) {
             let book = try await phone.local.add(Book(shelf: shelf.reference()))
             #expect(book.zoneID == shelf.zoneID)
@@ -280,7 +280,7 @@ struct RootZonePromiseTests {
                 """
             )
         }
-        // Roots that are gone before they were sent do not count.
+        // Roots that were deleted before they were sent do not count.
         try insert(10)
         try phone.run("DELETE FROM Shelf")
         try insert(898)
@@ -293,7 +293,7 @@ struct RootZonePromiseTests {
         #expect(error?.message.contains("900") == true)
         try await phone.local.add(Book(shelf: last.reference()))
         #expect(try phone.value("SELECT count(*) FROM Shelf") == 900)
-        // 200 zones in a request.
+        // A request creates at most 200 zones.
         let trace = try phone.sync { request in
             if request.operations != nil { return .reply(.failure(.service(.throttled, retryAfter: 60))) }
             return .answered
@@ -325,7 +325,7 @@ struct RootZonePromiseTests {
         }
         #expect(trace.summary.fetched == 19)
         #expect(try laptop.value("SELECT count(*) FROM mist_zone WHERE token IS NOT NULL") == 19)
-        // The scope rests, and goes on with the others and with the one that failed.
+        // The scope rests, and then continues with the other zones and the one that failed.
         scenario.clock.advance(by: 5)
         let rest = try laptop.go()
         #expect(rest.summary.fetched == 281)

@@ -8,9 +8,9 @@ import Testing
 
 @testable import MistStore
 
-/// Random queries of random records, answered by the store's table and by the rules of the service.
+/// Compares the results of random queries over random records between the store's table and the rules of the service.
 ///
-/// `MISTKIT_QUERIES` is the number of queries, `MISTKIT_SEED` repeats a run.
+/// `MISTKIT_QUERIES` is the number of queries, and `MISTKIT_SEED` repeats a run.
 struct QueryDifferentialTests {
     private static let queries =
         ProcessInfo.processInfo.environment["MISTKIT_QUERIES"].flatMap { Int($0) } ?? 2000
@@ -63,7 +63,7 @@ struct QueryDifferentialTests {
     }
 }
 
-/// The service: the emulator's rules over one zone. Two people write to it where it is public.
+/// The service: the emulator's rules over one zone. In a public database, two users write.
 private struct QueryService {
     private let emulator: CloudKitEmulator
     private let clock = TestClock()
@@ -84,10 +84,10 @@ private struct QueryService {
         }
     }
 
-    /// Creates records at different times, and changes some of them. Gives all of them as they are then.
+    /// Creates records at different times, and changes some of them. Returns the final version of all of them.
     func save(_ records: [Record]) throws -> [Record] {
         for (index, record) in records.enumerated() {
-            // Some at the same time.
+            // Some records have equal times.
             if index % 3 == 0 { clock.advance(by: 0.25) }
             try modify(.create, record, as: users[index % users.count])
         }
@@ -107,7 +107,7 @@ private struct QueryService {
         }
     }
 
-    /// The names of the records that a query finds, in order; equal ones by their names.
+    /// The names of the records that a query finds, in order; records that are equal in the sorts are ordered by name.
     func find(_ filters: [QueryFilter], _ sorts: [QuerySort], _ limit: Int?) throws -> [String] {
         let names = QuerySort(system: .recordName, ascending: sorts.first?.ascending ?? true)
         let query = RecordQuery(recordType: "Item", filters: filters, sorts: sorts + [names])
@@ -123,14 +123,14 @@ private struct QueryService {
     }
 }
 
-/// Where random records and random queries come from.
+/// Generates random records and random queries.
 private struct QuerySource {
     private typealias Comparator = QueryFilter.Comparator.Known
 
     private var random: SeededGenerator
     /// Public databases have no encrypted fields.
     private var fields: [StoredField] = []
-    /// The values that records have, by field: what filters mostly ask for.
+    /// The values in records, by field. Most filters use them.
     private var values: [String: [FieldValue]] = [:]
     private var names: [String] = []
     private var users: [String] = []
@@ -178,7 +178,7 @@ private struct QuerySource {
         fields = QueryTable.item.fields.filter { !isPublic || !$0.schema.isEncrypted }
         return (0..<100).map { index in
             let name = "\(one(of: ["r", "R", "x", "~"]))\(index)"
-            // Every field has its type at the service before it is asked for.
+            // Each field has its type at the service before a query uses it.
             let isWhole = index == 0
             var record = Record(recordType: "Item", recordName: name)
             for field in fields {
@@ -193,7 +193,7 @@ private struct QuerySource {
         }
     }
 
-    /// Takes the values that queries will ask for from records of the service.
+    /// Takes the values for queries from records of the service.
     mutating func take(_ records: [Record]) {
         values = [:]
         for record in records {
@@ -224,7 +224,7 @@ private struct QuerySource {
     }
 
     private mutating func reference() -> Reference {
-        // Targets of the other actions would have to exist.
+        // References with other actions would need existing targets.
         Reference(recordName: one(of: ["t1", "t2", "t3", "T1", names.last ?? "t1"]))
     }
 
@@ -283,7 +283,7 @@ private struct QuerySource {
             comparator = one(of: [.equals, .notEquals, .in, .notIn])
             value = comparator.takesList ? references(wanted) : .reference(Reference(recordName: wanted[0]))
         }
-        // Each has a second name, which goes for a field of the type.
+        // Each system field has a second name, which is used like the name of a field of the type.
         let aliases: [SystemFieldName: String] = [
             .recordName: "___recordID", .createdTimestamp: "___createTime", .modifiedTimestamp: "___modTime",
             .createdUserRecordName: "___createdBy", .modifiedUserRecordName: "___modifiedBy", .parent: "___parent",
@@ -298,14 +298,14 @@ private struct QuerySource {
 
     private mutating func filter() -> QueryFilter {
         if chance(8) {
-            // The words of all fields together.
+            // A filter without a field searches the words of all fields.
             var filter = QueryFilter("", one(of: [.containsAllTokens, .containsAnyTokens]), value(of: .string))
             filter.fieldName = nil
             return filter
         }
         let field = one(of: fields)
         let type = field.type.known ?? .string
-        // Mostly a comparator of the type.
+        // In most cases, a comparator that fits the type.
         let comparators = Comparator.allCases.filter { chance(1) || fits($0, type) }
         let comparator = one(of: comparators.isEmpty ? Comparator.allCases : comparators)
         let element = chance(3) ? one(of: FieldType.Known.allCases) : type.element ?? type
@@ -331,7 +331,7 @@ private struct QuerySource {
         return filter
     }
 
-    /// A value of a type: mostly one that a record has in the field, alone or in a list.
+    /// A value of a type: in most cases one that a record has in the field, alone or in a list.
     private mutating func wanted(_ field: String, _ type: FieldType.Known) -> FieldValue {
         let known = (values[field] ?? []).flatMap { $0.elements ?? [$0] }.filter { $0.type == type.type }
         return known.isEmpty || chance(25) ? value(of: type) : one(of: known)

@@ -5,9 +5,9 @@ import MistKit
 
 @testable import MistStore
 
-/// The table of one record type in memory, with its indexes, as a store makes it.
+/// The table of one record type in memory, with its indexes, as a store creates it.
 struct QueryTable {
-    /// The record type Item: a field of each type.
+    /// The record type Item, with a field of each type.
     static let item = RecordTable(
         id: 1,
         recordType: "Item",
@@ -40,7 +40,7 @@ struct QueryTable {
     let database: DatabaseQueue
     private let zone: ZoneID
 
-    /// Makes the table, with the zone as number 1 of the private scope.
+    /// Creates the table, with the zone as number 1 of the private scope.
     init(zone: ZoneID = .default) throws {
         var configuration = Configuration()
         configuration.prepareDatabase { db in QueryFunctions.register(in: db) }
@@ -54,7 +54,7 @@ struct QueryTable {
         }
     }
 
-    /// Inserts records, as the service sends them.
+    /// Inserts records as they come from the service.
     func insert(_ records: [CloudKitModel.Record], in zoneNumber: Int64 = 1) throws {
         try database.write { db in
             func user(_ name: String?) throws -> Int64? {

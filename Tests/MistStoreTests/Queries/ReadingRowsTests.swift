@@ -30,7 +30,7 @@ private struct Sample: Hashable {
     @CloudKitField(.encrypted) var secret: String
 }
 
-/// A version of the program that knows two of the fields.
+/// A version of the program that knows only two of the fields.
 @CloudKitRecord("Sample")
 private struct OldSample: Hashable {
     var count: Int

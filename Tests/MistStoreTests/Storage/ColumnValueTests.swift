@@ -17,7 +17,7 @@ struct ColumnValueTests {
         timestamp: Date(timeIntervalSince1970: 1_686_106_171.024)
     )
 
-    /// Values, their types, and what the column holds; `nil` where the round trip alone counts.
+    /// Values, their types, and the value of the column; `nil` if only the round trip is checked.
     private static let fitting: [(FieldType.Known, FieldValue, ColumnValue?)] = [
         (.string, "", .text("")),
         (.string, "Milk 🥛 e\u{301}", .text("Milk 🥛 e\u{301}")),
@@ -88,7 +88,7 @@ struct ColumnValueTests {
             #expect(stored == (column, action), "\(type)")
             #expect(try stored.0.fieldValue(as: type, action: stored.1) == value.plain, "\(type)")
         }
-        // An empty list of no type fits every list, and encrypted bytes are stored as bytes.
+        // An empty list without a type fits every list, and encrypted bytes are stored as bytes.
         let others: Set<FieldType> = [.unknownList, .encryptedBytes]
         #expect(Set(types.map(\.type)) == Set(FieldType.allCases).subtracting(others))
     }

@@ -3,14 +3,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A process that is killed at any step, and a second one that goes on, end as one that was not disturbed.
+/// A process is killed at any step, and a second process continues. The end must be that of an undisturbed process.
 ///
-/// The program `StoreCrashes` plays a scenario of two devices. A step is before and after each commit of the phone's files, and before and
-/// after each of its requests; opening the files is among them. `Scripts/crash-stores` kills it at all steps of all scenarios
-/// (`MISTKIT_CRASHES=all`); a usual run of the tests takes a few.
+/// The program `StoreCrashes` runs a scenario of two devices. There is a step before and after each commit to the
+/// phone's files, and before and after each of its requests; opening the files is included. `Scripts/crash-stores`
+/// kills the program at all steps of all scenarios (`MISTKIT_CRASHES=all`); by default, the tests take a few steps.
 #if os(Linux) || os(macOS)
     struct StoreCrashTests {
-        /// The program stands beside the tests.
+        /// The program is beside the tests.
         private static let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
             .appending(path: "StoreCrashes")
 
@@ -46,9 +46,9 @@ import Testing
             )
         }
 
-        /// Plays a scenario without a crash.
+        /// Runs a scenario without a crash.
         ///
-        /// - Returns: How many steps it has, and its end.
+        /// - Returns: The number of its steps, and its end.
         private static func undisturbed(_ scenario: Int) throws -> (steps: Int, end: [String]) {
             try withTemporaryFolder { folder in
                 let outcome = try run("\(scenario)", folder.path)
@@ -59,7 +59,7 @@ import Testing
             }
         }
 
-        /// Kills a process at a step, lets another go on, and compares the end.
+        /// Kills a process at a step, continues with another process, and compares the end.
         private static func check(_ scenario: Int, killedAt step: Int, _ end: [String]) throws {
             try withTemporaryFolder { folder in
                 guard try run("\(scenario)", folder.path, "\(step)").isKilled else {
@@ -86,7 +86,7 @@ import Testing
             let names = try Self.run().lines
             #expect(names.count >= 30)
             let began = ContinuousClock.now
-            // A few scenarios of different kinds, and some of their steps, unless all are asked for.
+            // By default, a few scenarios of different kinds, and some of their steps.
             let chosen = Self.takesAll ? Array(names.indices) : [1, 13, 18, 28]
             var jobs: [(scenario: Int, step: Int)] = []
             var ends: [Int: [String]] = [:]

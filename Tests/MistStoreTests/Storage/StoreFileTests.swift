@@ -6,7 +6,8 @@ import Testing
 
 @testable import MistStore
 
-/// Files that are no stores, damaged ones, and disks that do not let a store write: each is a typed error or a repair, and nothing is lost.
+/// Files that are not stores, damaged files, and disks on which a store cannot write: each leads to a typed error or a
+/// repair, and nothing is lost.
 struct StoreFileTests {
     /// The user's file in a folder of a store.
     private static func file(in folder: URL) -> URL { folder.appending(path: "user.sqlite") }
@@ -15,7 +16,7 @@ struct StoreFileTests {
         try MistStore(at: folder, records: [Shelf.self, Book.self])
     }
 
-    /// Opens what must not open, and closes it if it does.
+    /// The error of opening a store that must not open. If the store does open, it is closed.
     private func error(in folder: URL, sourceLocation: SourceLocation = #_sourceLocation) -> StoreError? {
         do {
             try Self.open(folder).close()
@@ -120,7 +121,7 @@ struct StoreFileTests {
                 #expect(try Data(contentsOf: file) == whole.prefix(length))
                 try whole.write(to: file)
             }
-            // Whole again, everything is there.
+            // When the file is complete again, everything is there.
             let store = try Self.open(folder)
             #expect(try await store.privateDatabase.find(Query<Book>()).count == 100)
             try store.close()
@@ -138,7 +139,7 @@ struct StoreFileTests {
             for page in 0..<whole.count / 4096 {
                 for isOverwritten in [true, false] {
                     var broken = whole
-                    // A whole page, or a few bytes of it; the header of the file stays.
+                    // Either a whole page or a few bytes of it; the header of the file stays.
                     let start = page * 4096 + (page == 0 ? 100 : 0)
                     if isOverwritten {
                         for index in start..<(page + 1) * 4096 {
@@ -171,7 +172,7 @@ struct StoreFileTests {
         #expect(damaged > 0)
     }
 
-    /// Everything that a program does with a store, up to the first failure.
+    /// Does everything that a program does with a store, up to the first failure.
     private func use(_ folder: URL) async throws {
         let store = try MistStore(
             at: folder,
@@ -217,7 +218,7 @@ struct StoreFileTests {
             #expect(count > 0)
             #expect(try await store.privateDatabase.find(Query<Book>()).count == count)
             #expect(try await store.privateDatabase.status().pending == count)
-            // A store that is opened now works, or says why it does not.
+            // A store that is opened now works, or throws an error with the reason.
             try store.close()
             do {
                 try Self.open(folder).close()
@@ -243,7 +244,7 @@ struct StoreFileTests {
             try Data(count: (256 - kilobytes) * 1024 - 4096).write(to: disk.appending(path: "ballast"))
             let folder = disk.appending(path: "store")
             #expect(error(in: folder)?.code == .full)
-            // What was begun is completed later.
+            // The incomplete store is completed later.
             try SmallDisk.resize(disk, kilobytes: 4096)
             try await makeStore(in: folder)
         }
@@ -282,7 +283,7 @@ private struct UnreachableService: SyncService {
 private enum SmallDisk {
     struct Failure: Error { let command: [String] }
 
-    /// Whether this process may mount one.
+    /// Whether this process may mount a file system.
     static let isAvailable: Bool = {
         #if os(Linux)
             let folder = FileManager.default.temporaryDirectory.appending(path: "disk-\(UUID().uuidString)")

@@ -4,7 +4,7 @@ import Testing
 
 struct HTTPBodyTests {
 
-    /// Everything a reader can see of a body.
+    /// The properties of a body that a reader can observe.
     private struct Seen: Equatable {
         var chunks: [[UInt8]]
         var length: HTTPBody.Length
@@ -120,7 +120,7 @@ struct HTTPBodyTests {
             HTTPBody("Hello", length: .unknown),
             HTTPBody(Self.stream(["He", "llo"]) { $0 }, length: .unknown),
             HTTPBody(Self.stream(["He", "llo"]) { $0 }, length: .known(5)),
-            // A stream longer than it says.
+            // A stream that is longer than its announced length.
             HTTPBody(Self.stream(["He", "llo"]) { $0 }, length: .known(2)),
         ]
         for body in bodies {

@@ -67,7 +67,7 @@ struct DateTranscoderTests {
         let seed = UInt64.random(in: 0 ... .max)
         var generator = SeededGenerator(seed: seed)
         let foundation = ISO8601DateFormatter()
-        // From 1600 on: before, Foundation follows the Julian calendar.
+        // From 1600 on, because Foundation uses the Julian calendar for earlier dates.
         let range = -11_676_096_000..<253_402_300_800
         for _ in 0..<2000 {
             let date = Date(timeIntervalSince1970: TimeInterval(Int.random(in: range, using: &generator)))

@@ -219,7 +219,7 @@ struct JSONStreamsTests {
         for _ in 0..<fuzzRuns {
             let mutatedLines = lines.mutated(with: ["\n", "\n\n", "{", "\r\n"], using: &generator)
             let chunks = Arriving(mutatedLines, using: &generator)
-            // Lines are what another splitter says, however the bytes are cut.
+            // The lines are those of Swift's `split`, regardless of the chunks.
             var expected = mutatedLines.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             if expected.last?.isEmpty == true { expected.removeLast() }
             #expect(

@@ -10,7 +10,7 @@ struct ServerSentEventsTests {
         var message: String
     }
 
-    /// What is read of a text, in chunks of every size.
+    /// The events of a text, read in chunks of every size.
     private static func events(
         _ text: String,
         while predicate: @escaping @Sendable (ArraySlice<UInt8>) -> Bool = { _ in true }

@@ -6,9 +6,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Whatever arrives gives an error or a value, never a trap, and in no more than the time that its length takes.
+/// Any input gives an error or a value. It never traps, and takes no more time than its length requires.
 ///
-/// The environment variable `MISTKIT_FUZZ_RUNS` says how many inputs each test tries.
+/// The environment variable `MISTKIT_FUZZ_RUNS` is the number of inputs of each test.
 struct AnyBytesTests {
 
     private let seed: UInt64
@@ -19,7 +19,7 @@ struct AnyBytesTests {
         generator = SeededGenerator(seed: seed)
     }
 
-    /// Texts that are wrong in some way: changed ones of an original, and random bytes.
+    /// Malformed texts: mutated originals, and random bytes.
     private mutating func texts(of originals: [String], _ pieces: [String]) -> [String] {
         (0..<fuzzRuns).map { run in
             if run.isMultiple(of: 5) {
@@ -57,7 +57,7 @@ struct AnyBytesTests {
         let texts = texts(of: originals, pieces)
         let styles: [ParameterStyle] = [.form, .deepObject, .spaceDelimited, .pipeDelimited, .json, .cookie, .simple]
         let seed = seed
-        // Each text is read in one way, as all ways of all texts would take hundreds of times as long.
+        // Each text is read in one way only, since all ways for all texts would take hundreds of times as long.
         let ways = Mutex(generator)
         let server = UniversalServer(
             serverURL: .defaultOpenAPIServerURL,
@@ -198,7 +198,7 @@ struct AnyBytesTests {
             let request = HTTPRequest(method: .get, scheme: nil, authority: nil, path: text)
             _ = try await transport.send(request, body: nil, baseURL: url, operationID: "op")
         }
-        // Templates are text of documents.
+        // Templates come from documents, so they can be any text.
         for text in texts(of: templates, ["{", "}", "/", "{a}", "%", "."]) {
             _ = try? transport.register({ _, _, _ in (HTTPResponse(status: .ok), nil) }, method: .put, path: text)
         }
@@ -206,7 +206,7 @@ struct AnyBytesTests {
 }
 
 private enum PathText {
-    /// A segment of a path: no slash ends it, and no query begins in it.
+    /// A segment of a path, without characters that end the segment or begin a query or a fragment.
     static func segment(_ text: String) -> String {
         String(text.unicodeScalars.filter { !"/?#".unicodeScalars.contains($0) })
     }

@@ -4,16 +4,16 @@ import HTTPTypes
 import StreamingJSON
 import Testing
 
-/// The head of a request as generated code puts it together.
+/// The head of a request, as generated code writes it.
 struct ClientRequestTests {
     // MARK: Paths
 
-    /// A value, and how a path spells it.
+    /// A value, and its form in a path.
     struct Placeholder: Sendable, CustomTestStringConvertible {
         var path: String
         var add: @Sendable (inout ClientRequest) throws -> Void
 
-        /// A text that generated code passes as such.
+        /// A text that generated code passes as a string.
         init(text: String, _ path: String) {
             self.path = path
             add = { try $0.addPath(parameter: text) }
@@ -66,7 +66,7 @@ struct ClientRequestTests {
         Placeholder(Date(timeIntervalSince1970: 0), "1970-01-01T00%3A00%3A00Z") { $1.writeDate($0) },
         Placeholder(["a", "b,c", ""], "a,b%2Cc,"), Placeholder(["a"], "a"), Placeholder([] as [String], ""),
         Placeholder(["B": 1, "a": "x y"] as JSONValue, "a,x%20y,B,1"),
-        // What counts is what a type writes, not what else it is.
+        // The written JSON counts, and not the raw value of the type.
         Placeholder(Bed(rawValue: "seven"), "5"),
         Placeholder(AsSpelled(json: #""\u0041\/\ud83d\ude00\n""#), "A%2F%F0%9F%98%80%0A"),
         Placeholder(AsSpelled(json: #""a\"b""#), "a%22b"),
@@ -92,7 +92,7 @@ struct ClientRequestTests {
         Placeholder([[1]] as JSONValue, ""),
         Placeholder(["a": ["b": 1]] as JSONValue, ""),
         Placeholder(Date(timeIntervalSince1970: .infinity), "") { $1.writeDate($0) },
-        // Not one value.
+        // Closures that do not write exactly one value.
         Placeholder((), "") { _, _ in },
         Placeholder((), "") { _, writer in writer.beginArray() },
         Placeholder((), "") { _, writer in
@@ -143,7 +143,7 @@ struct ClientRequestTests {
         ([Accept(contentType: .other("image/*"))], "image/*"),
         ([Accept(contentType: .other("Image/GIF; a=\"b, c\""))], "Image/GIF; a=\"b, c\""),
         (Accept.defaultValues, "image/png, image/jpeg"),
-        // The order is the caller's, whatever the qualities.
+        // The order is the caller's, regardless of the qualities.
         (
             [Accept(contentType: .jpeg, quality: 0.1), Accept(contentType: .other("*/*"), quality: 0.9)],
             "image/jpeg; q=0.100, */*; q=0.900"
@@ -174,7 +174,7 @@ struct ClientRequestTests {
 
 // MARK: - Values
 
-/// A name, as generated code has it for a string with documented values.
+/// A name, in the form that generated code has for an open enumeration of strings.
 private struct Ward: OpenStringEnumeration {
     var rawValue: String
 
@@ -184,21 +184,21 @@ private struct Ward: OpenStringEnumeration {
     static var allCases: [Ward] { [] }
 }
 
-/// A name, as generated code has it for a closed enumeration.
+/// A name, in the form that generated code has for a closed enumeration.
 private enum Shift: String, JSONWritable {
     case nightDuty = "night/duty"
 
     func write(json writer: inout JSONWriter) { writer.write(rawValue) }
 }
 
-/// A type of the user's whose raw value is not what it writes.
+/// A user's type that does not write its raw value.
 private struct Bed: RawRepresentable, JSONWritable {
     var rawValue: String
 
     func write(json writer: inout JSONWriter) { writer.write(rawValue.count) }
 }
 
-/// Writes JSON as it is spelled.
+/// Writes JSON text unchanged.
 private struct AsSpelled: JSONWritable {
     var json: String
 

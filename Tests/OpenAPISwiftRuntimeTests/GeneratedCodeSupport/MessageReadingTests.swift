@@ -4,11 +4,11 @@ import HTTPTypes
 import StreamingJSON
 import Testing
 
-/// The head of a message as generated code takes it apart.
+/// The head of a message, as generated code reads it.
 struct MessageReadingTests {
     // MARK: Header fields
 
-    /// The fields of a message with the name `x`, or others, and the text that they are together.
+    /// The fields of a message with the name `x` or with other names, and the joined text of those with the name `x`.
     struct Fields: Sendable, CustomTestStringConvertible {
         var fields: [(name: String, value: String)]
         var text: String?
@@ -125,7 +125,7 @@ struct MessageReadingTests {
         (["image/png"], nil), (["*/*"], 0), (["nonsense"], 0),
         (["text/plain; charset=latin-1"], 1), (["text/plain; charset=utf-8; charset=utf-8"], 1),
         (["application/json; charset=utf-16"], 0), (["application/jsun; charset=utf-8"], nil),
-        // Two fields are one text, which cannot be read as a content type.
+        // Two fields are joined to one text, which is not a content type.
         (["text/plain", "application/json"], 0),
     ]
 
@@ -141,7 +141,7 @@ struct MessageReadingTests {
     }
 }
 
-/// A string of a type of its own.
+/// A string in a type of its own.
 private struct Name: OpenStringEnumeration {
     var rawValue: String
 
@@ -151,7 +151,7 @@ private struct Name: OpenStringEnumeration {
     static var allCases: [Name] { [] }
 }
 
-/// What a content type selects among types that differ in their parameters alone.
+/// The selection of a body among content types that differ only in their parameters.
 struct ContentTypeParameterTests {
     private static let fields: [(field: String, index: Int)] = [
         ("text/plain", 0), ("text/plain; charset=utf-8", 1), ("text/plain; charset=UTF-8", 0),

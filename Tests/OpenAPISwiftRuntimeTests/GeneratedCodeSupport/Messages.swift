@@ -1,7 +1,7 @@
 import HTTPTypes
 @_spi(Generated) import OpenAPISwiftRuntime
 
-/// A message as generated code puts it together, with no client or server around it.
+/// A message as generated code writes it, without client or server.
 struct SentMessage: WritableMessage {
 
     var headerFields: HTTPFields = [:]
@@ -11,7 +11,7 @@ struct SentMessage: WritableMessage {
     func checkContentType(_ contentType: String) throws {}
 }
 
-/// A message as generated code takes it apart.
+/// A message as generated code reads it.
 struct ReceivedMessage: ReadableMessage, Sendable {
 
     var headerFields: HTTPFields = [:]
@@ -29,7 +29,7 @@ struct ReceivedMessage: ReadableMessage, Sendable {
         self.body = body
     }
 
-    /// What was sent.
+    /// The message that was sent.
     init(_ message: SentMessage) {
         headerFields = message.headerFields
         body = message.body
@@ -58,7 +58,7 @@ struct ReadPart: Hashable, Sendable, CustomStringConvertible {
 
 extension ReceivedMessage {
 
-    /// The parts as they are, whatever their names.
+    /// The raw parts, with any names.
     func rawParts(_ requirements: MultipartRequirements = MultipartRequirements()) throws -> MultipartBody<
         MultipartRawPart
     > {
@@ -83,7 +83,7 @@ extension MultipartBody<MultipartRawPart> {
 
 extension SentMessage {
 
-    /// A message of parts as they are.
+    /// A message of raw parts.
     init(
         _ parts: MultipartBody<MultipartRawPart>,
         _ requirements: MultipartRequirements = MultipartRequirements(),

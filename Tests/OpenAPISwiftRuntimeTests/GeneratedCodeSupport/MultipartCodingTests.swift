@@ -5,7 +5,8 @@ import Testing
 
 struct MultipartCodingTests {
 
-    /// As generated code has it for: `title` required text, `tags` optional array of text, `meta` optional JSON with a header field.
+    /// A form in the shape of generated code: `title` is a required text, `tags` an optional list of texts, `meta`
+    /// optional JSON with a header field.
     private enum Form: Sendable, Hashable {
 
         struct TextPayload: Sendable, Hashable {
@@ -73,7 +74,7 @@ struct MultipartCodingTests {
         "--b\r\ncontent-disposition: form-data; name=\"\(name)\"\r\ncontent-type: \(type)\r\n\r\n\(body)\r\n"
     }
 
-    /// What reading a form gives, in words.
+    /// The parts of a form that was read, as text.
     private static func read(_ message: ReceivedMessage) async throws -> [String] {
         var seen: [String] = []
         for try await part in try message.multipart(Form.requirements, Form.decode) {

@@ -4,12 +4,12 @@ import HTTPTypes
 import StreamingJSON
 import Testing
 
-/// Parameters from values to the request and back, as generated code calls for them.
+/// Parameters are written to a request and read again, with the calls of generated code.
 struct ParameterCodingTests {
 
     // MARK: Queries
 
-    /// A value and how a style spells it.
+    /// A value, and its form in a style.
     struct Spelling: Sendable, CustomTestStringConvertible {
         var json: String
         var style: ParameterStyle
@@ -163,7 +163,7 @@ struct ParameterCodingTests {
         #expect(try read == spelling.value)
     }
 
-    /// A query and what it is not.
+    /// A query, and the parameter that it cannot be read as.
     struct Mistake: Sendable, CustomTestStringConvertible {
         var query: String
         var shape: ParameterShape
@@ -334,7 +334,7 @@ struct ParameterCodingTests {
 
 // MARK: - Calls
 
-/// A request that one operation wrote, and what its server read of it.
+/// A request that an operation wrote, and the value that the server read from it.
 struct Passed<Value: Sendable>: Sendable {
 
     let request: HTTPRequest
@@ -375,7 +375,7 @@ func sentRequest(
     return try #require(await transport.request)
 }
 
-/// What an operation reads of a request.
+/// The value that an operation reads from a request.
 func readRequest<Value: Sendable>(
     _ path: String,
     template: String = "/op",

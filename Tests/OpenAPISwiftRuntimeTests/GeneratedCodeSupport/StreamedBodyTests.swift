@@ -3,10 +3,10 @@ import HTTPTypes
 @_spi(Generated) import OpenAPISwiftRuntime
 import Testing
 
-/// Bodies that pass through client and server chunk by chunk, however long they are.
+/// Bodies of any length pass through client and server chunk by chunk.
 struct StreamedBodyTests {
 
-    /// Hands over to a server that takes a whole request and answers with a body.
+    /// Sends a body to a server that reads the whole request, and returns the body of the response.
     private func send(_ body: HTTPBody, taking source: CountedChunks?, answer: HTTPBody) async throws -> HTTPBody {
         let transport = InProcessTransport { error in Issue.record(error) }
         let server = UniversalServer(

@@ -4,7 +4,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 
-/// The way of a call through the middlewares of both sides.
+/// The order of the middlewares of both sides during a call.
 struct MiddlewareOrderTests {
 
     @Test func theFirstMiddlewareIsTheOutermostOnBothSides() async throws {
@@ -60,7 +60,7 @@ private final class Journal: Sendable {
     func note(_ line: String) { lines.withLock { $0.append(line) } }
 }
 
-/// Notes what passes.
+/// Records the requests and responses.
 private struct Noting: ClientMiddleware, ServerMiddleware {
 
     let name: String
@@ -96,7 +96,7 @@ private struct Noting: ClientMiddleware, ServerMiddleware {
     }
 }
 
-/// Sends to a place below the base URL.
+/// Sends requests to a path below the base URL.
 private struct Moving: ClientMiddleware {
 
     let path: String

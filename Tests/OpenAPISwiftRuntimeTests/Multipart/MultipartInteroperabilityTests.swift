@@ -3,10 +3,10 @@ import HTTPTypes
 @_spi(Generated) import OpenAPISwiftRuntime
 import Testing
 
-/// Bodies of others, read by us, and ours, read by others.
+/// Our reader with bodies of other libraries, and other libraries with bodies of ours.
 struct MultipartInteroperabilityTests {
 
-    /// Python's own `email` package reads multipart bodies by the same RFCs.
+    /// Python's own `email` package implements the same RFCs.
     @Test(.enabled(if: Python.runs("import email, json"), "python3 is not installed"))
     func pythonReadsWhatWeWrite() async throws {
         let binary = (0...255).map { UInt8($0) } + Array("\r\n--\r\n-- b\r\n".utf8)
@@ -89,7 +89,7 @@ struct MultipartInteroperabilityTests {
         #expect(parts.map { String(decoding: $0.bytes, as: UTF8.self) } == ["1", "2", "\r\n--"])
     }
 
-    /// curl needs a server: one for a single request, in Python.
+    /// curl needs a server. A Python script serves its single request.
     @Test(
         .enabled(if: Python.runs("import shutil; assert shutil.which('curl')"), "python3 or curl is not installed"),
         arguments: [false, true]
@@ -115,7 +115,8 @@ struct MultipartInteroperabilityTests {
             curl.wait()
             """
         let parts = try await Self.read(Python.run(script))
-        // Without the option curl writes the quotation mark as browsers do, which cannot be told from the name `quo%22te`.
+        // Without the option, curl writes the quotation mark as browsers do. The result is the same as for the name
+        // `quo%22te`.
         #expect(parts.map(\.name) == ["title", escapesWithBackslashes ? #"quo"te"# : "quo%22te", "file"])
         #expect(parts.map(\.filename) == [nil, nil, "a b.png"])
         #expect(parts.map(\.headerFields[.contentType]) == [nil, nil, "image/png"])
@@ -123,7 +124,7 @@ struct MultipartInteroperabilityTests {
         #expect(parts.map(\.bytes) == [Array("Hello".utf8), Array("x".utf8), binary])
     }
 
-    /// Reads a line with the content type, and a body, in small chunks.
+    /// Reads output that is a line with the content type and then a body, in small chunks.
     private static func read(_ output: Data) async throws -> [ReadPart] {
         let bytes = Array(output)
         let end = try #require(bytes.firstIndex(of: UInt8(ascii: "\n")))
@@ -135,7 +136,7 @@ struct MultipartInteroperabilityTests {
     }
 }
 
-/// The other side of the tests.
+/// Runs Python scripts, which are the other side of the tests.
 private enum Python {
 
     struct Failure: Error {

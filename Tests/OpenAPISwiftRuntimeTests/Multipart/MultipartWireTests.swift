@@ -272,7 +272,7 @@ struct MultipartWireTests {
             for try await bytes in part.body { source.take(bytes.count) }
         }
         #expect(source.taken == source.length)
-        // A line break at the end of a chunk waits for the next, which may begin with a boundary.
+        // A line break at the end of a chunk is held back, because the next chunk may begin with a boundary.
         #expect(source.largestBacklog < 2 * source.chunk.count)
     }
 
@@ -293,7 +293,7 @@ struct MultipartWireTests {
                 for _ in 0..<Int.random(in: 0...20, using: &generator) {
                     bytes += (pieces.randomElement(using: &generator) ?? "").utf8
                 }
-                // What holds the boundary after a line break is no legal part.
+                // A text that contains the boundary after a line break is not a legal part.
                 let text = String(decoding: bytes, as: UTF8.self)
                 if ("\r\n" + text + "\r\n").utf8.contains("\r\n--\(boundary)".utf8) { continue }
                 expected.append(bytes)
@@ -329,7 +329,7 @@ struct MultipartWireTests {
         }
     }
 
-    /// What reading gave, the error included.
+    /// The parts that were read, and the error.
     private struct Outcome: Equatable {
         var parts: [ReadPart] = []
         var error: MultipartError?

@@ -4,7 +4,7 @@ import HTTPTypes
 import StreamingJSON
 import Testing
 
-/// Which of the documented content types a message has, and what it says of its own.
+/// The selection of a documented content type for a message, and the content type of sent messages.
 struct ContentTypeTests {
 
     private static func index(_ received: String?, among documented: [String]) throws -> Int {
@@ -136,7 +136,7 @@ struct ContentTypeTests {
             }
             message.configuration.maximumBufferedBytes = 100
             #expect(try await message.decoded { try $0.json(String.self) }.count == 98)
-            // What is in memory is there already.
+            // A body in memory has no limit, since nothing is buffered.
             message.configuration.maximumBufferedBytes = 1
             message.body = HTTPBody(text)
             #expect(try await message.decoded { try $0.json(String.self) }.count == 98)

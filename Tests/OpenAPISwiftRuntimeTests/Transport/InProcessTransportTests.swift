@@ -4,7 +4,7 @@ import OpenAPISwiftRuntime
 import Synchronization
 import Testing
 
-/// What holds in the same process only; what all transports share is tested with the client transport over a socket.
+/// Behaviour of the in-process transport only. The tests of the client transport cover what all transports share.
 struct InProcessTransportTests {
 
     private let baseURL = URL(string: "https://pets.test:8443/v1")

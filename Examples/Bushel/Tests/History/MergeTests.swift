@@ -5,11 +5,11 @@ import Foundation
 import MistModels
 import Testing
 
-/// Which source wins, field by field.
+/// The precedence of sources, field by field.
 struct MergeTests {
     private let day = Date(timeIntervalSince1970: 1_730_073_600)
 
-    /// What a source says of an image: values that no other source has.
+    /// An image of a source, with values that no other source has.
     private func image(_ source: SourceID, _ number: Int) -> RestoreImage {
         var image = RestoreImage(key: "24B83")
         image.version = "15.\(number)"
@@ -54,7 +54,8 @@ struct MergeTests {
         Statements(sources.reduce(into: [:]) { $0[$1] = all[$1].map { [$0] } }, statedAt: statedAt)
     }
 
-    /// Checks a row of the table of precedence: the first source that is there wins, whichever are missing before it.
+    /// Checks a row of the table of precedence: the first source with a value wins, also when any of the sources before
+    /// it are missing.
     private func check<R: MergedRelease, Value: Equatable>(
         _ name: String,
         _ path: KeyPath<R, Value>,
@@ -200,14 +201,14 @@ struct MergeTests {
             .ipswMe: image(.ipswMe, 1), .appleDB: image(.appleDB, 2), .mrMacintosh: image(.mrMacintosh, 3),
         ]
         let stored = statements(all.keys, of: all).merged(key: "24B83", into: nil)
-        // The best source of a value says the same, says nothing of the value, and no longer lists the release.
+        // The best source of a value repeats it, then withdraws the value, and then no longer lists the release.
         #expect(statements([.ipswMe], of: all).successors([stored]) == [])
         var without = image(.ipswMe, 1)
         without.sha256 = nil
         #expect(Statements([.ipswMe: [without]], statedAt: [:]).successors([stored]) == [.appleDB, .mrMacintosh])
         let other = Statements([.ipswMe: [RestoreImage(key: "24C101")], .appleDB: [image(.appleDB, 2)]], statedAt: [:])
         #expect(other.successors([stored]) == [.mrMacintosh])
-        // A source whose word did not count takes nothing back.
+        // A source whose value was not the best one withdraws nothing.
         let last = Statements([.mrMacintosh: [RestoreImage(key: "24C101")]], statedAt: [:])
         #expect(last.successors([stored]) == [])
     }
@@ -221,7 +222,7 @@ struct MergeTests {
         expected.sources = []
         expected.provenance = [:]
         #expect(merged == expected)
-        // And it comes back.
+        // Later a source lists it again.
         #expect(statements([.ipswMe], of: all).merged(key: "24B83", into: merged) == stored)
     }
 
@@ -270,7 +271,7 @@ struct MergeTests {
         }
     }
 
-    /// After a run at the same time, the date of a source may not be known yet.
+    /// While another run is at work, the date of a source may not be known yet.
     @Test func aStatementWithoutADateIsFromTheRun() {
         var (old, new) = (RestoreImage(key: "24B83"), RestoreImage(key: "24B83"))
         (old.isSigned, new.isSigned) = (true, false)

@@ -34,7 +34,8 @@ struct ReferencesTests {
 
     @Test(
         arguments: [
-            // The version itself, the earlier of two builds, the next one, none of another major version, no beta.
+            // The image of the version itself, the earlier of two builds, the next version, but no other major version
+            // and no beta.
             ("15.1", "RestoreImage-24B83"), ("15", "RestoreImage-24A335"), ("14.5", "RestoreImage-23F80"),
             ("14.0", "RestoreImage-23F80"),
             ("14.6", "RestoreImage-23G80"), ("14.7", nil), ("13.0", nil), ("10.15.4", nil), ("15.2", nil),

@@ -2,9 +2,9 @@ import Testing
 
 @testable import BushelSources
 
-/// Documents that are not those of the source: each parser says which source it is, where, and what is wrong.
+/// Documents that are not those of a source: the error names the source, the position and the problem.
 struct BrokenDocumentTests {
-    /// A source by its name, since sources have no description of their own.
+    /// The error of the source with a name, if it reads a text.
     private func error(_ id: SourceID, _ text: String) -> String? {
         guard let source = Source.all.first(where: { $0.id == id }) else { return nil }
         do throws(SourceError) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BushelSources
 
-/// A table of the images of each source: what an entry becomes, and what is left out of odd ones.
+/// The images of each source: how entries are read, and what is left out of malformed ones.
 struct RestoreImageSourcesTests {
     private typealias Sample = SampleDocuments
 

@@ -39,7 +39,7 @@ enum SampleDocuments {
         return object(members)
     }
 
-    /// Apple's catalog with an entry below the build of a virtual Mac, and the same one below `Unknown`.
+    /// Apple's catalog with an entry below the build of a virtual Mac, and the same entry below `Unknown`.
     static func catalog(
         build: String = "24B83",
         version: String = "15.1",
@@ -133,7 +133,7 @@ enum SampleDocuments {
             "<table><thead><tr><th>Date</th><th>Swift</th><th>Xcode</th></tr></thead><tbody>\(rows.joined())</tbody></table>"
     }
 
-    /// An object without the members that are empty.
+    /// A JSON object without the members whose text is empty.
     private static func object(_ members: [String: String]) -> String {
         let texts = members.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }.map { "\"\($0.key)\": \($0.value)" }
         return "{" + texts.joined(separator: ", ") + "}"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BushelSources
 
-/// A table of the releases of each source: what an entry becomes, and what is left out of odd ones.
+/// The releases of each source: how entries are read, and what is left out of malformed ones.
 struct XcodeAndSwiftSourcesTests {
     private typealias Sample = SampleDocuments
 
