@@ -18,7 +18,7 @@ let package = Package(
         .library(name: "MistTesting", targets: ["MistTesting"]),
         // The rules of CloudKit Web Services as checks against any address.
         .library(name: "CloudKitContract", targets: ["CloudKitContract"]),
-        // CloudKit's nouns as Swift values, without the client.
+        // CloudKit's values, such as records and zones, as Swift types, without the client.
         .library(name: "CloudKitModel", targets: ["CloudKitModel"]),
         // The schema language: schema files and Swift types, each from the other.
         .library(name: "CloudKitSchema", targets: ["CloudKitSchema"]),
@@ -35,12 +35,12 @@ let package = Package(
         // The command-line tools.
         .executable(name: "mistkit", targets: ["MistKitCLI"]),
         .executable(name: "openapi-swift", targets: ["openapi-swift"]),
-        // The latter with each build of a target, or once as `swift package generate-code-from-openapi`.
+        // The tool `openapi-swift` in each build of a target, or once as `swift package generate-code-from-openapi`.
         .plugin(name: "OpenAPISwiftPlugin", targets: ["OpenAPISwiftPlugin"]),
         .plugin(name: "GenerateOpenAPI", targets: ["GenerateOpenAPI"]),
     ],
-    // Each trait has the name of a product: a program that names what it uses fetches nothing for the rest. MistKit sends requests with one
-    // of the two client transports.
+    // Each trait has the name of a product. A package that names the traits that it uses does not fetch the
+    // dependencies of the others. MistKit sends requests with one of the two client transports.
     traits: [
         .trait(
             name: "MistKit",
@@ -91,13 +91,14 @@ let package = Package(
     dependencies: [
         // HTTP requests, responses and header fields as values.
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
-        // The client transport where there is no URLSession of Apple's.
+        // The client transport on platforms without Apple's URLSession.
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         // The server transport, under the emulator.
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
         // Pages that wait between a sequence and its reader.
         .package(url: "https://github.com/apple/swift-async-algorithms.git", from: "1.1.4"),
-        // The byte buffers, header lists and errors of the two above; the loopback port of MistSignIn.
+        // The byte buffers, header lists and errors of async-http-client and Hummingbird; the loopback port of
+        // MistSignIn.
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
         // Signatures of server-to-server keys, and SHA-256.
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
@@ -115,7 +116,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
         // Where mistkit finds its settings: flags, environment, a file.
         .package(url: "https://github.com/apple/swift-configuration.git", from: "1.4.0"),
-        // The macros of MistModels: Swift source taken apart. Nothing else needs it.
+        // The macros of MistModels, which read Swift source. No other target needs it.
         .package(url: "https://github.com/swiftlang/swift-syntax.git", from: "603.0.1"),
         // `swift package generate-documentation`.
         .package(url: "https://github.com/swiftlang/swift-docc-plugin.git", from: "1.5.0"),
@@ -123,7 +124,7 @@ let package = Package(
     targets: [
         .target(
             name: "StreamingJSON",
-            // Rounding, which a program gets by itself only where something imports the C library.
+            // Rounding functions. A program links them by itself only where one of its modules imports the C library.
             linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux, .android]))]
         ),
         .target(
@@ -193,7 +194,7 @@ let package = Package(
             ),
             dependencies: ["openapi-swift"]
         ),
-        // What both plugins share, a folder that is linked into each of them.
+        // The files that both plugins share. Their folder is linked into each plugin, and into these tests.
         .testTarget(name: "OpenAPISwiftPluginTests", dependencies: ["OpenAPISwiftGenerator"]),
         .target(name: "CloudKitModel", dependencies: ["OpenAPISwiftRuntime", "StreamingJSON"]),
         .target(
@@ -404,18 +405,19 @@ let package = Package(
                 dependencies: ([name] + others).map { .target(name: $0) }
                     + (["MistKit", "MistStore"].contains(name)
                         ? [
-                            // What the client and the store count and trace, kept in memory.
+                            // Metrics and traces of the client and the store, kept in memory.
                             .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                             .product(name: "MetricsTestKit", package: "swift-metrics"),
                         ] : [])
-                    // The tests read the files of the store and of the command without either.
+                    // The tests read the files of the store and of the command with GRDB alone.
                     + (["MistKitCLI", "MistStore"].contains(name)
                         ? [.product(name: "GRDB", package: "GRDB.swift")] : [])
             )
         }
         + [
-            // The macros' own source stands among their tests, by a link: a test target that depends on a macro makes the package
-            // manager build everything that any test needs a second time, for the compiler's machine.
+            // The folder of these tests has the macros' own source, by a link. If a test target depended on a macro,
+            // the package manager would build everything that any test needs a second time, for the machine of the
+            // compiler.
             .testTarget(
                 name: "MistModelsMacrosTests",
                 dependencies: [
@@ -428,7 +430,7 @@ let package = Package(
                 ],
                 exclude: ["Macros/Plugin.swift"]
             ),
-            // What generated code does, called as a program would call it; a target for each document.
+            // The behaviour of generated code, called as a program would call it; a target for each document.
             .testTarget(
                 name: "OpenAPISwiftBehaviourTests",
                 dependencies: [
@@ -472,7 +474,7 @@ let package = Package(
             ),
             // Random numbers that a seed repeats, and the folder of test data.
             .target(name: "TestSupport", path: "Tests/TestSupport"),
-            // What the tests of all transports send and compare.
+            // The requests and comparisons that the tests of all transports share.
             .target(
                 name: "OpenAPISwiftTransportSupport",
                 dependencies: [
@@ -481,7 +483,7 @@ let package = Package(
                 ],
                 path: "Tests/OpenAPISwiftTransportSupport"
             ),
-            // The Swift of the client's book, run against the emulator.
+            // The Swift of the client's documentation, run against the emulator.
             .testTarget(
                 name: "MistKitDocumentationTests",
                 dependencies: [
@@ -495,12 +497,12 @@ let package = Package(
                     .product(name: "NIOCore", package: "swift-nio"),
                 ]
             ),
-            // The Swift of the store's chapters.
+            // The Swift of the store's documentation.
             .testTarget(
                 name: "MistStoreDocumentationTests",
                 dependencies: ["MistModels", "MistStore", "MistTesting"]
             ),
-            // The Swift of the compiler's pages.
+            // The Swift of the OpenAPI compiler's documentation.
             .testTarget(
                 name: "OpenAPISwiftDocumentationTests",
                 dependencies: [

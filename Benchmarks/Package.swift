@@ -5,14 +5,14 @@ let package = Package(
     name: "Benchmarks",
     platforms: [.macOS(.v15)],
     dependencies: [
-        // What is measured.
+        // The package that is measured.
         .package(name: "MistKit", path: ".."),
-        // The server of the streaming benchmark, and what its generated code and its configuration name.
+        // The server of the streaming benchmark, and the types that its generated code and its configuration name.
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
         // The baseline of the store's queries.
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
-        // The signature of a call, measured on its own with what the client signs with.
+        // The signature of a call, measured on its own with the library that the client uses.
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
@@ -33,11 +33,11 @@ let package = Package(
         .executableTarget(
             name: "GeneratorBenchmarks",
             dependencies: [
-                // Run as a process of its own, as people run it.
+                // Run as a separate process, as users run it.
                 .product(name: "openapi-swift", package: "MistKit")
             ]
         ),
-        // One call of a generated client to a generated server, against the same by hand.
+        // One call of a generated client to a generated server, against the same call by hand.
         .executableTarget(
             name: "Calls",
             dependencies: [
@@ -84,7 +84,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),
-        // What the store promises about speed and size, each beside its baseline.
+        // The promises of the store about speed and size, each beside its baseline.
         .executableTarget(
             name: "StoreBenchmarks",
             dependencies: [

@@ -1,16 +1,17 @@
-// Makes documents that no one would write and hands them to the generator; Scripts/fuzz-generator compiles and runs it.
+// Makes documents that no one would write and hands them to the generator. Scripts/fuzz-generator compiles and runs
+// this file.
 //
 //     fuzz-generator <first> <last> <state file> <output folder> <samples> <documents...>
 //
-// Case n is the same in every run: everything about it follows from its number and the documents. The state file holds the
-// number of the case at work, so that who started this program knows which case ended it. Up to that many outputs are written
-// to the output folder, for a compiler to check.
+// Case n is the same in every run: it depends only on its number and the documents. The state file has the number of
+// the current case, so that the script knows which case crashed this program. At most <samples> outputs are written to
+// the output folder, for a compiler to check.
 
 import Foundation
 import OpenAPISwiftGenerator
 import StreamingJSON
 
-/// A value of a document, members in order.
+/// A value of a document. Members keep their order.
 indirect enum Value: JSONReadable, JSONWritable, Equatable {
     struct Member: Equatable {
         var key: String
@@ -113,7 +114,7 @@ indirect enum Value: JSONReadable, JSONWritable, Equatable {
         }
     }
 
-    /// A JSON string without signs that YAML forbids or takes for line breaks.
+    /// A JSON string without characters that YAML forbids or reads as line breaks.
     private static func quoted(_ text: String) -> String {
         let json = String(decoding: (try? JSONWriter.bytes(of: text)) ?? [], as: UTF8.self)
         var result = ""
@@ -165,12 +166,12 @@ struct Randomness: RandomNumberGenerator {
     mutating func pick<T>(_ items: [T]) -> T { items[below(items.count)] }
 }
 
-/// Changes to trees that know what documents are made of.
+/// Changes trees of values, with words and constructs of OpenAPI documents.
 struct TreeMutator {
     var random: Randomness
     /// Pointers to every value of the document, for references to them.
     private var pointers: [String] = []
-    /// Every value, for use in another place.
+    /// Every value, to be inserted elsewhere in the document.
     private var values: [Value] = []
 
     init(random: Randomness) {
@@ -183,7 +184,7 @@ struct TreeMutator {
         collect(document, pointer: "#")
         var result: Value = document
         for _ in 0...random.below(random.chance(4) ? 12 : 3) {
-            // By size, so that every value is met as often as any other.
+            // The index counts all values, so that each value is equally likely to change.
             var index: Int = random.below(result.size)
             result = change(result, at: &index)
         }
@@ -294,7 +295,7 @@ struct TreeMutator {
         }
     }
 
-    /// A value that has nothing to do with its place.
+    /// A value that does not depend on where it is inserted.
     private mutating func other() -> Value {
         switch random.below(12) {
         case 0: .null
@@ -366,7 +367,7 @@ struct TreeMutator {
         }
     }
 
-    /// The same in many layers.
+    /// The value inside of many layers of schemas.
     private mutating func nested(_ value: Value) -> Value {
         let depth: Int = random.chance(8) ? random.pick([100, 240, 500, 600]) : random.below(6)
         let key: String = random.pick(["items", "allOf", "oneOf", "anyOf", "properties", "additionalProperties", "not"])
@@ -423,7 +424,7 @@ struct TreeMutator {
     ]
 }
 
-/// Changes to bytes that know nothing.
+/// Changes bytes without knowledge of their meaning.
 struct ByteMutator {
     var random: Randomness
 
@@ -455,7 +456,7 @@ struct ByteMutator {
     ]
 }
 
-/// The number of the case at work, known to the watch.
+/// The number of the current case, which the thread that watches the time limit reads.
 final class Progress: @unchecked Sendable {
     private let lock = NSLock()
     private var current = 0
@@ -477,7 +478,7 @@ final class Progress: @unchecked Sendable {
 
 @main
 enum DocumentFuzzer {
-    /// Longer than any document here takes on a busy machine.
+    /// The seconds after which a case counts as a failure: longer than any document here takes on a busy machine.
     static let timeLimit: TimeInterval = 20
 
     struct Totals {
@@ -556,7 +557,7 @@ enum DocumentFuzzer {
     }
 }
 
-/// One document and what has to hold for it.
+/// One document, and the checks of it.
 struct Case {
     let number: Int
     var document: [UInt8]
@@ -594,7 +595,7 @@ struct Case {
         self.configuration = configuration
     }
 
-    /// The output, or nothing where the generator refuses the document with an error.
+    /// The output; `nil` where the generator refuses the document with an error.
     func run() -> [GeneratedFile]? {
         let result: GeneratorResult = generate(document)
         let errors: [Diagnostic] = result.diagnostics.filter { $0.severity == .error }

@@ -3,7 +3,8 @@
 /// Called by libFuzzer with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzJSON(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    // The memory of libFuzzer itself, of exactly this size, so that the address sanitizer sees the first byte read beyond it.
+    // The span is libFuzzer's own memory and has exactly its size, so that the address sanitizer reports the first byte
+    // that is read beyond it.
     let input = UnsafeBufferPointer(start: start, count: count).span
     let options = JSONReader.Options(maximumDepth: 64)
 
@@ -45,7 +46,7 @@ public func fuzzJSON(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         promise(false, "skipping checks as much as reading")
     }
 
-    // What types expect and what comes may differ in every way.
+    // The input may differ from the expected types in every way.
     _ = attempt { () throws(JSONError) in try JSONReader.read([String: [Int?]].self, from: input, options: options) }
     _ = attempt { () throws(JSONError) in try JSONReader.read([[String]].self, from: input, options: options) }
     _ = attempt { () throws(JSONError) in try JSONReader.read([UInt64].self, from: input, options: options) }
@@ -57,7 +58,7 @@ public func fuzzJSON(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// Reads a tree by all the ways there are to move.
+/// Reads a tree with every kind of step that the reader has.
 private struct Walk: JSONReadable {
     private static let keys = JSONKeys(
         "a",
@@ -132,7 +133,7 @@ private struct Walk: JSONReadable {
 }
 
 extension Walk {
-    /// Compares what was read in one go with what reading step by step gives.
+    /// Compares a value that was read in one go with the result of reading it step by step.
     fileprivate static func check(
         _ tagged: JSONReader.Tagged,
         from reader: inout JSONReader,
@@ -140,7 +141,7 @@ extension Walk {
     ) throws(JSONError) {
         var tag = tagged.tag
         if tag == nil {
-            // The reader is still in front of the value, an object of which only the first key is known.
+            // The reader is still before the value, an object of which only the first key is known.
             try reader.skipValue()
             tag = try reader.endTagged(taggedKeys, keys)
         }

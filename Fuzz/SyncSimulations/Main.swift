@@ -2,15 +2,17 @@ import Foundation
 import MistKit
 import MistTesting
 
-/// Runs simulations of the store with consecutive seeds, one after the other, and prints what happened in numbers.
+/// Runs simulations of the store with consecutive seeds, one after the other, and prints the numbers of operations,
+/// requests, conflicts and so on.
 ///
 /// ```
 /// SyncSimulations 1 20 private
 /// // seeds 20 operations 2400 requests 5710 conflicts 296 …
 /// ```
 ///
-/// Each seed decides one run of 60 operations: an even one has the faults of the network and crashes, an odd one wrong clocks and purged
-/// zones too. When a run fails, its story is printed, and the exit code is 255, which stops `Scripts/simulate-sync`.
+/// Each seed decides one run of 60 operations. An even seed has network faults and crashes, an odd seed also has wrong
+/// clocks and purged zones. When a run fails, its story is printed, and the exit code is 255, which stops
+/// `Scripts/simulate-sync`.
 @main
 struct Main {
     static func main() {

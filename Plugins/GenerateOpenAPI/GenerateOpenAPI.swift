@@ -31,7 +31,8 @@ struct GenerateOpenAPI: CommandPlugin {
         }
     }
 
-    /// Generates into the folder of a target; `false` if the target has nothing to do with OpenAPI.
+    /// Generates into the folder of a target; returns `false` for a target without an OpenAPI document or
+    /// configuration.
     private func generate(_ target: any Target, isNamed: Bool, tool: URL) throws -> Bool {
         guard let target = target as? SwiftSourceModuleTarget else {
             if isNamed { throw PluginError.noSwift(in: target.name) }

@@ -3,8 +3,8 @@ import PackagePlugin
 
 /// Generates Swift from the OpenAPI document of a target when the target is built.
 ///
-/// It runs again when the document, the configuration or another YAML or JSON file of the target changes. A file outside of
-/// the target's folder may be referred to as well, but its changes are not noticed.
+/// It runs again when the document, the configuration or another YAML or JSON file of the target changes. A file
+/// outside of the target's folder may be referred to as well, but its changes are not noticed.
 @main
 struct OpenAPISwiftPlugin: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {

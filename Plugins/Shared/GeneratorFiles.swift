@@ -1,8 +1,8 @@
 import Foundation
 
-/// The files of one target that a plugin hands to `openapi-swift`, and the names of those that come back.
+/// The files of one target that a plugin hands to `openapi-swift`, and the names of the generated files.
 ///
-/// Plugins cannot import libraries, so this is what both plugins share: they compile it, and so do its tests.
+/// Plugins cannot import libraries, so each plugin compiles this file, and so do its tests.
 struct GeneratorFiles {
     /// How to generate: `openapi-generator-config.yaml`.
     var configuration: URL
@@ -14,10 +14,10 @@ struct GeneratorFiles {
     static let configurationNames = ["openapi-generator-config.yaml", "openapi-generator-config.yml"]
     static let documentNames = ["openapi.yaml", "openapi.yml", "openapi.json"]
 
-    /// The folder that is written, inside the target's or one of the plugin's own.
+    /// The folder of the generated files, inside the target's folder or a folder of the plugin's own.
     static let outputFolder = "GeneratedSources"
 
-    /// Every name that `openapi-swift` may write: a build has to know them before it runs.
+    /// The name of every file that `openapi-swift` may write. A build has to know them before it runs the tool.
     static let outputNames = [
         "Types.swift", "Types+Schemas.swift", "Types+Schemas-2.swift", "Types+Schemas-3.swift", "Types+Schemas-4.swift",
         "Types+Parameters.swift", "Types+RequestBodies.swift", "Types+Responses.swift", "Types+Headers.swift",
@@ -26,7 +26,7 @@ struct GeneratorFiles {
     ]
 
     /// Finds the files among those of a target.
-    /// - Throws: An error that names everything that is missing and everything that is there twice.
+    /// - Throws: An error that names every file that is missing or that exists more than once.
     init(of target: String, among files: [URL]) throws(PluginError) {
         let configurations = files.filter { Self.configurationNames.contains($0.lastPathComponent) }
         let documents = files.filter { Self.documentNames.contains($0.lastPathComponent) }
@@ -42,12 +42,12 @@ struct GeneratorFiles {
         }
     }
 
-    /// Whether a target has any of the files, so that the others are missed.
+    /// Whether a target has any of the files, so that a missing one is an error.
     static func areExpected(among files: [URL]) -> Bool {
         files.contains { (configurationNames + documentNames).contains($0.lastPathComponent) }
     }
 
-    /// What `openapi-swift` is called with.
+    /// The arguments of the call of `openapi-swift`.
     func arguments(writingTo directory: URL, plugin: String) -> [String] {
         [
             "generate", document.path, "--config", configuration.path, "--output-directory", directory.path,
@@ -64,7 +64,7 @@ struct GeneratorFiles {
     }
 }
 
-/// Why a plugin cannot go on: all there is to say about a target at once.
+/// The reason why a plugin cannot continue, with all problems of a target at once.
 struct PluginError: Error, Hashable, CustomStringConvertible {
     var description: String
 

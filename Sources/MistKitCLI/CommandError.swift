@@ -5,7 +5,7 @@ import MistStore
 
 /// Why a command ended without doing its work: one line on what is wrong, one line on what to do, and the exit code.
 struct CommandError: Error, CustomStringConvertible {
-    /// The exit codes of `mistkit`, numbered as in `sysexits.h` where that has one.
+    /// The exit codes of `mistkit`, numbered as in `sysexits.h` where that header has a code for the case.
     enum Code: Int32, CaseIterable, Sendable {
         /// The service refused, or an item of a batch failed.
         case failure = 1
@@ -92,7 +92,7 @@ extension CommandError {
         )
     }
 
-    /// What went wrong underneath, in the words of the operating system or the emulator, without types and domains.
+    /// The cause of an error in the words of the operating system or the emulator, without types and error domains.
     static func reason(of error: any Error) -> String {
         if let error = error as? EmulatorError { return error.reason }
         let error = error as NSError
@@ -161,7 +161,7 @@ extension CommandError {
         }
     }
 
-    /// An item's failure on one line: what it is about, the message, the service's own words and its code.
+    /// The failure of an item on one line: the item, the message, the service's own words and its code.
     static func describe(_ error: CloudKitError) -> String {
         var text = error.message
         switch error.item {

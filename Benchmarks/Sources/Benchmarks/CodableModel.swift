@@ -1,7 +1,7 @@
 import Foundation
 
-// The model that a careful programmer writes for JSONDecoder and JSONEncoder: it reads a field's type first and then the
-// value as that type, with no attempt at a second type. The yardstick of these benchmarks.
+// The model that a careful programmer writes for JSONDecoder and JSONEncoder: it reads a field's type first and then
+// the value as that type, with no attempt at a second type. It is the baseline of these benchmarks.
 
 struct CodablePage: Codable {
     var records: [CodableRecord]

@@ -7,15 +7,15 @@ import Synchronization
 // swift run -c release --package-path Benchmarks
 // swift run -c release --package-path Benchmarks Benchmarks typed-call 1000   one part of a whole call, for a profiler
 //
-// Reads pages of records into typed values and writes a request, each against Foundation's JSONDecoder and JSONEncoder with
-// a hand-written Codable model (CodableModel.swift). What counts are the ratios: all contenders of a table run in turns. The
-// figures of orjson come from a Python process of its own and are there to compare with, if Python can import it.
+// Reads pages of records into typed values and writes a request, each against Foundation's JSONDecoder and JSONEncoder
+// with a hand-written Codable model (CodableModel.swift). The ratios matter: all contenders of a table run in turns.
+// The figures of orjson are from a separate Python process. They are left out if Python cannot import orjson.
 
 @main
 struct Benchmarks {
     static func main() throws {
-        // Away from the main actor, as in a server; from there each call of the client changes threads twice. Valgrind does not survive
-        // the end of a process whose `main` is asynchronous.
+        // Away from the main actor, as in a server. On the main actor, each call of the client would change threads
+        // twice. Valgrind does not survive the end of a process whose `main` is asynchronous.
         let end = DispatchSemaphore(value: 0)
         let failure = Mutex<(any Error)?>(nil)
         Task.detached {

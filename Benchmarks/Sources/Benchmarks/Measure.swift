@@ -1,15 +1,16 @@
 import Foundation
 
-/// One thing that is measured: its name and what to run once.
+/// A measured operation: its name, and the code that runs it once.
 struct Contender {
     var name: String
     var run: () async throws -> Int
 }
 
-/// Runs contenders in turns, so that a busy moment of the machine hits all of them, and gives the median seconds of each.
+/// Runs contenders in turns, so that a busy moment of the machine hits all of them, and gives the median seconds of
+/// each.
 ///
-/// Seconds are those of the processor: what other programs take from a shared machine does not count. They are the whole
-/// process', so that what runs on another thread counts too.
+/// Seconds are those of the processor: what other programs take from a shared machine does not count. They are the
+/// seconds of the whole process, so that work on other threads counts too.
 func medians(of contenders: [Contender], rounds: Int) async throws -> [Double] {
     var times = [[Double]](repeating: [], count: contenders.count)
     // How often each must run to last long enough for the clock.

@@ -5,13 +5,14 @@ import MistKit
 import OpenAPISwiftRuntime
 import Synchronization
 
-// A loop over the pages of a query whose server takes as long for a page as the emulator does. The client finds the marker of the next page
-// at the edge of the response, before it reads the records, so that server and client work at the same time. The other pages have
-// a member after the marker, where it is not looked for; then the next page is requested when the records are read.
+// Measures a loop over the pages of a query. The server takes as long for a page as the emulator does. The client finds
+// the marker of the next page at the edge of the response, before it reads the records, so that server and client work
+// at the same time. In the pages of the other contender, a member follows the marker, so that the client does not find
+// it early: it requests the next page after it has read the records.
 
-/// Answers each request with a page, as late as a server that works on it on a processor of its own.
+/// Answers each request with a page, after the time that a server with its own processor would need.
 private final class PacedTransport: ClientTransport {
-    /// What the emulator takes for a page.
+    /// The time that the emulator takes for a page.
     static let pace = Duration.microseconds(1500)
 
     private let body: [UInt8]
@@ -49,7 +50,8 @@ private final class PacedTransport: ClientTransport {
     }
 }
 
-/// Measures how much sooner a loop ends for the search at the edge, in seconds of a clock on the wall, in turns.
+/// Measures how much time the search at the edge saves in a loop. Both loops run in turns, and the time is wall-clock
+/// time.
 func measurePagesAhead(rounds: Int) async throws {
     let page = try Samples.page(hasMore: false)
     let pageCount = 20

@@ -2,7 +2,7 @@ import CloudKitModel
 import Foundation
 import StreamingJSON
 
-/// What a records response holds, read with CloudKitModel's types.
+/// The body of a response with records, read with CloudKitModel's types.
 struct Page: JSONReadable {
     var records: [RecordResult] = []
     var continuationMarker: String?
@@ -43,8 +43,8 @@ struct ModifyRequest: JSONWritable {
 enum Samples {
     static let recordCount = 200
 
-    // A page of records with 12 fields of mixed types, as the service would send it but compact; the same every time. With `hasMore`
-    // it says that another page follows.
+    // A page of records with 12 fields of mixed types, as the service would send it, but without spaces. It is the same
+    // every time. With `hasMore` it says that another page follows.
     static func page(hasMore: Bool = true) throws -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
@@ -128,7 +128,7 @@ enum Samples {
         ]
     }
 
-    /// The same operations in the yardstick's model.
+    /// The same operations in the model of the baseline.
     static func codableOperations() throws -> CodableModifyRequest {
         let request = ModifyRequest(operations: operations(), zoneID: ZoneID(zoneName: "Notes"))
         return try JSONDecoder().decode(CodableModifyRequest.self, from: Data(JSONWriter.bytes(of: request)))

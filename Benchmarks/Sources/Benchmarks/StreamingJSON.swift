@@ -1,14 +1,14 @@
 import Foundation
 import StreamingJSON
 
-/// Steps over one value and builds nothing.
+/// Skips one value and builds nothing.
 private struct Skipped: JSONReadable {
     init(json reader: inout JSONReader) throws(JSONError) {
         try reader.skipValue()
     }
 }
 
-/// JSON without types: checking it, and making and writing a tree of it.
+/// Measures JSON without types: checking it, making a tree of it, and writing the tree.
 func measureTrees(of bytes: [UInt8], rounds: Int) async throws -> [(String, Double)] {
     let data = Data(bytes)
     let tree = try JSONReader.read(JSONValue.self, from: bytes)

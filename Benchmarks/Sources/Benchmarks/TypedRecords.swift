@@ -20,7 +20,7 @@ struct TypedNote {
 }
 
 extension Contender {
-    /// Reads a page into typed records; all of them must fit.
+    /// Reads a page into typed records. Every record must fit the type.
     static func typed<Model: CloudKitRecord>(_ model: Model.Type, _ bytes: [UInt8]) -> Contender {
         Contender(name: "typed records") {
             var count = 0

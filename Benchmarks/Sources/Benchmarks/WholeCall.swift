@@ -6,8 +6,9 @@ import HTTPTypes
 import OpenAPISwiftRuntime
 import StreamingJSON
 
-// A query as programs make it, signed with a server-to-server key, against what must be done for it in any case: the signature, and
-// the JSON of the request and of the page. What is left is the price of everything between.
+// Measures a query as programs make it, signed with a server-to-server key, against the work that every client has to
+// do for it: the signature, and the JSON of the request and of the page. The difference is the cost of everything else
+// in the client.
 
 /// How long a call took, and its parts.
 struct WholeCall {
@@ -15,7 +16,8 @@ struct WholeCall {
     var total: Double
     /// The parts, each measured on its own.
     var parts: [(String, Double)]
-    /// All parts, one after the other, as a call does them: then each finds the heap and the caches as the others leave them.
+    /// The time of all parts, one after the other as in a call, where each part finds the heap and the caches as the
+    /// part before has left them.
     var together: Double
 
     func report() {
@@ -31,7 +33,7 @@ struct WholeCall {
     }
 }
 
-/// Answers every request with one page, once its body has been read.
+/// Answers every request with one page, after it has read the body of the request.
 private struct PageTransport: ClientTransport {
     let page: [UInt8]
 
@@ -65,7 +67,7 @@ private struct QueryRequest: JSONWritable {
     }
 }
 
-/// What any client of the service has to do for a request with a server-to-server key.
+/// Signs a request with a server-to-server key, as any client of the service has to do.
 private func sign(_ body: [UInt8], with key: P256.Signing.PrivateKey, path: String) throws -> String {
     let date = "2026-01-02T03:04:05Z"
     let digest = Data(SHA256.hash(data: body)).base64EncodedString()

@@ -2,7 +2,7 @@ import Foundation
 import HTTPTypes
 import OpenAPISwiftRuntime
 
-/// The same call as people write it without a generator: `Codable` types, Foundation's coders, and the transport itself.
+/// The same call, written without a generator: `Codable` types, Foundation's coders, and the transport itself.
 enum HandWritten {
     struct Order: Codable, Sendable {
         var customer: String

@@ -2,7 +2,8 @@ import Dispatch
 import Foundation
 import OpenAPISwiftRuntime
 
-/// Calls an operation from a client to a server in the same process: JSON out, JSON back, and all that is around it.
+/// Calls an operation from a client to a server in the same process: JSON out, JSON back, and the rest of the work of a
+/// call.
 ///
 /// ```
 /// swift run -c release --package-path Benchmarks Calls
@@ -12,7 +13,7 @@ import OpenAPISwiftRuntime
 /// ```
 @main
 struct Main {
-    /// Everything runs on the main thread: that is what a profiler can follow, and no other thread's time is counted.
+    /// Everything runs on the main thread, so that a profiler can follow it and no other thread takes part of the time.
     static func main() {
         let end = DispatchSemaphore(value: 0)
         Task(executorPreference: CallingThread()) {
@@ -27,7 +28,7 @@ struct Main {
         end.wait()
     }
 
-    /// Runs what it is given at once.
+    /// Runs each job at once, on the thread that enqueues it.
     private final class CallingThread: TaskExecutor {
         func enqueue(_ job: consuming ExecutorJob) {
             job.runSynchronously(on: asUnownedTaskExecutor())

@@ -1,8 +1,8 @@
 import Foundation
 
-/// From the generated files to object code, which `Scripts/compile-documents` measures.
+/// Measures the way from generated files to object code, with `Scripts/compile-documents`.
 struct Compilation {
-    /// What a run of the script is asked for, and what is known of others and of the aims of this project.
+    /// The arguments of a run of the script, with the stated time of Apple's generator and the budget of this project.
     private struct Case {
         var document: String
         var options: [String]

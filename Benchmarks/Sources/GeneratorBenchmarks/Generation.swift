@@ -1,6 +1,6 @@
 import Foundation
 
-/// From the document to files on disk, with types, client and server.
+/// Measures the way from the document to files on disk, with types, client and server.
 struct Generation {
     private static let stated: [(document: String, elsewhere: String, budget: String)] = [
         ("discord.json", "3.9 s", "0.2 s"),
@@ -57,7 +57,7 @@ struct Generation {
     }
 }
 
-/// A document of any size.
+/// A document with a given number of operations.
 private enum SyntheticDocument {
     static func json(operations count: Int) -> String {
         let paths = (0..<count).map { number in

@@ -2,9 +2,9 @@ import Foundation
 
 // swift run -c release --package-path Benchmarks GeneratorBenchmarks [generation] [compilation] [--runs n]
 //
-// How long openapi-swift takes for large documents, and the compiler for its output. Both are processes of their own and are
-// measured from outside; figures are medians. The other figures of a line are stated, not measured here: what Apple's generator
-// took on a machine of this kind (two cores), and the budget of this project.
+// Measures how long openapi-swift takes for large documents, and how long the compiler takes for its output. Both are
+// separate processes and are measured from outside; figures are medians. The other figures of a line are stated, not
+// measured here: what Apple's generator took on a machine of this kind (two cores), and the budget of this project.
 
 @main
 struct GeneratorBenchmarks {
@@ -30,12 +30,12 @@ struct GeneratorBenchmarks {
         var text: String
     }
 
-    /// Prints a line of the report at once, also where a file or another program reads it.
+    /// Prints a line of the report at once, also into a file or a pipe.
     static func tell(_ line: String) {
         FileHandle.standardOutput.write(Data("\(line)\n".utf8))
     }
 
-    /// Says what is measured now.
+    /// Prints what is measured now, to standard error.
     static func progress(_ text: String) {
         FileHandle.standardError.write(Data("\(text)\n".utf8))
     }
@@ -55,7 +55,7 @@ struct GeneratorBenchmarks {
         return shared.appendingPathComponent("openapi-documents")
     }
 
-    /// A large document, if it is here.
+    /// A large document; `nil` if the file does not exist.
     static func document(_ name: String) -> URL? {
         let document = documents.appendingPathComponent(name)
         if FileManager.default.fileExists(atPath: document.path) { return document }

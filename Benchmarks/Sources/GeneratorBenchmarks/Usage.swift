@@ -6,13 +6,13 @@ import Foundation
     import Glibc
 #endif
 
-/// What a process took of the machine.
+/// The time and the memory that a process used.
 struct Usage {
-    /// Seconds on the clock.
+    /// Seconds of wall-clock time.
     var elapsed: Double
-    /// Seconds of the processors, in the program and in the system for it.
+    /// Processor seconds, of the program and of the system on its behalf.
     var processor: Double
-    /// The most memory it held.
+    /// The peak of its memory.
     var peakBytes: Int
 
     /// Runs a program to its end, without its output.
@@ -60,7 +60,7 @@ struct Usage {
     }
 }
 
-/// A program that could not be run to a good end.
+/// A program that could not be started, or that ended with an error.
 struct RunError: Error, CustomStringConvertible {
     var program: String
     var status: Int32

@@ -5,7 +5,7 @@ import Foundation
 import Logging
 import MistKit
 
-/// Streams 100 000 records of an emulator over a socket, and tells how fast, beside the same loop in Python.
+/// Streams 100 000 records of an emulator over a socket, and compares the rate with the same loop in Python.
 ///
 /// ```
 /// swift run -c release RecordStreams
@@ -15,11 +15,11 @@ import MistKit
 /// // 3.10 times as fast
 /// ```
 ///
-/// These are medians of seven runs in turns on two cores that were otherwise idle. In a slower hour of the same machine fifteen runs took
-/// 1.58 s and 4.70 s, 2.97 times. Both loops wait for the emulator, which takes 1.5 ms for a page; the processor's time is what
-/// the clients themselves take. Emulator and loops are processes of their own; this one starts them. It fails if a record is missing, or
-/// if the client's process needed more than 60 MB. For the Python loop, `python3` needs the packages `requests` and `orjson`; without
-/// them it is left out.
+/// These are medians of seven runs in turns on two cores that were otherwise idle. In a slower hour of the same machine
+/// fifteen runs took 1.58 s and 4.70 s, 2.97 times. Both loops wait for the emulator, which takes 1.5 ms for a page;
+/// the processor time is that of the clients alone. The emulator and the loops are separate processes, which this
+/// program starts. The program fails if a record is missing, or if the client's process needed more than 60 MB. For the
+/// Python loop, `python3` needs the packages `requests` and `orjson`; without them the Python loop is left out.
 @main
 struct Main {
     static let container = "iCloud.com.example.streams"
@@ -81,7 +81,7 @@ struct Main {
         var memory: Int
     }
 
-    /// Runs a loop; it prints the count, the seconds, the seconds of a processor and the bytes.
+    /// Runs a loop in another process, which prints the count, the seconds, the processor seconds and the bytes.
     static func run(_ command: [String]) throws -> Result? {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: command[0])
@@ -169,7 +169,7 @@ struct Main {
         }
     }
 
-    /// A record of 12 fields, as of a reader of feeds.
+    /// A record of 12 fields, such as an article in a feed reader.
     static func article(_ number: Int) -> Record {
         let published = Date(timeIntervalSince1970: 1_767_225_600 + Double(number) * 60)
         return Record(

@@ -25,7 +25,7 @@ enum ChildProcess {
     static let container = "iCloud.com.example.store"
     static let zone = ZoneID(zoneName: "Records")
 
-    /// Where an emulator listens, and whom it knows.
+    /// The address of an emulator, and its credentials.
     struct Address {
         var url: URL
         var apiToken: String
@@ -48,7 +48,7 @@ enum ChildProcess {
         }
     }
 
-    /// What a run says of itself, in one line of JSON.
+    /// The results of a run, which it prints as one line of JSON.
     struct Outcome: Codable {
         var records: Int
         var seconds: Double
@@ -173,7 +173,7 @@ enum ChildProcess {
         let seconds = start.duration(to: .now) / .seconds(1)
         var outcome = Outcome(records: count(summary), seconds: seconds)
         outcome.locks = locks.withLock { $0 }
-        // The first of these may fetch what was sent.
+        // The first of these cycles may fetch the records that were sent.
         try await store.sync()
         service.count.withLock { $0 = 0 }
         try await store.sync()

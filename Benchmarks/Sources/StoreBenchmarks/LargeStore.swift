@@ -79,7 +79,8 @@ struct Opening {
     }
 }
 
-/// Finds 100 of many records by an indexed field, beside the same statement in GRDB, which reads the columns by their positions.
+/// Finds 100 of many records by an indexed field, beside the same statement in GRDB, which reads the columns by their
+/// positions.
 struct Finding100 {
     let options: Main.Options
 
@@ -100,7 +101,7 @@ struct Finding100 {
             let queries = 300 * options.rounds
             for round in 0..<queries {
                 let shelf = (round &* 7919) % shelves
-                // In turns, each first for as often.
+                // The contenders run in turns; each is the first in a third of the rounds.
                 for turn in 0..<3 {
                     let contender = (turn + round) % 3
                     let start = ContinuousClock.now

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Measures what MistStore promises about speed and size, each beside its baseline in the same run, in turns.
+/// Measures the promises of MistStore about speed and size. Each runs in turns with its baseline, in the same run.
 ///
 /// ```
 /// swift run -c release --package-path Benchmarks StoreBenchmarks
@@ -9,8 +9,9 @@ import Foundation
 /// // two of the measurements, with fewer records
 /// ```
 ///
-/// `--records` is the number of records that are written, fetched, sent and read; `--rows` that of the store which is opened and
-/// queried; `--rounds` says how often each contender runs. `Documentation/Store.md` has the table that comes out of it.
+/// `--records` is the number of records that are written, fetched, sent and read; `--rows` that of the store which is
+/// opened and queried; `--rounds` is the number of runs of each contender. `Documentation/Store.md` has the resulting
+/// table.
 @main
 struct Main {
     struct Options {

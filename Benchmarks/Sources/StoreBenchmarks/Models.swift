@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import MistModels
 
-/// A record of five fields of 150 bytes on average: what is written, fetched and sent.
+/// A record of five fields of 150 bytes on average, which the benchmarks write, fetch and send.
 @CloudKitRecord
 struct Article {
     var title: String
@@ -33,7 +33,7 @@ extension Article {
         return String(text.prefix(count))
     }
 
-    /// A UUID that follows from the number, in an order that has nothing to do with the numbers'.
+    /// A UUID that is computed from the number; the order of the UUIDs is unrelated to that of the numbers.
     static func name(_ number: Int) -> String {
         var generator = SplitMix(state: UInt64(number))
         let (high, low) = (generator.next(), generator.next())
@@ -58,7 +58,7 @@ extension Article {
         var record = record(number)
         var generator = SplitMix(state: UInt64(number))
         func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) } }
-        // One time: the device and 1 700 000 000 000 ms. Then the checksums of five fields and of the creation.
+        // One edit time: the device and 1 700 000 000 000 ms. Then the checksums of five fields and of the creation.
         var edits = Data([1, 2])
         edits += Data(repeating: 7, count: 8)
         edits += Data([0x80, 0xA0, 0xAB, 0xFE, 0xF9, 0x62, 12])
@@ -69,7 +69,7 @@ extension Article {
     }
 }
 
-/// A record of six fields of several types: what queries find.
+/// A record of six fields of several types, which queries find.
 @CloudKitRecord
 struct Item {
     @CloudKitField(.queryable) var shelf: Int

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A line of the table: what was measured beside what, and whether the budget is met.
+/// A line of the table: a figure of the store beside its baseline, and whether the budget is met.
 struct Finding {
     var what: String
     /// The figure of the store, and that of the baseline where there is one.
@@ -65,21 +65,22 @@ func percentile(_ share: Double, of numbers: [Double]) -> Double {
 
 func decimals(_ number: Double, _ count: Int = 2) -> String { String(format: "%.\(count)f", number) }
 
-/// Seconds of all processors that this process has taken. What other programs take from a shared machine does not count.
+/// The processor seconds of this process, on all processors. The work of other programs on a shared machine does not
+/// count.
 func processorTime() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-/// The most bytes that this process has had in memory: `VmHWM`.
+/// The peak of this process's resident memory, in bytes: `VmHWM`.
 func peakMemory() -> Int {
     var usage = rusage()
     #if canImport(Darwin)
         getrusage(RUSAGE_SELF, &usage)
         return Int(usage.ru_maxrss)
     #else
-        // Unlike `ru_maxrss`, it begins with this program and not with the one that started it.
+        // Unlike `ru_maxrss`, this figure does not include the memory of the program that started this one.
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
         if let kilobytes = line?.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) { return kilobytes << 10 }

@@ -4,7 +4,8 @@ import MistStore
 
 /// Fetches all articles of an emulator over a socket: a store, beside the client's loop over the same changes.
 ///
-/// The file that the store has written then is that of clean rows. Its size is compared with that of a file with the same table alone.
+/// Afterwards all rows of the store's file are clean. The size of the file is compared with that of a file that has the
+/// same table alone.
 struct Pulling {
     let options: Main.Options
 
@@ -44,7 +45,8 @@ struct Pulling {
         }
     }
 
-    /// Compares the file of a store with one that has the same rows in a table with the same columns and the same unique index.
+    /// Compares the file of a store with one that has the same rows in a table with the same columns and the same
+    /// unique index.
     private func sizeOfCleanRows(in folder: URL) throws -> Finding {
         let store = folder.appending(path: "user.sqlite")
         let plain = try DatabaseQueue(path: folder.appending(path: "plain.sqlite").path)
@@ -75,14 +77,14 @@ struct Pushing {
 
     func findings() async throws -> [Finding] {
         try await withTemporaryFolder { folder in
-            // The store to be sent, filled once and copied for each run.
+            // The store whose records are sent. It is filled once and copied for each run.
             let template = folder.appending(path: "template")
             try await fill(template)
             var bare: [ChildProcess.Outcome] = []
             var stores: [ChildProcess.Outcome] = []
             for round in 0..<options.rounds {
                 for turn in 0..<2 {
-                    // Each run has an emulator of its own, so that none finds it larger than another.
+                    // Each run has an emulator of its own, so that every run begins with an empty one.
                     try await ChildProcess.withEmulator(records: 0) { address in
                         if (round + turn) % 2 == 0 {
                             let arguments = ["\(options.records)"] + address.arguments
@@ -127,7 +129,7 @@ struct Pushing {
 }
 
 extension Finding {
-    /// Records a second, by the clock on the wall.
+    /// Records a second, by wall-clock time.
     fileprivate static func rates(
         _ what: String,
         _ stores: [ChildProcess.Outcome],

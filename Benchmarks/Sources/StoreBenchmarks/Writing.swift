@@ -4,7 +4,7 @@ import MistStore
 
 /// Inserts and updates in plain SQL, 200 in a transaction, into a table of the store and into one without triggers.
 ///
-/// The baseline has the same columns and the same unique index of names; it has no checks of its columns either.
+/// The baseline has the same columns and the same unique index of names. Neither table checks its columns.
 struct Writing {
     let options: Main.Options
 
@@ -85,7 +85,8 @@ struct Writing {
         }
     }
 
-    /// Seconds of a processor for each row, in rounds that cover all records; in each round the files take turns by batches.
+    /// The processor seconds for each row, in rounds that cover all records. In each round the files take turns by
+    /// batches.
     private func compare(
         _ ours: DatabasePool,
         _ plain: DatabasePool,

@@ -7,7 +7,7 @@ import OpenAPISwiftAsyncHTTPClient
 import OpenAPISwiftHummingbird
 import OpenAPISwiftRuntime
 
-/// Streams a gigabyte each way between two processes and tells how much memory each had resident at most.
+/// Streams a gigabyte each way between two processes, and prints the peak resident memory of each process.
 ///
 /// ```
 /// swift run -c release Streaming
@@ -16,7 +16,8 @@ import OpenAPISwiftRuntime
 /// // peak memory: client 24 MiB, server 27 MiB
 /// ```
 ///
-/// The process starts itself again as the server. It fails if a body did not arrive whole or a process needed more than 100 MB.
+/// The process starts itself again as the server. The program fails if a body did not arrive completely, or if a
+/// process needed more than 100 MB.
 @main
 struct Main {
 

@@ -6,9 +6,11 @@ import Logging
 import MistKit
 import StreamingJSON
 
-/// `mistkit records import` and `export` beside the bare loop of the client over the same records: rates, and their ratio.
+/// `mistkit records import` and `export` beside the bare loop of the client over the same records: rates, and their
+/// ratio.
 ///
-/// Each runs against an embedded emulator with its data in a file. The bare loops make their records in memory and drop what they fetch.
+/// Each runs against an embedded emulator with its data in a file. The bare loops make their records in memory and drop
+/// what they fetch.
 ///
 ///     swift run -c release --package-path Benchmarks TransferBenchmarks <path of mistkit> [records] [rounds]
 @main
@@ -35,7 +37,7 @@ struct TransferBenchmarks {
         for round in 1...rounds {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             let benchmark = TransferBenchmarks(mistkit: URL(filePath: path), count: count, folder: folder)
-            // What runs first finds a cooler machine: the order changes from round to round.
+            // The first one to run finds a cooler machine, so the order changes from round to round.
             let seconds = try await benchmark.run(commandFirst: round.isMultiple(of: 2))
             imports.append(seconds.bareImport / seconds.import)
             exports.append(seconds.bareExport / seconds.export)
@@ -135,7 +137,7 @@ struct TransferBenchmarks {
     }
 
     private func importBare(_ database: CloudKitDatabase) async throws {
-        // As many at a time as the command gives.
+        // As many records at a time as in the command.
         for start in stride(from: 0, to: count, by: 800) {
             let operations = (start..<min(start + 800, count)).map { RecordOperation(.forceUpdate, record: record($0)) }
             for result in try await database.modify(operations, desiredKeys: []) { _ = try result.get() }
@@ -156,7 +158,7 @@ struct TransferBenchmarks {
         return (ContinuousClock.now - start) / .seconds(1)
     }
 
-    /// A record of the kind that `Scripts/check-transfer` has.
+    /// A record like those of `Scripts/check-transfer`.
     private func record(_ index: Int) -> Record {
         Record(
             recordType: Self.recordType,

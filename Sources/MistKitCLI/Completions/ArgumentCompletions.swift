@@ -1,7 +1,9 @@
 import ArgumentParser
 import MistKit
 
-/// What the shell completes an argument to. Values of an enumeration need no mention: the parser lists them.
+/// The candidates with which the shell completes an argument.
+///
+/// Values of enumerations are not listed here, since the argument parser knows them.
 extension CompletionKind {
     /// An environment of a container.
     static let environment = CompletionKind.list(ContainerEnvironment.allCases.map(\.rawValue))
@@ -42,18 +44,18 @@ extension CompletionKind {
         return rest.map { (earlier + [Substring($0)]).joined(separator: ",") }
     }
 
-    /// A field and a sign of equality; the value is the person's.
+    /// A field and an equals sign; the user types the value.
     static let fieldValue = names { names, line in
         line.current.contains("=") ? [] : names.fields(of: line.recordType(in: names)).map { $0 + "=" }
     }
 
-    /// A field to sort by, with `-` before it where that was typed.
+    /// A field to sort by, with `-` before it if the user typed it.
     static let sortField = names { names, line in
         let sign = line.current.hasPrefix("-") ? "-" : ""
         return (names.fields(of: line.recordType(in: names)) + QueryExpression.systemFieldNames).map { sign + $0 }
     }
 
-    /// A condition: the field, and behind a space the comparator.
+    /// A condition: the field, and after a space the comparator.
     static let condition = names { names, line in
         guard let space = line.current.firstIndex(of: " ") else {
             return names.fields(of: line.recordType(in: names)) + QueryExpression.systemFieldNames
@@ -61,7 +63,7 @@ extension CompletionKind {
         return QueryExpression.comparatorTexts.map { line.current[...space] + $0 }
     }
 
-    /// Names that depend on the container of the command line's settings.
+    /// Names in the container that the command line's settings name.
     private static func names(
         _ candidates: @escaping @Sendable (ContainerNames, CompletionLine) -> [String]
     ) -> CompletionKind {

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What of a command line that is being typed decides which names complete it.
+/// The arguments of an unfinished command line that decide which names complete it.
 struct CompletionArguments: ParsableArguments {
     @OptionGroup var connection: ConnectionOptions
 
@@ -11,21 +11,21 @@ struct CompletionArguments: ParsableArguments {
     @Argument(parsing: .allUnrecognized)
     var others: [String] = []
 
-    /// The record type that the line names: that of `--type`, else a known one.
+    /// The record type that the line names: the value of `--type`, else a word that is a known record type.
     ///
-    /// Where no word is known, it is the first word that a command such as `records query` takes: types of a public database are known
-    /// only once they are asked for.
+    /// Where no word is known, it is the first argument of a command such as `records query`: the types of a public
+    /// database are known only after a query for them.
     func recordType(among known: some Collection<String>) -> String? {
         type ?? others.first { known.contains($0) }
             ?? others.dropFirst(2).first { $0.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" } && !$0.isEmpty }
     }
 }
 
-/// A command line of which a shell asks how its current word may go on.
+/// A command line whose current word a shell wants to complete.
 struct CompletionLine: Equatable {
     /// The words without the shell's quotes. The first is the command.
     let words: [String]
-    /// The word that is being typed, as far as the shell replaces it.
+    /// The part of the word being typed that the shell replaces.
     let current: String
 
     /// Reads the words of a shell.
@@ -33,7 +33,7 @@ struct CompletionLine: Equatable {
     /// - Parameters:
     ///   - words: The words as they are typed, with quotes.
     ///   - index: The index of the word that is being typed.
-    ///   - shell: The shell. For bash, `=` and `:` are words of their own, also within what other programs call a word.
+    ///   - shell: The shell. In bash, `=` and `:` are separate words, also inside of an argument.
     init(words: [String], index: Int, shell: CompletionShell?) {
         let unquoted = words.map(Self.unquoted)
         current = unquoted.indices.contains(index) ? unquoted[index] : ""
@@ -55,17 +55,17 @@ struct CompletionLine: Equatable {
         self.words = joined
     }
 
-    /// The settings and names of the line; `nil` where it makes no sense yet.
+    /// The settings and names of the line; `nil` where the line cannot be parsed yet.
     func arguments() -> CompletionArguments? {
         try? CompletionArguments.parse(Array(words.dropFirst()))
     }
 
-    /// The record type whose fields are meant.
+    /// The record type whose fields complete the line.
     func recordType(in names: ContainerNames) -> String? {
         arguments()?.recordType(among: names.recordTypes.keys)
     }
 
-    /// A word without the quotes and backslashes of a shell. A quote may be open still.
+    /// A word without the quotes and backslashes of a shell. A quote may still be open.
     static func unquoted(_ word: String) -> String {
         var result = ""
         var quote: Character?
@@ -88,12 +88,12 @@ struct CompletionLine: Equatable {
         return result
     }
 
-    /// A candidate as the script of a shell takes it for exactly this text.
+    /// A candidate with the escapes that make the script of a shell read exactly this text.
     ///
-    /// The script for bash expands candidates as `compgen -W` does: the name of a zone, which another person may have chosen, would run a
-    /// command there. That for zsh takes what follows a colon for a description.
+    /// The script for bash expands candidates as `compgen -W` does: without escapes, the name of a zone that another
+    /// user has chosen could run a command. The script for zsh reads the text after a colon as a description.
     ///
-    /// - Returns: `nil` for a text that does not fit in a line.
+    /// - Returns: `nil` for a text with control characters, such as line ends.
     static func literal(_ candidate: String, in shell: CompletionShell?) -> String? {
         guard !candidate.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else { return nil }
         switch shell {

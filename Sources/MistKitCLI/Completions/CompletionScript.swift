@@ -10,14 +10,14 @@ struct CompletionScript {
 
     var text: String {
         var script = MistKitCommand.completionScript(for: shell)
-        // A shell reads the file; nothing executes it.
+        // A shell reads the file and does not execute it, so this line would have no effect.
         if script.hasPrefix("#!"), let end = script.firstIndex(of: "\n") { script.removeSubrange(...end) }
         if !script.hasSuffix("\n") { script += "\n" }
         if shell == .bash { script += Self.addition }
         return script + Self.signature + "\n"
     }
 
-    /// No space follows a candidate to which something is added: `--field title=`.
+    /// Suppresses the space after a candidate that ends with `=`, as in `--field title=`.
     private static let addition = """
 
         _mistkit_without_space() {
@@ -30,7 +30,7 @@ struct CompletionScript {
 
         """
 
-    /// Whether a file has a script of an earlier version.
+    /// Whether `mistkit` wrote the file, possibly an earlier version of it.
     static func isOwn(_ text: String) -> Bool {
         text.split(whereSeparator: \.isNewline).last == Substring(signature)
     }
@@ -47,7 +47,7 @@ struct CompletionScript {
 
     /// The shell of the environment.
     ///
-    /// - Throws: ``CommandError`` where `SHELL` is not set, or names one without completions.
+    /// - Throws: ``CommandError`` where `SHELL` is not set, or names a shell without completions.
     static func shell(of environment: [String: String]) throws(CommandError) -> CompletionShell {
         let name = environment["SHELL"].map { ($0 as NSString).lastPathComponent } ?? ""
         guard let shell = CompletionShell(rawValue: name) else {
@@ -60,12 +60,12 @@ struct CompletionScript {
         return shell
     }
 
-    /// Where the shell looks for the completions of a user.
+    /// The file in which the shell looks for the completions of a user.
     ///
     /// - Throws: ``CommandError`` where the environment names no home folder.
     func path(in environment: [String: String]) throws(CommandError) -> String {
         func base(_ name: String, _ fallback: String) throws(CommandError) -> String {
-            // A relative path in such a variable does not count, says the specification of these folders.
+            // The specification of these folders says that a relative path in such a variable is ignored.
             if let path = environment[name], path.hasPrefix("/") { return path }
             guard let home = environment["HOME"], home.hasPrefix("/") else {
                 throw CommandError(
@@ -87,7 +87,7 @@ struct CompletionScript {
         }
     }
 
-    /// What a person does after the script was written.
+    /// What the user has to do after the script was written.
     ///
     /// - Parameters:
     ///   - path: The file of the script.
@@ -121,7 +121,7 @@ struct CompletionScript {
         }
     }
 
-    /// Whether zsh looks for functions in the folder: the variable says so, or the file that sets it mentions the folder.
+    /// Whether zsh looks for functions in the folder: `FPATH` has the folder, or `.zshrc` mentions it.
     private func isInFunctionPath(_ folder: String, environment: [String: String], read: (String) -> String?) -> Bool {
         if (environment["FPATH"] ?? "").split(separator: ":").contains(Substring(folder)) { return true }
         let home = environment["HOME"] ?? ""

@@ -43,7 +43,7 @@ struct InstallCompletionsCommand: AsyncParsableCommand {
         let script = CompletionScript(shell: try shell ?? CompletionScript.shell(of: environment))
         if prints { return Terminal.write(script.text) }
         let path = try script.path(in: environment)
-        // What is behind a link stays behind it.
+        // If the path is a symbolic link, the link stays, and the file that it leads to is written.
         let file = URL(fileURLWithPath: path).resolvingSymlinksInPath()
         if let present = FileManager.default.contents(atPath: file.path), !force,
             !CompletionScript.isOwn(String(decoding: present, as: UTF8.self))

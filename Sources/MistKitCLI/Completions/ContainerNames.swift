@@ -23,18 +23,18 @@ struct ContainerNames: Hashable, Sendable {
     }
 }
 
-/// Names that were fetched from a service, kept for a few minutes, so that not each press of the tab key waits for it.
+/// A cache of names that were fetched from a service, so that not every press of the tab key waits for requests.
 struct ContainerNamesCache {
-    /// How long names count that were fetched completely.
+    /// How long complete names are valid, in seconds.
     static let lifetime = 300.0
-    /// How long names count where the time did not suffice, or the service refused.
+    /// How long incomplete names are valid, in seconds: the time was too short, or the service refused.
     static let incompleteLifetime = 30.0
 
     let path: String
 
-    /// The file for these settings: in the data folder, where there is one, else in the user's folder of caches.
+    /// The file for these settings: in the data folder, if one is set, else in the user's folder of caches.
     ///
-    /// - Returns: `nil` where there is neither.
+    /// - Returns: `nil` where there is neither folder.
     init?(settings: Settings, environment: [String: String]) {
         let identity = [
             settings.serverURL, settings.container, settings.environment, settings.database, settings.apiToken,
@@ -73,7 +73,7 @@ struct ContainerNamesCache {
         )
     }
 
-    /// Keeps names, where the file can be written.
+    /// Writes names to the file. Errors are ignored.
     func store(_ names: ContainerNames, at time: Date, isComplete: Bool) {
         func list(_ texts: [String]) -> JSONValue { .array(texts.map { .string($0) }) }
         let expires = time.timeIntervalSince1970 + (isComplete ? Self.lifetime : Self.incompleteLifetime)

@@ -27,12 +27,13 @@ final class ContainerNamesReader: Sendable {
         self.recordType = recordType
     }
 
-    /// The names in the container that a command line means.
+    /// The names in the container of a command line's settings.
     ///
-    /// Those of the embedded emulator come from its data folder, where that exists already. Those of a service come from requests, or from the
-    /// cache of earlier ones. What the service has not answered within a second is missing.
+    /// The names of the embedded emulator come from its data folder, if that exists already. The names of a service
+    /// come from requests, or from the cache. Names that the service has not sent within a second are missing.
     ///
-    /// - Returns: `nil` where the settings are wrong, which the command itself reports, and where there are no data yet.
+    /// - Returns: `nil` where the settings are wrong, which the command itself reports, and where there are no data
+    ///   yet.
     static func names(for arguments: CompletionArguments) async -> ContainerNames? {
         guard let settings = try? Settings.read(flags: arguments.connection) else { return nil }
         guard settings.hasCredentials else {
@@ -64,7 +65,8 @@ final class ContainerNamesReader: Sendable {
         return (reader.found.withLock { $0 }, isComplete)
     }
 
-    /// Whether the operation succeeds within the limit. One that takes longer is cancelled, and not waited for.
+    /// Whether the operation succeeds within the limit. An operation that takes longer is cancelled, and its end is not
+    /// awaited.
     private static func withinLimit(_ operation: @escaping @Sendable () async -> Bool) async -> Bool {
         let (results, continuation) = AsyncStream<Bool>.makeStream()
         let work = Task.detached { continuation.yield(await operation()) }
@@ -89,7 +91,7 @@ final class ContainerNamesReader: Sendable {
             let schema = try embedded.emulator.schema(of: embedded.container, in: connection.service.environment)
             found.withLock { found in
                 for type in schema.recordTypes {
-                    // System fields are in a schema under names of their own, where they have an index.
+                    // In a schema, system fields that have an index have names of their own, which begin with `___`.
                     found.recordTypes[type.name] = type.fields.map(\.name).filter { !$0.hasPrefix("___") }
                 }
             }
@@ -98,7 +100,7 @@ final class ContainerNamesReader: Sendable {
         }
     }
 
-    /// Finds record types and fields in records: the service does not tell its schema.
+    /// Finds record types and fields in records, since the service does not show its schema.
     private func readRecords(of zones: [ZoneID]) async throws {
         if let recordType {
             found.withLock { $0.recordTypes[recordType] = $0.recordTypes[recordType] ?? [] }
@@ -112,10 +114,11 @@ final class ContainerNamesReader: Sendable {
                     if count == Self.recordLimit { break }
                 }
             } catch let error as CloudKitError where error.code != .network && error.code != .cancelled {
-                // The type has no index for such a query, or does not exist; the zones may still tell.
+                // The type has no index for such a query, or does not exist; the records of zones may still have its
+                // fields.
             }
         }
-        // The default zone keeps no changes.
+        // The default zone has no change feed.
         let custom = zones.filter { $0.zoneName != ZoneID.default.zoneName }
         let first = zone.map { zone in custom.filter { $0.zoneName == zone.zoneName } } ?? []
         for zone in (first + custom.filter { !first.contains($0) }).prefix(Self.zoneLimit) {

@@ -3,11 +3,11 @@ import Foundation
 import MistKit
 import StreamingJSON
 
-/// A profile as it is listed: never what its credentials are.
+/// A profile in a list, with the kind of its credentials and never their values.
 private struct Profile: JSONWritable {
     var name: String
     var settings: [Settings.Key: String]
-    /// The file that has it.
+    /// The file that has the profile.
     var file: String
 
     /// The kind of credentials.
@@ -121,7 +121,7 @@ struct SaveProfileCommand: AsyncParsableCommand {
                 remedy: "Give options such as --container and --key-id, or set the environment."
             )
         }
-        // A profile is for all folders, so its paths lead to the same files from all of them.
+        // A profile is for all folders, so its paths are absolute.
         for key in [Settings.Key.privateKeyFile, .dataFolder] {
             values[key] = values[key].map { URL(fileURLWithPath: $0).path }
         }

@@ -121,7 +121,7 @@ struct SignOutCommand: AsyncParsableCommand {
     }
 }
 
-/// The file with the token of the person who signed in to one environment of one container at one service.
+/// The file with the token of the user who signed in to one environment of one container at one service.
 struct SessionFile {
     let path: String
 
@@ -133,7 +133,7 @@ struct SessionFile {
 extension Settings {
     /// The session file that belongs to the settings; nil without a container.
     ///
-    /// Its name holds the service's, so that no token goes to a service that it is not from.
+    /// Its name has the host of the service, so that a token is sent only to the service that issued it.
     func sessionFile() throws(CommandError) -> SessionFile? {
         guard let container else { return nil }
         let address = try address()

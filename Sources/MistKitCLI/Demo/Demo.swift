@@ -1,8 +1,8 @@
 import Foundation
 
-/// How the demos tell what they do: a line for each step, with its time.
+/// The output of the demos: a line for each step, with its time.
 enum Demo {
-    /// What work returns, and how many seconds it took.
+    /// The result of `work`, and the seconds that it took.
     static func timed<Value>(_ work: () async throws -> Value) async rethrows -> (Value, Double) {
         let clock = ContinuousClock()
         let began = clock.now

@@ -2,7 +2,7 @@ import Foundation
 import MistStore
 import Synchronization
 
-/// What lies between a device and the service. It counts requests and changes, and it fails as it is told to.
+/// The network between a device and the service. It counts requests and changes, and fails on demand.
 final class DemoNetwork: SyncService {
     enum Failure: Hashable {
         /// No request gets through.
@@ -27,16 +27,16 @@ final class DemoNetwork: SyncService {
         state = Mutex(State(failure: failure))
     }
 
-    /// What fails next.
+    /// The next failure.
     var failure: Failure? {
         get { state.withLock { $0.failure } }
         set { state.withLock { $0.failure = newValue } }
     }
 
-    /// How many requests reached the service.
+    /// The number of requests that reached the service.
     var requests: Int { state.withLock { $0.requests } }
 
-    /// How many records the requests created, changed or deleted.
+    /// The number of records that the requests created, changed or deleted.
     var changes: Int { state.withLock { $0.changes } }
 
     func send(_ request: SyncRequest, to scope: DatabaseScope) async throws -> SyncReply {

@@ -1,11 +1,11 @@
 import Foundation
 import MistKit
 
-/// The main job in one go, told step by step.
+/// Runs the main operations one after the other, and prints a line for each step.
 struct RecordsDemo {
     let database: CloudKitDatabase
     let zone: ZoneID
-    /// Marks the records of this run, so that runs on the same data do not meet.
+    /// A mark in the records of this run, so that the queries of this run find no records of other runs.
     let run: String
     let count: Int
 

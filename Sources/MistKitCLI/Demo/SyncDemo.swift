@@ -2,9 +2,9 @@ import CloudKitEmulatorServer
 import Foundation
 import MistStore
 
-/// Two stores of one person that change the same records, told step by step.
+/// Two stores of one person that change the same records. The demo prints a line for each step.
 struct SyncDemo {
-    /// A device: a folder with a store, and its way to the service.
+    /// A device: a folder with a store, and its network to the service.
     private struct Device {
         let name: String
         let network: DemoNetwork
@@ -56,7 +56,7 @@ struct SyncDemo {
         )
     }
 
-    /// How many requests reached the service from this process.
+    /// The number of requests of this process that reached the service.
     var requests: Int { phone.network.requests + laptop.network.requests }
 
     mutating func run() async throws {
@@ -159,7 +159,8 @@ struct SyncDemo {
 
     // MARK: Their parts
 
-    /// Adds a list and its to-dos in one transaction. A to-do has its first word as its name.
+    /// Adds a list and its to-dos in one transaction. The record name of a to-do is its title in lower case, with
+    /// hyphens for spaces.
     @discardableResult
     private func add(_ titles: [String], to list: String, on device: Device) async throws -> Double {
         let names = titles.map { $0.lowercased().replacing(" ", with: "-") }
@@ -178,7 +179,7 @@ struct SyncDemo {
         on device: Device,
         _ change: @Sendable @escaping (inout StoredRecord<DemoTodo>) -> Void
     ) async throws {
-        // The times of edits are in milliseconds: the next edit is a later one.
+        // The times of edits are in milliseconds: after the pause, this edit is later than the one before.
         try await Task.sleep(for: .milliseconds(5))
         try await device.database.write { writer in
             var todo = try writer.fetch(DemoTodo.self, name)
@@ -187,7 +188,7 @@ struct SyncDemo {
         }
     }
 
-    /// Synchronises a device, and tells what that did.
+    /// Synchronises a device, and prints the result.
     private func synchronise(_ device: Device, _ step: String = "") async throws {
         let (requests, changes) = (device.network.requests, device.network.changes)
         let (summary, time) = try await Demo.timed { try await device.store.sync() }
@@ -202,7 +203,7 @@ struct SyncDemo {
         Demo.tell(step, "\(device.name) synchronises: \(parts.joined(separator: ", ")); \(done) requests", time)
     }
 
-    /// Tells what each device has of a to-do.
+    /// Prints the state of a to-do on each device.
     private func tellState(of name: String) async throws {
         func state(_ device: Device) async throws -> String {
             let todo = try await device.database.read { try $0.fetchIfPresent(DemoTodo.self, name) }
@@ -227,7 +228,7 @@ struct SyncDemo {
         }
     }
 
-    /// What that process does.
+    /// Synchronises the laptop's store, and dies while it does: the work of the other process.
     func dieWhileSending() async throws {
         laptop.network.failure = .killedProcess
         try await laptop.store.sync()

@@ -33,7 +33,8 @@ struct SyncDemoCommand: AsyncParsableCommand {
     )
     var folder: String?
 
-    /// What the command runs itself with: the process synchronises the laptop's store, and dies while it does.
+    /// The flag with which the command runs itself: the new process synchronises the laptop's store, and dies while it
+    /// does.
     @Flag(help: .private)
     var diesWhileSending = false
 

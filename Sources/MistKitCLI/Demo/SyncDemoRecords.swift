@@ -1,6 +1,6 @@
 import MistStore
 
-/// A list of the demo. The conformances are written by hand, as a program writes them that does without macros.
+/// A list of the demo. The conformances are written by hand, as in a program without macros.
 struct DemoList: CloudKitRecord {
     struct Fields: RecordFieldSet {
         let name = RecordField<String>("name")
@@ -83,7 +83,7 @@ struct DemoContents: Hashable {
 
     mutating func add(_ fields: Record.Fields, named recordName: String) {
         var values: [String: FieldValue] = [:]
-        // When each field was edited, which the store keeps for itself.
+        // The store keeps the times of edits in this field, which is not compared.
         for (name, value) in fields where name != "mist_edits" && !value.isNull {
             if case .reference(let target) = value {
                 // The service adds the zone, which is that of the record.

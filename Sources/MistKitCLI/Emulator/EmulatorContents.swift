@@ -4,7 +4,7 @@ import CloudKitSchema
 import Foundation
 import MistKit
 
-/// The records that an emulator begins with, and those that it leaves behind.
+/// The records that an emulator loads at its start, and those that it saves at its end.
 struct EmulatorContents {
     let folder: String
     let container: String
@@ -26,7 +26,7 @@ struct EmulatorContents {
             .run(over: connection())
     }
 
-    /// The data of the folder, whatever service the environment names.
+    /// A connection to the data of the folder, whatever service the environment names.
     private func connection() throws -> Connection {
         try Connection.open(
             Settings([.container: container, .database: database, .dataFolder: folder]),
@@ -53,12 +53,12 @@ extension EmbeddedEmulator {
 }
 
 extension EmulatorGreeting {
-    /// Runs a command that finds the emulator through its environment, and waits for its end.
+    /// Runs a command with the emulator's settings in its environment, and waits until the command ends.
     ///
     /// - Parameters:
     ///   - command: The program, which is looked up in `PATH`, and its arguments.
     ///   - address: The address of the emulator.
-    /// - Returns: The exit code; 128 and the signal's number where a signal ended the command, as shells have it.
+    /// - Returns: The exit code; 128 plus the signal's number where a signal ended the command, as in shells.
     /// - Throws: A ``CommandError`` where the command cannot be started.
     func run(_ command: [String], at address: URL) async throws -> Int32 {
         var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("MISTKIT_") }
@@ -66,7 +66,7 @@ extension EmulatorGreeting {
         environment["MISTKIT_CONTAINER"] = container
         environment["MISTKIT_API_TOKEN"] = apiToken
         environment["MISTKIT_WEB_AUTH_TOKEN"] = webAuthToken
-        // The terminal sends Ctrl-C to both; the command decides what it means, and the emulator ends after it.
+        // The terminal sends Ctrl-C to both; the command decides what to do, and the emulator ends after the command.
         signal(SIGINT) { _ in }
         // Where there is no such program, env says so and ends with 127.
         return try await ForegroundProcess.run(["/usr/bin/env"] + command, environment: environment)

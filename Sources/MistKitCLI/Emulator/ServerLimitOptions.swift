@@ -63,7 +63,9 @@ struct ServerLimitOptions: ParsableArguments {
         if let maximumConnections { configuration.maximumConnections = maximumConnections }
     }
 
-    /// Lets this process open as many files as the system allows it without asking, at most 16,384: each connection is one.
+    /// Raises the number of files that this process can open to what the system allows, at most 16,384.
+    ///
+    /// Each connection is an open file.
     static func raiseFileDescriptorLimit() {
         var limit = rlimit()
         #if canImport(Glibc)

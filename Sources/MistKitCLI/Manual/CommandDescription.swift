@@ -1,7 +1,7 @@
 import ArgumentParser
 import StreamingJSON
 
-/// What the argument parser knows of a command: its words, its arguments and its help.
+/// The argument parser's description of a command: its words, its arguments and its help.
 struct CommandDescription {
     struct Argument {
         enum Kind: String {
@@ -28,7 +28,7 @@ struct CommandDescription {
     var aliases: [String]
     var arguments: [Argument]
     var subcommands: [CommandDescription]
-    /// The name of the subcommand that is meant where none is given.
+    /// The name of the subcommand that runs where the command line names none.
     var defaultSubcommand: String?
 
     /// The command and all below it, without those that help leaves out.

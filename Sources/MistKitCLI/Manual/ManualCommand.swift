@@ -13,7 +13,7 @@ struct ManualCommand: AsyncParsableCommand {
               mistkit manual pages
               mistkit manual share/man/man1
             """,
-        // For those who make packages.
+        // Only people who make packages need it.
         shouldDisplay: false
     )
 

@@ -10,7 +10,7 @@ struct ManualPage {
 
     let command: CommandDescription
     let root: CommandDescription
-    /// The names of the options that say which service is meant; each page has them in a section of their own.
+    /// The names of the options that choose the service; each page has them in a section of their own.
     let connectionOptions: Set<String>
     let version: String
     /// The day of the page, such as `November 3, 2026`.
@@ -74,7 +74,7 @@ struct ManualPage {
         }
         var lines = [name]
         var hasConnection = false
-        // Each command has these two.
+        // Every command has these two options.
         for argument in shown where argument.names.last != "--help" && argument.names.last != "--version" {
             if isConnectionOption(argument) {
                 hasConnection = true
@@ -146,7 +146,7 @@ struct ManualPage {
         return argument.kind == .option ? "\(flags) \(value)" : flags
     }
 
-    /// What follows the name on the first line: no sentence, and so without its end.
+    /// The text after the name on the first line. It is not a sentence, so it has no full stop.
     private static func description(_ abstract: String) -> String {
         let text = abstract.hasSuffix(".") ? String(abstract.dropLast()) : abstract
         return ManualText.prose(text.replacingOccurrences(of: ". ", with: "; ")).joined(separator: " ")

@@ -1,6 +1,6 @@
 /// Text as the macros of `mdoc` take it, which `man` formats.
 enum ManualText {
-    /// Prose: a sentence begins on a new line, no line is longer than it has to be, and options can be copied.
+    /// The lines of prose. Each sentence begins on a new line, lines are wrapped, and options can be copied.
     static func prose(_ text: String) -> [String] {
         sentences(text).flatMap { wrapped($0, to: 78) }.map { line in
             line.hasPrefix(".") ? "\\&" + escaped(line) : escaped(line)
@@ -49,11 +49,12 @@ enum ManualText {
         return lines
     }
 
-    /// A text without the characters that have a meaning in the language of manuals, or that it would replace by others.
+    /// A text with escapes for the characters that have a meaning in `mdoc`, or that `man` would replace with others.
     ///
     /// - Parameters:
     ///   - text: The text.
-    ///   - keepsEachHyphen: Whether each hyphen is one that can be copied into a terminal, rather than those of options alone.
+    ///   - keepsEachHyphen: Whether every hyphen can be copied into a terminal; otherwise only the hyphens of options
+    ///     can.
     /// - Returns: The text, which may begin with a character that begins a macro.
     private static func escaped(_ text: String, keepsEachHyphen: Bool = false) -> String {
         var result = ""

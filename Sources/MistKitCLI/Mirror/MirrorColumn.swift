@@ -2,7 +2,7 @@ import Foundation
 import MistKit
 import MistStore
 
-/// What a field's value looks like in a column of a mirror.
+/// The form of a field's value in a column of a mirror.
 ///
 /// | field | column |
 /// | --- | --- |

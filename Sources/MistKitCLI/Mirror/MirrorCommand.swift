@@ -82,7 +82,7 @@ struct MirrorCommand: AsyncParsableCommand {
         do {
             try await update.run(selection, at: now)
         } catch {
-            // What came before the failure stays.
+            // The pages that were saved before the failure stay.
             try? file.close()
             throw error
         }

@@ -4,7 +4,7 @@ import MistKit
 import MistStore
 import StreamingJSON
 
-/// Whose records a mirror has.
+/// The database whose records a mirror has.
 struct MirrorOrigin: Hashable {
     var container: String
     var environment: String
@@ -16,7 +16,9 @@ struct MirrorOrigin: Hashable {
         scope = connection.scope
     }
 
-    /// - Parameter row: The bookkeeping of a mirror; `nil` where it names no database.
+    /// Reads the origin from the bookkeeping of a mirror; `nil` where the row names no database.
+    ///
+    /// - Parameter row: The row of `mirror_state`.
     init?(_ row: Row) {
         guard let scope = DatabaseScope(rawValue: row["database"]) else { return nil }
         self.scope = scope
@@ -24,7 +26,7 @@ struct MirrorOrigin: Hashable {
         environment = row["environment"]
     }
 
-    /// For people.
+    /// The origin as messages show it.
     var title: String { "the \(scope.rawValue) database of \(container), \(environment)" }
 }
 
@@ -34,11 +36,12 @@ struct MirrorZone {
     let name: String
     /// The owner in a mirror of the shared database; empty in others, where it is the user.
     let owner: String
-    /// How far the zone was followed; `nil` at its start.
+    /// The change token of the zone; `nil` before its first page.
     var token: String?
     /// The number of times that the zone was read from the start again.
     var generation: Int64
-    /// Whether it is being read from the start again, and then has rows of records that may be gone.
+    /// Whether the zone is being read from the start again. Until the end, it may have rows of records that no longer
+    /// exist.
     var isRereading: Bool
 
     /// The zone as requests name it.
@@ -55,12 +58,14 @@ struct MirrorZone {
     }
 }
 
-/// The SQLite file of a mirror: a table for each record type, and the bookkeeping in tables whose names begin with `mirror_`.
+/// The SQLite file of a mirror: a table for each record type, and the bookkeeping in tables whose names begin with
+/// `mirror_`.
 ///
-/// Rows and the token behind them are always in one transaction, so a process that is killed at any point leaves a file that the next run continues.
-/// Pages that follow one another quickly share a transaction: record names are random, so that each commit writes much of the indexes again.
+/// Rows and their change token are always saved in one transaction, so a process that is killed at any point leaves a
+/// file that the next run continues. Pages that follow one another quickly share a transaction: record names are
+/// random, so that each commit rewrites a large part of the indexes.
 final class MirrorFile {
-    /// The version of the tables. A file of another one is not opened.
+    /// The version of the tables. A file of another version is not opened.
     static let format: Int64 = 2
     /// What distinguishes mirrors from other SQLite databases (`PRAGMA application_id`): "Mirr".
     static let applicationID: Int64 = 0x4D69_7272
@@ -73,14 +78,14 @@ final class MirrorFile {
     private(set) var counts = Counts()
     private var statements: [String: Statement] = [:]
     private var texts: [UInt8] = []
-    /// When the transaction that is open began.
+    /// When the open transaction began.
     private var transactionStart = ContinuousClock.now
-    /// How long a transaction stays open: the work that a kill can cost.
+    /// How long a transaction stays open at most. A process that is killed loses at most this work.
     private static let longestTransaction = Duration.milliseconds(500)
 
     /// What a run wrote.
     struct Counts: Hashable {
-        /// The records that are new or differ.
+        /// The number of records that are new or have changed.
         var written = 0
         var deleted = 0
         /// The bytes of the records in JSON.
@@ -91,7 +96,7 @@ final class MirrorFile {
     ///
     /// - Parameters:
     ///   - path: The file.
-    ///   - origin: Whose records it has, or is to have.
+    ///   - origin: The database whose records the file has, or is to have.
     /// - Throws: ``CommandError`` for a file that is not a mirror, or is one of another database.
     init(path: String, origin: MirrorOrigin) throws(CommandError) {
         self.path = path
@@ -109,13 +114,14 @@ final class MirrorFile {
             configuration.busyMode = .timeout(10)
             configuration.allowsUnsafeTransactions = true
             configuration.prepareDatabase { db in
-                // Of a new file. A record takes about 1 kB, of which the usual page has space for four.
+                // For a new file. A record takes about 1 kB; a page of the usual size has space for four records.
                 try db.execute(sql: "PRAGMA page_size = 16384")
-                // A commit survives the end of the process. Where power is lost, the last pages are fetched again.
+                // A commit survives the end of the process. After a loss of power, the last pages are fetched again.
                 try db.execute(sql: "PRAGMA synchronous = NORMAL")
-                // 64 MB: record names are random and touch all of an index, and a transaction that fits is written once.
+                // 64 MB: record names are random and touch all pages of an index. A transaction that fits is written
+                // once.
                 try db.execute(sql: "PRAGMA cache_size = -64000")
-                // Each time that the log becomes part of the file, both are written to the disk: after 64 MB instead of 4.
+                // A checkpoint writes the log and the file to the disk: after 64 MB of the log instead of 4 MB.
                 try db.execute(sql: "PRAGMA wal_autocheckpoint = 4096")
             }
             queue = try DatabaseQueue(path: path, configuration: configuration)
@@ -128,7 +134,7 @@ final class MirrorFile {
         }
     }
 
-    /// Ends the use of the file. The write-ahead log becomes part of it.
+    /// Commits the open transaction and closes the file. The write-ahead log becomes part of it.
     func close() throws(CommandError) {
         try commit()
         statements = [:]
@@ -136,7 +142,7 @@ final class MirrorFile {
         do { try queue.close() } catch { throw Self.commandError(error, path) }
     }
 
-    /// Whose records the file at a path has; `nil` where there is no file, or an empty one.
+    /// The database whose records the file at a path has; `nil` where there is no file, or an empty file.
     ///
     /// - Throws: ``CommandError`` for a file that is not a mirror.
     static func origin(ofFileAt path: String) throws(CommandError) -> MirrorOrigin? {
@@ -144,7 +150,8 @@ final class MirrorFile {
         guard let handle = FileHandle(forReadingAtPath: path) else { throw CommandError.unreadable(path) }
         defer { try? handle.close() }
         do {
-            // Opening a file of another program for writing could change it. One of ours may have a change to undo.
+            // The header is checked first, since opening the file of another program for writing could change it. A
+            // mirror is opened for writing: it may have an unfinished transaction to undo.
             guard let header = try? handle.read(upToCount: 72) ?? Data() else { throw CommandError.unreadable(path) }
             if header.isEmpty { return nil }
             guard header.starts(with: Data("SQLite format 3\0".utf8)),
@@ -259,7 +266,9 @@ final class MirrorFile {
         )
     }
 
-    /// Runs a change in the transaction that is open, or in a new one. A change that fails ends it, and nothing of it is saved.
+    /// Runs a change in the open transaction, or in a new one.
+    ///
+    /// If the change throws, the whole transaction is rolled back.
     private func write<Value>(_ body: (Database) throws -> Value) throws(CommandError) -> Value {
         do {
             return try queue.writeWithoutTransaction { db in
@@ -281,7 +290,7 @@ final class MirrorFile {
         }
     }
 
-    /// Saves what was changed.
+    /// Commits the open transaction, if there is one.
     func commit() throws(CommandError) {
         do {
             try queue.writeWithoutTransaction { db in if db.isInsideTransaction { try db.commit() } }
@@ -310,7 +319,7 @@ final class MirrorFile {
 // MARK: - Zones
 
 extension MirrorFile {
-    /// How far the changes of the database were followed.
+    /// The change token of the database; `nil` where there is none yet.
     func databaseToken() throws(CommandError) -> DatabaseChangeToken? {
         try write { db in try String.fetchOne(db, sql: "SELECT token FROM mirror_state") }
             .flatMap { DatabaseChangeToken($0) }
@@ -320,7 +329,7 @@ extension MirrorFile {
     ///
     /// - Parameters:
     ///   - page: The changes of the database.
-    ///   - token: The token from which they were fetched; `nil` for the list of all zones.
+    ///   - token: The token since which the changes were fetched; `nil` for the list of all zones.
     /// - Throws: ``CommandError`` where the file cannot be written, or has the zones of another user.
     func apply(_ page: DatabaseChanges, since token: DatabaseChangeToken?) throws(CommandError) {
         try write { db in
@@ -330,13 +339,13 @@ extension MirrorFile {
             for zone in page.changedZones where zone.zoneID.zoneName != ZoneID.default.zoneName {
                 try check(ownerOf: zone.zoneID, db)
                 let known = try self.zone(zone.zoneID, db)
-                // A zone whose state is the one that was followed has nothing new.
+                // A zone whose newest token is in the file has nothing new.
                 guard known.token == nil || known.token != zone.syncToken else { continue }
                 try run("UPDATE mirror_zone SET isStale = 1 WHERE id = ?", [.integer(known.id)], db)
             }
             for zone in page.deletedZones { try remove(try self.zone(zone, db), db) }
             if token == nil {
-                // What the list of all zones does not have is gone.
+                // A zone that is not in the list of all zones was deleted.
                 let listed = Set(page.changedZones.map { $0.zoneID.inRequests(to: scope) })
                 for row in try Row.fetchAll(db, sql: "SELECT * FROM mirror_zone") {
                     let zone = MirrorZone(row)
@@ -350,7 +359,7 @@ extension MirrorFile {
         }
     }
 
-    /// Forgets how far the changes of the database were followed.
+    /// Forgets the change token of the database.
     func forgetDatabaseToken() throws(CommandError) {
         try write { db in try run("UPDATE mirror_state SET token = NULL", [], db) }
     }
@@ -362,7 +371,7 @@ extension MirrorFile {
         }
     }
 
-    /// How far each zone was followed.
+    /// The change token of each zone.
     func zoneTokens() throws(CommandError) -> [ZoneID: ZoneChangeToken] {
         let zones = try write { db in
             try Row.fetchAll(db, sql: "SELECT * FROM mirror_zone").map { MirrorZone($0) }
@@ -374,7 +383,7 @@ extension MirrorFile {
         )
     }
 
-    /// A zone, noted as one that has changes.
+    /// Marks a zone as one that has changes, and returns it.
     func staleZone(_ zoneID: ZoneID) throws(CommandError) -> MirrorZone {
         try write { db in
             let zone = try zone(zoneID, db)
@@ -383,9 +392,10 @@ extension MirrorFile {
         }
     }
 
-    /// Saves pages of zones together with the tokens behind them.
+    /// Saves pages of zones together with their tokens.
     ///
-    /// - Parameter pages: The zones as they were when the pages were requested, and the pages. Zones without a page are gone.
+    /// - Parameter pages: The zones as they were when the pages were requested, and the pages. Zones without a page are
+    ///   removed.
     /// - Throws: ``CommandError`` where the file cannot be written, or has the zones of another user.
     func apply(_ pages: [(zone: MirrorZone, page: ZoneChanges?)]) throws(CommandError) {
         try write { db in
@@ -427,7 +437,9 @@ extension MirrorFile {
         }
     }
 
-    /// Begins to read a zone from the start. Its rows stay until the end, when those that did not come again are removed.
+    /// Begins to read a zone from the start again.
+    ///
+    /// Its rows stay until everything is read. Then the rows of records that the zone no longer has are removed.
     ///
     /// - Returns: The zone as it is now.
     func beginRereading(_ zone: MirrorZone) throws(CommandError) -> MirrorZone {
@@ -457,7 +469,7 @@ extension MirrorFile {
         return MirrorZone(row)
     }
 
-    /// Refuses the zones of another user than the one whose private database the file has.
+    /// Checks that a zone belongs to the user whose database the file has. The first zone decides who that is.
     private func check(ownerOf zone: ZoneID, _ db: Database) throws {
         guard scope != .shared, let owner = zone.owner, owner != "_defaultOwner" else { return }
         guard let known = try String.fetchOne(db.cachedStatement(sql: "SELECT owner FROM mirror_state")) else {
@@ -482,7 +494,7 @@ extension MirrorFile {
 // MARK: - Queries
 
 extension MirrorFile {
-    /// How far a record type was read by queries.
+    /// The state of reading a record type by queries.
     struct QueryState {
         let zone: MirrorZone
         let recordType: String
@@ -491,12 +503,12 @@ extension MirrorFile {
         var marker: String?
     }
 
-    /// Goes on to read a type where an earlier run was killed, or begins to read it.
+    /// Continues to read a type where an earlier run was killed, or begins from the start.
     ///
     /// - Parameters:
     ///   - recordType: The type.
-    ///   - isNew: Whether to begin in any case.
-    /// - Returns: Where the next page begins.
+    ///   - isNew: Whether to begin from the start in any case.
+    /// - Returns: The state, with the marker of the next page.
     /// - Throws: ``CommandError`` where the file cannot be written.
     func beginQuery(of recordType: String, isNew: Bool = false) throws(CommandError) -> QueryState {
         try write { db in
@@ -523,7 +535,7 @@ extension MirrorFile {
         }
     }
 
-    /// Saves a page of a query together with the marker behind it.
+    /// Saves a page of a query together with its continuation marker.
     func apply(_ page: RecordPage<Record>, of query: QueryState) throws(CommandError) {
         try write { db in
             let current = try Row.fetchOne(
@@ -608,7 +620,7 @@ extension MirrorFile {
 
     /// Removes the row from the table of the record's type.
     ///
-    /// - Returns: The record's row in the bookkeeping, where it has one.
+    /// - Returns: The record's ID in the bookkeeping; `nil` for a record that the file does not have.
     private func deleteRow(of name: String, in zone: MirrorZone, _ db: Database) throws -> Int64? {
         let row = try Row.fetchOne(
             db.cachedStatement(sql: "SELECT id, type FROM mirror_record WHERE recordName = ? AND zone = ?"),
@@ -620,7 +632,7 @@ extension MirrorFile {
         return id
     }
 
-    /// Removes records that are gone.
+    /// Removes the records that an SQL condition selects, since the service no longer has them.
     private func removeUnseen(_ condition: String, _ arguments: [ColumnValue], _ db: Database) throws {
         for table in tables.all { try table.delete(condition + " AND type = \(table.id)", arguments, db) }
         let statement = try db.cachedStatement(sql: "DELETE FROM mirror_record \(condition)")
@@ -633,15 +645,15 @@ extension MirrorFile {
 // MARK: - Whole files
 
 extension MirrorFile {
-    /// Notes that a run is complete.
+    /// Ends a complete run: makes the indexes and saves the time.
     func finish(at time: Date) throws(CommandError) {
         try write { db in
             for table in tables.all { try table.createIndex(db) }
             try run("UPDATE mirror_state SET updated = ?", [MirrorColumn.value(of: time)], db)
         }
         try commit()
-        // With a log, readers do not wait for the next runs, nor these for readers. The first run did without: all is written once. A
-        // reader that holds the file now puts the change off.
+        // With a write-ahead log, readers and later runs do not wait for each other. The first run works without the
+        // log, so that everything is written once. If a reader has the file open now, a later run changes the mode.
         queue.writeWithoutTransaction { db in _ = try? String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") }
     }
 

@@ -8,7 +8,9 @@ import StreamingJSON
 struct MirrorReader: TransferSource {
     private let queue: DatabaseQueue
     private let path: String
-    /// The records' numbers in the file: those without references that the service validates first, and of these the oldest first.
+    /// The IDs of the records in the order in which they are restored.
+    ///
+    /// Records without references that the service validates come first. In each group the oldest record is first.
     private let order: [Int64]
     private var index: Int
     /// The bytes of the records before the next one.
@@ -23,7 +25,7 @@ struct MirrorReader: TransferSource {
     /// - Parameters:
     ///   - path: The file.
     ///   - zone: The zone whose records are restored; all when `nil`.
-    ///   - journal: What an earlier run has done.
+    ///   - journal: The progress of an earlier run.
     /// - Throws: ``CommandError`` for a file that is not a mirror.
     init(path: String, zone: String?, after journal: TransferJournal) throws(CommandError) {
         guard try MirrorFile.origin(ofFileAt: path) != nil else { throw CommandError.unreadable(path) }
@@ -38,7 +40,7 @@ struct MirrorReader: TransferSource {
                     FROM mirror_record r JOIN mirror_type t ON t.id = r.type JOIN mirror_zone z ON z.id = r.zone
                     WHERE (t.recordType <> 'cloudkit.share') = ?1 AND z.zone = coalesce(?2, z.zone)
                     """
-                // A target was usually there before the record that refers to it.
+                // The target of a reference was usually created before the record that refers to it.
                 let order = try Int64.fetchAll(
                     db,
                     sql: """

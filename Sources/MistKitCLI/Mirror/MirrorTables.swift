@@ -10,7 +10,7 @@ typealias Record = CloudKitModel.Record
 final class MirrorTable {
     /// The columns that each table has, with their SQLite types.
     static let systemColumns = [
-        // That of the record in `mirror_record`.
+        // The ID of the record in `mirror_record`.
         ("mirror_id", "INTEGER PRIMARY KEY"),
         ("recordName", "TEXT NOT NULL"), ("zone", "TEXT NOT NULL"), ("zoneOwner", "TEXT"), ("changeTag", "TEXT"),
         ("created", "TEXT"), ("createdBy", "TEXT"), ("modified", "TEXT"), ("modifiedBy", "TEXT"), ("parent", "TEXT"),
@@ -21,7 +21,7 @@ final class MirrorTable {
     let recordType: String
     /// The table's name: the record type, unless another table has it.
     let name: String
-    /// The columns of fields, each with its position among all columns.
+    /// The position of each field's column among all columns.
     private var positions: [String: Int] = [:]
     private var columns: [String]
     private var texts: [UInt8] = []
@@ -42,7 +42,7 @@ final class MirrorTable {
         insertion = nil
     }
 
-    /// Gives up what was compiled, so that the file can be closed.
+    /// Releases the compiled statements, so that the file can be closed.
     func releaseStatements() {
         (insertion, deletion) = (nil, nil)
     }
@@ -94,7 +94,7 @@ final class MirrorTable {
         try statement.execute()
     }
 
-    /// Makes the index of record names, by which references lead to rows.
+    /// Makes the index of record names, with which queries follow references.
     ///
     /// It is made at the end of the first run: sorting all names once takes a fraction of the time of adding each.
     func createIndex(_ db: Database) throws {
@@ -109,7 +109,10 @@ final class MirrorTable {
         """
     }
 
-    /// SQLite does not distinguish upper and lower case in names. A field whose name is taken gets a number behind it.
+    /// Adds a column for a field.
+    ///
+    /// SQLite does not distinguish upper and lower case in names. A column whose name is taken gets a number at its
+    /// end.
     private func addColumn(for field: String, type: String, _ db: Database) throws {
         let column = field.unused(among: columns)
         let definition = "\(column.quotedDatabaseIdentifier) \(type)"
@@ -175,7 +178,7 @@ extension ColumnValue {
 }
 
 extension String {
-    /// The name, or where it is taken, in either case of letters, the name with `_2`, `_3` and so on.
+    /// The name, or if it is taken, the name with `_2`, `_3` and so on; upper and lower case count as the same.
     func unused(among names: some Sequence<String>) -> String {
         let taken = Set(names.map { $0.lowercased() })
         guard taken.contains(lowercased()) else { return self }

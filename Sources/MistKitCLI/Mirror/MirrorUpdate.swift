@@ -17,12 +17,14 @@ struct MirrorUpdate {
     let file: MirrorFile
     let database: CloudKitDatabase
     private var progress = TransferProgress("mirrored")
-    /// The error for a zone that was to be followed and is gone.
+    /// The error for a zone that was to be followed and no longer exists.
     private var missing: CloudKitError?
 
-    /// The zones that one request asks for. A page has at most 200 records of each.
+    /// The number of zones in one request. A page has at most 200 records of each zone.
     private static let zonesPerRequest = 10
-    /// The pages that wait while a transaction ends, and nothing else can be written. More would not fit the processor's caches.
+    /// The number of fetched pages that can wait while a transaction ends.
+    ///
+    /// More pages would not fit in the processor's caches.
     private static let pagesAhead = 4
 
     init(_ file: MirrorFile, from database: CloudKitDatabase) {
@@ -45,7 +47,7 @@ struct MirrorUpdate {
         try file.finish(at: time)
     }
 
-    /// Says what was done.
+    /// Prints the numbers of records that were written and deleted.
     func finish() {
         let counts = file.counts
         progress.finish(
@@ -83,7 +85,7 @@ struct MirrorUpdate {
         }
     }
 
-    /// Notes all zones in one step, as the zones that are missing from the whole list are gone.
+    /// Saves the list of all zones in one step, as a zone that is missing from the complete list was deleted.
     private func listZones() async throws {
         var list: DatabaseChanges?
         for try await page in database.changes() {
@@ -111,7 +113,7 @@ struct MirrorUpdate {
         }
     }
 
-    /// Fetches the changes of some zones, with one request for each page of them all.
+    /// Fetches the changes of some zones. Each request gets a page of every zone.
     ///
     /// - Returns: The zones whose tokens the service no longer accepts.
     private mutating func followTogether(_ zones: [MirrorZone]) async throws -> [MirrorZone] {
@@ -136,7 +138,7 @@ struct MirrorUpdate {
                     pages.append((zone, nil))
                     missing = error
                 case .failure(let error) where error.code == .changeTokenExpired: expired.append(zone)
-                // The other zones go on.
+                // The other zones continue.
                 case .failure(let error): failure = failure ?? error
                 }
             }
@@ -152,7 +154,8 @@ struct MirrorUpdate {
     /// Goes through everything that a run would fetch, and writes nothing.
     ///
     /// - Parameter selection: What a run would copy.
-    /// - Returns: The number of records that a run would save, and of those and of zones that it would remove.
+    /// - Returns: The number of records that a run would save, and the number of records and zones that it would
+    ///   remove.
     /// - Throws: A ``CommandError`` or a `CloudKitError`.
     func count(_ selection: MirrorSelection) async throws -> (saved: Int, removed: Int) {
         var (saved, removed) = (0, 0)
@@ -194,7 +197,7 @@ struct MirrorUpdate {
         do {
             try await query(state)
         } catch let error as CloudKitError where error.code == .badRequest && state.marker != nil {
-            // The marker of a run that was killed long ago may be worth nothing now.
+            // The marker of a run that was killed long ago may no longer be valid.
             try await query(file.beginQuery(of: type, isNew: true))
         }
     }

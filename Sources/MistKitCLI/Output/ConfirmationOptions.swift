@@ -8,7 +8,7 @@ struct ConfirmationOptions: ParsableArguments {
 
     /// Asks a question on the terminal.
     ///
-    /// - Parameter question: A question that "yes" answers.
+    /// - Parameter question: A question to which "yes" means to go on.
     /// - Returns: Whether to go on.
     /// - Throws: A ``CommandError`` where standard input is not a terminal.
     func confirms(_ question: String) throws(CommandError) -> Bool {

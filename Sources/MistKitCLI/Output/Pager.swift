@@ -2,15 +2,15 @@ import Foundation
 
 /// The program that shows long tables page by page on a terminal.
 struct Pager: Hashable, Sendable {
-    /// What the shell runs; it reads the table from standard input.
+    /// The command that the shell runs. It reads the table from standard input.
     let command: String
     /// The options of `less`, where the environment has none in `LESS`.
     let lessOptions: String
 
     /// The pager of the environment: `MISTKIT_PAGER`, else `PAGER`, else `less`.
     ///
-    /// `less` ends by itself where the text fits on the screen (`F`), shows colours (`R`) unless `NO_COLOR` is set, and leaves the text on the
-    /// screen (`X`), as it does under `git`.
+    /// `less` ends by itself where the text fits on the screen (`F`), shows colours (`R`) unless `NO_COLOR` is set, and
+    /// leaves the text on the screen (`X`), as it does under `git`.
     ///
     /// - Returns: `nil` where the variable is empty or says `cat`.
     init?(environment: [String: String]) {
@@ -20,11 +20,13 @@ struct Pager: Hashable, Sendable {
         lessOptions = (environment["NO_COLOR"] ?? "").isEmpty ? "FRX" : "FX"
     }
 
-    /// Shows a text, and waits until the person has closed the pager. One that is closed before it has read everything is no failure.
+    /// Shows a text, and waits until the user has closed the pager.
+    ///
+    /// It is not a failure if the pager is closed before it has read everything.
     ///
     /// - Returns: Whether the pager could be started. Where it could not, nothing was shown.
     func show(_ text: String) -> Bool {
-        // The child gets the signals' usual effects: it is started before they change here.
+        // The pager is started before the signals are changed here, so that they have their usual effect in the pager.
         guard let pipe = popen("LESS=\"${LESS-\(lessOptions)}\"; export LESS; \(command)", "w") else { return false }
         // Ctrl-C is for the pager. A pager that ends early closes the pipe.
         let previous = [SIGPIPE, SIGINT].map { ($0, signal($0, SIG_IGN)) }

@@ -9,7 +9,7 @@ enum OutputFormat: String, CaseIterable, ExpressibleByArgument {
     case table
     /// One JSON array of the dictionaries of the protocol.
     case json
-    /// The same, one a line, each as soon as it is there.
+    /// The same dictionaries, one a line, each as soon as it arrives.
     case ndjson
     /// RFC 4180, with a header.
     case csv
@@ -25,13 +25,13 @@ struct OutputOptions: ParsableArguments {
     @Flag(name: .customLong("no-pager"), help: "Print a long table in one go.")
     var printsInOneGo = false
 
-    /// What shows a table that is too long for the terminal; `nil` where nothing is to do that.
+    /// The pager for a table that is too long for the terminal; `nil` to write the table in one go.
     var pager: Pager? {
         printsInOneGo ? nil : Pager(environment: ProcessInfo.processInfo.environment)
     }
 }
 
-/// Writes records in a format, as they come where the format allows it.
+/// Writes records in a format, each as soon as it arrives if the format allows it.
 struct RecordOutput {
     private let format: OutputFormat
     private let pager: Pager?
@@ -50,7 +50,7 @@ struct RecordOutput {
         case .json:
             let text = String(decoding: try JSONWriter.bytes(of: record, options: [.prettyPrinted]), as: UTF8.self)
             let indented = text.split(separator: "\n").map { "  " + $0 }.joined(separator: "\n")
-            // Lines are whole when they are written, so that a failure told on standard error stands on its own.
+            // Only complete lines are written, so that a failure on standard error has a line of its own.
             Terminal.writeLine((count == 1 ? "[\n" : "  ,\n") + indented)
         case .table, .csv: records.append(record)
         }

@@ -10,7 +10,7 @@ struct Terminal: Sendable {
     /// The columns of the terminal; nil where standard output is not a terminal.
     static var width: Int? { isInteractive ? size.map { Int($0.ws_col) } ?? 80 : nil }
 
-    /// The lines of the terminal; nil where standard output is not a terminal, or one that does not say how high it is.
+    /// The lines of the terminal; nil where standard output is not a terminal, or the height is not known.
     static var height: Int? { isInteractive ? size.flatMap { $0.ws_row > 0 ? Int($0.ws_row) : nil } : nil }
 
     private static var size: winsize? {
@@ -31,7 +31,7 @@ struct Terminal: Sendable {
     ///
     /// - Parameters:
     ///   - table: The table.
-    ///   - pager: What shows a table that is higher than the terminal; `nil` to write it in one go.
+    ///   - pager: The pager for a table that is higher than the terminal; `nil` to write it in one go.
     static func write(_ table: TextTable, pager: Pager?) {
         let lines = table.lines(width: width)
         if let pager, let height, lines.count >= height, pager.show(lines.joined(separator: "\n") + "\n") { return }

@@ -17,14 +17,16 @@ struct TextTable {
         self.columns = columns
     }
 
-    /// Adds a row. Cells beyond the columns are left out, missing ones are empty, and control characters are shown as spaces.
+    /// Adds a row. Cells beyond the columns are left out, missing ones are empty, and control characters are shown as
+    /// spaces.
     mutating func append(_ cells: [String]) {
         var row = cells.prefix(columns.count).map(Self.singleLine)
         row.append(contentsOf: repeatElement("", count: columns.count - row.count))
         rows.append(row)
     }
 
-    /// The lines of the table: the titles, a rule, the rows; shortened to the columns of the terminal where that is given.
+    /// The lines of the table: the titles, a rule, the rows; shortened to the columns of the terminal where that is
+    /// given.
     func lines(width: Int?) -> [String] {
         let widths = fittedWidths(terminal: width)
         var lines = [
@@ -47,7 +49,7 @@ struct TextTable {
         return line
     }
 
-    /// The widest columns give way first, none below eight characters.
+    /// The widths of the columns. The widest columns are shortened first, but not below eight characters.
     private func fittedWidths(terminal: Int?) -> [Int] {
         var widths = columns.indices.map { index in
             rows.reduce(columns[index].title.displayWidth) { max($0, $1[index].displayWidth) }
@@ -86,7 +88,8 @@ struct TextTable {
 }
 
 extension String {
-    /// How many terminal cells the text takes: two for East Asian wide characters and emoji, one for the rest.
+    /// The number of terminal cells that the text takes: two for East Asian wide characters and emoji, one for the
+    /// rest.
     fileprivate var displayWidth: Int {
         reduce(0) { width, character in
             guard let first = character.unicodeScalars.first else { return width }

@@ -35,7 +35,7 @@ struct ValueList<Value: JSONWritable>: Sendable {
         }
     }
 
-    /// Writes what succeeded, and the failures to standard error.
+    /// Writes the values, and the failures to standard error.
     ///
     /// - Parameters:
     ///   - results: The results.

@@ -2,14 +2,15 @@ import Foundation
 
 /// Runs a program in the foreground of the terminal: it reads the keyboard, and Ctrl-C reaches it.
 ///
-/// `Process` of Foundation puts a program into a process group of its own, and the terminal stops such a program when it reads.
+/// `Process` of Foundation puts a program into a process group of its own, and the terminal stops such a program when
+/// it reads.
 enum ForegroundProcess {
     /// Runs a program to its end.
     ///
     /// - Parameters:
     ///   - arguments: The program, which is looked up in `PATH`, and its arguments.
     ///   - environment: Its environment.
-    /// - Returns: The exit code; 128 and the signal's number where a signal ended the program, as shells have it.
+    /// - Returns: The exit code; 128 plus the signal's number where a signal ended the program, as in shells.
     /// - Throws: A ``CommandError`` where it cannot be started.
     static func run(
         _ arguments: [String],

@@ -55,7 +55,7 @@ struct EditCommand: AsyncParsableCommand {
 
     /// Opens the editor until the file can be read.
     ///
-    /// - Returns: What differs; `nil` where nothing does.
+    /// - Returns: The changes; `nil` where there are none.
     private func edit(_ draft: RecordDraft, keepingFiles: inout Bool) async throws -> RecordMerge? {
         while true {
             let status = try await ForegroundProcess.run([
@@ -101,7 +101,8 @@ struct RecordDraft {
         var shown = Record(recordType: record.recordType ?? "", recordName: record.recordName, fields: record.fields)
         shown.recordChangeTag = record.recordChangeTag
         let bytes = try JSONWriter.bytes(of: shown, options: [.prettyPrinted]) + [UInt8(ascii: "\n")]
-        // As it is read from a file, so that the form of a value in the response is no difference.
+        // Read from the same JSON as the file, so that another form of a value in the response does not count as a
+        // change.
         original = try JSONReader.read(Record.self, from: bytes)
         file = folder.appending(path: "record.json")
         base = folder.appending(path: "base.json")
@@ -114,7 +115,7 @@ struct RecordDraft {
         }
     }
 
-    /// What was changed in the file.
+    /// The changes in the file.
     ///
     /// - Throws: ``CommandError`` for a file that is not this record in JSON.
     func changes() throws(CommandError) -> RecordMerge {
@@ -228,7 +229,9 @@ struct ResolveConflictCommand: AsyncParsableCommand {
         return records[0]
     }
 
-    /// - Throws: ``CommandError`` that names the fields that both sides changed.
+    /// Prints the conflicts of a merge.
+    ///
+    /// - Throws: ``CommandError`` that names the fields that both sides changed, if there are any.
     private static func check(_ merge: RecordMerge, of name: String) throws(CommandError) {
         guard !merge.conflicts.isEmpty else { return }
         for conflict in merge.conflicts {

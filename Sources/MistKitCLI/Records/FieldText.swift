@@ -4,12 +4,12 @@ import StreamingJSON
 
 /// Fields as a line of text: for the cells of a table or a CSV file, and from the arguments of a command.
 ///
-/// An argument is `name=value` or `name:TYPE=value`. Without a type, whole numbers are `INT64`, other numbers `DOUBLE`, all
-/// else `STRING`; a whole number beyond 64 bits is an error. Lists are separated by commas; `TIMESTAMP` takes ISO 8601 or
-/// milliseconds; `BYTES` base64; `LOCATION` `latitude,longitude`; `REFERENCE` a record name; `name:NULL=` clears the field; a
-/// type ending in `!` is encrypted.
+/// An argument is `name=value` or `name:TYPE=value`. Without a type, whole numbers are `INT64`, other numbers `DOUBLE`,
+/// everything else `STRING`; a whole number beyond 64 bits is an error. Lists are separated by commas; `TIMESTAMP`
+/// takes ISO 8601 or milliseconds; `BYTES` base64; `LOCATION` `latitude,longitude`; `REFERENCE` a record name;
+/// `name:NULL=` clears the field; a type ending in `!` is encrypted.
 enum FieldText {
-    /// What a cell shows of a value.
+    /// The text of a value in a cell.
     static func describe(_ value: FieldValue) -> String {
         switch value.plain {
         case .string(let text): text
@@ -28,7 +28,7 @@ enum FieldText {
         }
     }
 
-    /// What a program reads: texts and numbers as they are, all that has parts as JSON.
+    /// The text of a value for programs: texts and numbers as they are, values with parts as JSON.
     static func plainText(_ value: FieldValue) -> String {
         switch value.plain {
         case .reference(let reference): reference.recordName
@@ -48,7 +48,7 @@ enum FieldText {
         (try? JSONWriter.bytes(of: value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
-    /// A point in time in UTC, with milliseconds only where there are some.
+    /// A point in time in UTC, with milliseconds only where they are not zero.
     static func describe(_ date: Date) -> String {
         let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
         let isWhole = milliseconds.truncatingRemainder(dividingBy: 1000) == 0
@@ -67,7 +67,7 @@ enum FieldText {
 
     /// Reads `name=value` or `name:TYPE=value`.
     ///
-    /// - Throws: ``CommandError`` that quotes the argument and says what its form is.
+    /// - Throws: ``CommandError`` that quotes the argument and says which form is expected.
     static func assignment(_ argument: String) throws(CommandError) -> (name: String, value: FieldValue) {
         guard let equals = argument.firstIndex(of: "=") else {
             throw CommandError(
@@ -93,7 +93,7 @@ enum FieldText {
         return (String(text[..<colon]), text[text.index(after: colon)...].uppercased())
     }
 
-    /// Reads a value of a type; without one the text decides.
+    /// Reads a value of a type; without a type, the text decides.
     static func value(_ text: String, type: String?, of name: String) throws(CommandError) -> FieldValue {
         guard let type else { return try inferred(text, of: name) }
         if type.hasSuffix("!") {
@@ -144,7 +144,7 @@ enum FieldText {
         }
     }
 
-    /// A sentence for a value that was read as a text although it looks like a date; `nil` for all others.
+    /// A hint for a value that was read as a text although it looks like a date; `nil` for other values.
     static func dateHint(for value: FieldValue?, of name: String) -> String? {
         guard case .string(let text)? = value, text.count >= 10, Int64(text) == nil, date(text) != nil else {
             return nil
@@ -155,7 +155,7 @@ enum FieldText {
     }
 
     private static func inferred(_ text: String, of name: String) throws(CommandError) -> FieldValue {
-        // Only a text that the number prints as again is a number: 007 and 1_000 stay texts.
+        // A text is a number only if the number prints as the same text: 007 and 1_000 stay texts.
         if let number = Int64(text), String(number) == text { return .int64(number) }
         let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         if digits.first != "0", !digits.isEmpty, digits.allSatisfy({ $0.isASCII && $0.isNumber }), Int64(text) == nil {
@@ -179,7 +179,7 @@ enum FieldText {
 
     private static func date(_ text: String) -> Date? {
         if let milliseconds = Int64(text) { return Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
-        // The formats below read a beginning, and leave the rest of the text alone.
+        // The formats below also accept a text of which only the beginning is a date.
         guard text.allSatisfy("0123456789-+:.TZ".contains) else { return nil }
         return (try? Date(text, strategy: Date.ISO8601FormatStyle()))
             ?? (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))

@@ -5,13 +5,13 @@ import MistKit
 ///
 /// A filter is one condition. A value in quotation marks is a text, whatever is in it.
 enum QueryExpression {
-    /// The signs for the comparators that have one; the others go by their name in the protocol.
+    /// The comparators that have a sign; the others are written by their names in the protocol.
     private static let signs: [(sign: String, comparator: QueryFilter.Comparator)] = [
         ("==", .equals), ("!=", .notEquals), ("<=", .lessThanOrEquals), (">=", .greaterThanOrEquals), ("<", .lessThan),
         (">", .greaterThan), ("=", .equals),
     ]
 
-    /// The names by which a filter or a sort means what every record has, rather than a field of the app's own.
+    /// The names of system fields in filters and sorts. The `@` distinguishes them from the app's own fields.
     private static let systemFields: [String: SystemFieldName] = [
         "@recordName": .recordName, "@created": .createdTimestamp, "@modified": .modifiedTimestamp,
         "@createdBy": .createdUserRecordName, "@modifiedBy": .modifiedUserRecordName, "@parent": .parent,
@@ -28,12 +28,12 @@ enum QueryExpression {
     /// The names of the system fields.
     static var systemFieldNames: [String] { systemFields.keys.sorted() }
 
-    /// What can be between a field and a value.
+    /// The signs and the names of all comparators.
     static var comparatorTexts: [String] { signs.map(\.sign) + QueryFilter.Comparator.allCases.map(\.rawValue) }
 
-    /// Reads `field comparator value`, where the field may carry a type as in `when:TIMESTAMP`.
+    /// Reads `field comparator value`, where the field may have a type as in `when:TIMESTAMP`.
     ///
-    /// - Throws: ``CommandError`` that quotes the expression and says its form.
+    /// - Throws: ``CommandError`` that quotes the expression and says which form is expected.
     static func filter(_ text: String) throws(CommandError) -> QueryFilter {
         let (fieldText, comparator, rawValue) = try parts(text)
         let quotedText = quoted(rawValue)
@@ -56,7 +56,7 @@ enum QueryExpression {
         return QueryFilter(name, comparator, try FieldText.value(valueText, type: type, of: name))
     }
 
-    /// Reads `field`, or `-field` for falling order; `@created` and its like for what every record has.
+    /// Reads `field`, or `-field` for descending order; `@created` and similar names are system fields.
     static func sort(_ text: String) throws(CommandError) -> QuerySort {
         let ascending = !text.hasPrefix("-")
         let name = ascending ? text : String(text.dropFirst())
@@ -86,7 +86,7 @@ enum QueryExpression {
                 return (String(words[0]), sign.comparator, value)
             }
         }
-        // Without spaces: the first sign splits, the longest counts.
+        // Without spaces, the first sign splits the text. Of the signs that fit there, the longest counts.
         if let start = trimmed.firstIndex(where: { "=!<>".contains($0) }),
             let sign = signs.first(where: { trimmed[start...].hasPrefix($0.sign) }), start > trimmed.startIndex
         {
@@ -115,7 +115,8 @@ enum QueryExpression {
     /// Refuses `rating > 3 AND title == x` and `a == b == c`: the rest would silently become part of the value.
     private static func refuseSecondCondition(in value: String, of text: String) throws(CommandError) {
         let words = value.split(separator: " ").map(String.init)
-        // "Salt and pepper" is a text; "3 and title == x" is not, and neither is anything with a conjunction in capitals.
+        // "Salt and pepper" is a text; "3 and title == x" is not, and neither is a value with a conjunction in
+        // capitals.
         let isJoined = words.indices.dropFirst().contains { index in
             switch words[index] {
             case "AND", "OR", "&&", "||": true

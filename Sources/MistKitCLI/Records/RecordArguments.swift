@@ -34,7 +34,7 @@ struct FilterOptions: ParsableArguments {
     )
     var expressions: [String] = []
 
-    /// The conditions, read.
+    /// Reads the conditions.
     ///
     /// - Throws: ``CommandError`` that quotes the first one that is wrong.
     func filters() throws(CommandError) -> [Filter<Record>] { try QueryExpression.filters(expressions) }
@@ -48,7 +48,7 @@ struct FieldOptions: ParsableArguments {
     )
     var fields: String?
 
-    /// The fields' names; nil where all are meant.
+    /// The names of the fields; nil for all fields.
     var desiredKeys: [String]? {
         fields.map { $0.split(separator: ",").map(String.init) }
     }
@@ -122,7 +122,7 @@ struct BatchOutcome {
         }
     }
 
-    /// What to do about the failed items; their lines tell them apart where it is not the same for all.
+    /// What to do about the failed items. Where the remedies differ, it refers to the lines of the items.
     private var failedRemedy: String {
         guard remedies.count == 1, let remedy = remedies.first else {
             return "The lines above give the reason for each; the other records are done."

@@ -1,10 +1,10 @@
 import MistKit
 
-/// The fields of a record that were changed in two places, brought together.
+/// The merge of a record that was changed in two places.
 ///
 /// A field that one side changed has that side's value. Where both gave a field different values, it is a conflict.
 struct RecordMerge: Hashable {
-    /// A field to save, or one that has to be decided.
+    /// A field to save.
     struct Change: Hashable {
         var name: String
         var value: FieldValue
@@ -22,11 +22,15 @@ struct RecordMerge: Hashable {
         case mine, theirs
     }
 
-    /// What differs from the service's record, in the order of its fields; a null removes a field.
+    /// The fields to save, because they differ from the service's record; a null removes a field.
+    ///
+    /// Fields that both sides began with come first, in their order.
     private(set) var changes: [Change] = []
-    /// What both sides changed.
+    /// The fields that both sides changed to different values.
     private(set) var conflicts: [Conflict] = []
 
+    /// Merges the two sides.
+    ///
     /// - Parameters:
     ///   - base: The record that both sides began with.
     ///   - mine: The record as one side wants it.
@@ -44,7 +48,7 @@ struct RecordMerge: Hashable {
         }
     }
 
-    /// The operation that saves the changes, in the state of the record that the service has.
+    /// The operation that saves the changes, with the change tag of the record that the service has.
     func update(of record: Record) -> RecordOperation {
         var change = Record(recordType: record.recordType ?? "", recordName: record.recordName)
         change.recordChangeTag = record.recordChangeTag
@@ -58,7 +62,7 @@ struct RecordMerge: Hashable {
         return records.flatMap { $0.map(\.name) }.filter { known.insert($0).inserted }
     }
 
-    /// A field that is not there is null, and encrypted values are compared by what they hold.
+    /// The value to compare: a missing field is null, and the forms of an encrypted value are made the same.
     private static func value(_ name: String, _ fields: Record.Fields) -> FieldValue {
         guard let value = fields[name] else { return .null }
         return value.isEncrypted ? .encrypted(value.plain) : value.plain

@@ -1,7 +1,7 @@
 import ArgumentParser
 import MistKit
 
-/// The records of a query that a command changes, after it has said how many they are.
+/// The records of a query that a command changes, after it has printed their number.
 struct RecordSelection: ParsableArguments {
     @Option(
         help: ArgumentHelp("The record type that --where is about.", valueName: "name"),
@@ -24,7 +24,7 @@ struct RecordSelection: ParsableArguments {
 
     @OptionGroup var confirmation: ConfirmationOptions
 
-    /// Checks that either names or a query are given.
+    /// Checks that the command line has either names or a query.
     ///
     /// - Parameters:
     ///   - hasNames: Whether the command line names records.
@@ -51,7 +51,8 @@ struct RecordSelection: ParsableArguments {
     ///   - zone: The zone; `nil` for the default zone.
     ///   - verb: What the command does with them, such as "Delete".
     /// - Returns: The records.
-    /// - Throws: A ``CommandError`` where the person cannot be asked; `ExitCode.success` where the answer is no, and after a dry run.
+    /// - Throws: A ``CommandError`` where the user cannot be asked; `ExitCode.success` where the user says no, and
+    ///   after a dry run.
     func records(in database: CloudKitDatabase, zone: ZoneID?, verb: String) async throws -> [Record] {
         let query = Query(recordType: type ?? "", filters: try QueryExpression.filters(conditions))
         var records: [Record] = []

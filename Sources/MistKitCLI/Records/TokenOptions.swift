@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Where a list of changes begins, and where the token for the next one is kept.
+/// Where a list of changes begins, and where the token for the next list is kept.
 struct TokenOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The token of an earlier run.", valueName: "token"))
     var since: String?

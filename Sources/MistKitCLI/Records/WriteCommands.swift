@@ -74,7 +74,7 @@ struct CreateCommand: AsyncParsableCommand {
             }
             records = [record]
         }
-        // What a record said of its past life elsewhere does not belong to a new one.
+        // The change tag and the zone of a record in the file do not apply to a new record.
         for index in records.indices {
             records[index].recordChangeTag = nil
             records[index].zoneID = nil
@@ -182,7 +182,7 @@ struct UpdateCommand: AsyncParsableCommand {
             return RecordOperation(force ? .forceUpdate : .update, record: change)
         }
         for result in try await database.modify(operations, inZone: zone.zoneID) {
-            // The failure of the only record is the command's.
+            // If the command line names a record, its failure is the command's failure.
             if name != nil { _ = try result.get() }
             try outcome.append(result)
         }
@@ -191,7 +191,7 @@ struct UpdateCommand: AsyncParsableCommand {
 }
 
 extension UpdateCommand {
-    /// The records of a file with their types and change tags, which the service is asked for where the file has none.
+    /// The records of a file with their types and change tags, which are fetched where the file does not have them.
     ///
     /// Records that the service does not have become failures of the outcome.
     private func known(

@@ -14,7 +14,7 @@ struct SchemaFile: ExpressibleByArgument {
 
     var isStandardInput: Bool { path == "-" }
 
-    /// What messages call the file.
+    /// The name of the file in messages.
     var title: String { isStandardInput ? "standard input" : path }
 
     func text() throws(CommandError) -> String {

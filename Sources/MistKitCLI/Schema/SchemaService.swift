@@ -18,7 +18,7 @@ struct SchemaService {
 
     /// Opens the embedded emulator.
     ///
-    /// - Throws: ``CommandError`` for another service, with the command of Apple's that does the same there.
+    /// - Throws: ``CommandError`` for another service. It names Apple's command that does the same there.
     static func open(_ options: ConnectionOptions, for action: Action) throws -> SchemaService {
         let connection = try Connection.open(options)
         let service = connection.service
@@ -66,9 +66,9 @@ struct SchemaService {
         try perform("read") { try emulator.schema(of: container, in: environment) }
     }
 
-    /// Does something to the schema.
+    /// Runs an operation on the schema.
     ///
-    /// - Throws: ``CommandError`` in the emulator's words.
+    /// - Throws: ``CommandError`` with the emulator's message.
     func perform<Result>(_ verb: String, _ body: () throws -> Result) throws -> Result {
         do {
             return try body()

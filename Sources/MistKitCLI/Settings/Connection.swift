@@ -6,14 +6,17 @@ import MistKit
 import OpenAPISwiftRuntime
 import Synchronization
 
-/// The service that a command talks to: Apple's or an emulator's at an address when there are credentials, else the embedded one.
+/// The service that a command talks to.
+///
+/// With credentials, it is the service at an address: Apple's or an emulator. Without credentials, it is the embedded
+/// emulator.
 struct Connection {
     enum Destination {
         case embedded(EmbeddedEmulator)
         case address(URL)
     }
 
-    /// The kind of credentials, for people.
+    /// The kind of credentials, as messages show it.
     enum Identity: String {
         case apiToken = "API token"
         case user = "web authentication token of a user"
@@ -130,7 +133,7 @@ struct Connection {
 }
 
 extension Settings {
-    /// Whether any credential is set; then a real service is meant and the embedded emulator is not used.
+    /// Whether any credential is set. The embedded emulator is used only without credentials.
     var hasCredentials: Bool {
         apiToken != nil || webAuthToken != nil || keyID != nil || privateKey != nil || privateKeyFile != nil
     }
@@ -225,7 +228,7 @@ extension Settings {
     }
 }
 
-/// Counts the requests that go out.
+/// Counts the requests that are sent.
 final class RequestCounter: ClientMiddleware {
     private let state = Mutex(0)
 

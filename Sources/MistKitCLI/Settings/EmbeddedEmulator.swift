@@ -4,7 +4,7 @@ import Foundation
 import MistKit
 import StreamingJSON
 
-/// The emulator inside the command: its data in a folder, its credentials beside them, no socket.
+/// The emulator inside the command, without a socket. Its data and its credentials are in a folder.
 struct EmbeddedEmulator {
     static let defaultFolder = ".mistkit"
     static let defaultContainer = "iCloud.example.mistkit"
@@ -39,7 +39,7 @@ struct EmbeddedEmulator {
             )
             emulator = try CloudKitEmulator(storage: .file(path: folder + "/emulator.sqlite"))
             account = try Self.account(in: folder, of: emulator)
-            // One account for both environments, where the service has a token for each.
+            // Both environments accept the same token; Apple's service has a token for each.
             for environment in ContainerEnvironment.allCases {
                 try emulator.registerAPIToken(account.apiToken, for: container, in: environment)
             }
@@ -55,12 +55,14 @@ struct EmbeddedEmulator {
         }
     }
 
-    /// A token of the folder's user, for two weeks.
+    /// Issues a web authentication token of the folder's user, valid for two weeks.
     func webAuthToken() throws -> String {
         try emulator.issueWebAuthToken(for: account.userRecordName, keepsSignedIn: true)
     }
 
-    /// The folder's account. Of several processes that find none, one makes it, and the others read that one.
+    /// The folder's account, which is made where there is none.
+    ///
+    /// If several processes find none, one of them makes it, and the others read it.
     private static func account(in folder: String, of emulator: CloudKitEmulator) throws -> Account {
         let path = folder + "/account.json"
         return try FileLock.withLock(atPath: path + "-lock") { try account(at: path, in: folder, of: emulator) }
@@ -86,7 +88,7 @@ struct EmbeddedEmulator {
         )
         let bytes = try JSONWriter.bytes(of: account, options: [.prettyPrinted])
         let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
-        // The file gets its name when it is whole, so that a process that is killed here leaves no half of it.
+        // The file gets its name when it is complete, so that a process that is killed here leaves no partial file.
         let draft = path + ".new"
         guard
             FileManager.default.createFile(atPath: draft, contents: Data(bytes), attributes: attributes),

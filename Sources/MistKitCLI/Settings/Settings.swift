@@ -1,8 +1,9 @@
 import Configuration
 import Foundation
 
-/// What the flags, the environment and the configuration file say together: flags first, then the environment, then the file. With a
-/// profile, the last two do not count.
+/// The settings of the flags, the environment and the configuration file, in this order of precedence.
+///
+/// With a profile, only the flags and the profile count.
 struct Settings: Sendable {
     /// The settings that are given.
     let values: [Key: String]
@@ -25,14 +26,14 @@ struct Settings: Sendable {
         self.configurationFile = configurationFile
     }
 
-    /// The names of the settings: in the file as written here, in the environment in upper case behind `MISTKIT_`.
+    /// The names of the settings: in the file as written here, in the environment in upper case after `MISTKIT_`.
     enum Key: String, CaseIterable {
         case container, environment, database, serverURL, apiToken, webAuthToken, keyID, privateKey, privateKeyFile
         case dataFolder
 
         /// The name of the setting in the environment.
         var environmentVariable: String {
-            // A capital begins a word, unless the one before is a capital too.
+            // A capital begins a word, unless the character before it is a capital too.
             var words = ""
             for character in rawValue {
                 if character.isUppercase, words.last?.isUppercase != true { words += "_" }
@@ -44,11 +45,13 @@ struct Settings: Sendable {
         var isSecret: Bool { [.apiToken, .webAuthToken, .keyID, .privateKey].contains(self) }
     }
 
-    /// Reads the settings behind the flags.
+    /// Reads the settings of the flags, the environment and the files.
     ///
-    /// With a profile, the environment and the other settings of files do not count: what a profile leaves out is not set.
+    /// With a profile, the environment and the other settings of files do not count: what a profile leaves out is not
+    /// set.
     ///
-    /// - Throws: ``CommandError`` when a file is named but missing, or is no JSON object, and for a profile that no file has.
+    /// - Throws: ``CommandError`` when a file is named but missing, or is not a JSON object, and for a profile that no
+    ///   file has.
     static func read(
         flags: ConnectionOptions,
         environment: [String: String] = ProcessInfo.processInfo.environment,
@@ -79,7 +82,7 @@ struct Settings: Sendable {
         return Settings(values, configurationFile: source?.path)
     }
 
-    /// Looks for a profile in the file of the folder, and then in the user's own.
+    /// Looks for a profile in the file of the folder, and then in the user's own file.
     private static func profile(
         _ name: String,
         in file: SettingsFile?,

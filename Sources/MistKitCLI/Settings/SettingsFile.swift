@@ -16,7 +16,8 @@ struct SettingsFile {
     /// The member of the file with its profiles.
     private static let profilesKey = "profiles"
 
-    /// The user's own file, which has profiles for all folders: `mistkit/config.json` in `XDG_CONFIG_HOME`, or else in `~/.config`.
+    /// The user's own file, which has profiles for all folders: `mistkit/config.json` in `XDG_CONFIG_HOME`, or else in
+    /// `~/.config`.
     ///
     /// - Returns: Its path; `nil` without a home.
     static func userPath(_ environment: [String: String]) -> String? {
@@ -57,11 +58,11 @@ struct SettingsFile {
             ? try SettingsFile(readingFrom: path) : SettingsFile(emptyAt: path)
     }
 
-    /// The files that can have profiles: that of the folder, and the user's own.
+    /// The files that can have profiles: the file of the folder, and the user's own file.
     ///
-    /// - Parameter named: The path of the first that the user gave.
-    /// - Returns: Those that are there.
-    /// - Throws: ``CommandError`` when one cannot be read.
+    /// - Parameter named: The path of the folder's file, if the user gave one.
+    /// - Returns: The folder's file, if it exists, and the user's own file, which may be empty.
+    /// - Throws: ``CommandError`` when a file cannot be read.
     static func withProfiles(named: String? = nil) throws(CommandError) -> [SettingsFile] {
         let environment = ProcessInfo.processInfo.environment
         let folder = FileManager.default.currentDirectoryPath
@@ -77,7 +78,8 @@ struct SettingsFile {
 
     /// Reads a file.
     ///
-    /// - Throws: ``CommandError`` when it is not a JSON object, or has a key that is not a setting or a value that is not a string.
+    /// - Throws: ``CommandError`` when it is not a JSON object, or has a key that is not a setting or a value that is
+    ///   not a string.
     init(readingFrom path: String) throws(CommandError) {
         self.path = path
         guard let data = FileManager.default.contents(atPath: path) else { throw .unreadable(path) }

@@ -88,7 +88,7 @@ private func write(_ share: Share, as output: OutputOptions) throws {
     try ValueList.participants.write(share.participants, as: output)
 }
 
-/// What a share shares: a record with those below it, or a whole zone.
+/// The item that is shared: a record with the records below it, or a whole zone.
 struct SharedItemOptions: ParsableArguments {
     @Argument(
         help: "The name of the record that is shared; none for a zone that is shared as a whole, which --zone names."
@@ -103,7 +103,7 @@ struct SharedItemOptions: ParsableArguments {
         }
     }
 
-    /// For people: `record list-1` or `zone Lists`.
+    /// The item as messages show it: `record list-1` or `zone Lists`.
     var title: String { name.map { "record \($0)" } ?? "zone \(zone.zone ?? "")" }
 
     func fetchShare(from database: CloudKitDatabase) async throws -> Share {
@@ -307,7 +307,7 @@ struct StopSharingCommand: AsyncParsableCommand {
     }
 }
 
-/// A link to a share on the command line, and how what it leads to is printed.
+/// A link to a share on the command line, and the format in which the share is printed.
 struct ShareLinkOptions: ParsableArguments {
     @Argument(help: "The link to the share, or the last part of its path.")
     var link: String
@@ -315,7 +315,7 @@ struct ShareLinkOptions: ParsableArguments {
     @OptionGroup var output: OutputOptions
     @OptionGroup var connection: ConnectionOptions
 
-    /// Asks the service about the link, and writes what it leads to.
+    /// Sends a request with the link, and prints the share that it leads to.
     ///
     /// - Throws: A `CloudKitError`, also for a text that is not a link to a share.
     func write(_ request: (CloudKitService, ShareLink) async throws -> ShareMetadata) async throws {

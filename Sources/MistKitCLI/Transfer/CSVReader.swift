@@ -3,11 +3,13 @@ import Foundation
 /// A cell of a CSV file.
 struct CSVCell: Hashable {
     var text: String
-    /// Whether it stands in quotes: a quoted empty cell is an empty text, and an unquoted one has no value.
+    /// Whether the cell is in quotes: a quoted empty cell is an empty text, and an unquoted empty cell has no value.
     var isQuoted = false
 }
 
-/// A row of a CSV file, taken apart as RFC 4180 defines it. A row with line ends between quotes comes in several pieces.
+/// A row of a CSV file, split into cells as RFC 4180 defines them.
+///
+/// A row with line ends between quotes is read in several pieces.
 struct CSVRow {
     private var complete: [CSVCell] = []
     private var cell = CSVCell(text: "")
@@ -50,9 +52,9 @@ struct LineReader {
     private var buffer: [UInt8] = []
     private var start = 0
     private var isAtEnd = false
-    /// The offset in the file behind the last line that was read.
+    /// The offset in the file after the last line that was read.
     private(set) var offset: Int64
-    /// No line is longer: a record has at most 1 MB, and JSON may need some bytes for each of its characters.
+    /// The most bytes of a line. A record has at most 1 MB, and JSON may need several bytes for each of its characters.
     static let longestLine = 16 << 20
 
     /// - Parameters:

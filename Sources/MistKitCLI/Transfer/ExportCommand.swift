@@ -101,7 +101,7 @@ struct ExportRecordsCommand: AsyncParsableCommand {
             )
         }
         let handle = try Self.open(part, keeping: journal.bytes)
-        // What a kill costs: the journal is written at most four times a second, and what came after it is fetched again.
+        // The journal is written at most four times a second. After a kill, the records since then are fetched again.
         var saved = ContinuousClock.now
         var progress = TransferProgress("exported", earlierRecords: journal.records, earlierBytes: journal.bytes)
         for step in try await steps(in: database, filters) where !journal.finished.contains(step.title) {
@@ -134,7 +134,7 @@ struct ExportRecordsCommand: AsyncParsableCommand {
         progress.finish(records: journal.records, failures: 0, to: " to \(output)")
     }
 
-    /// Gives the complete file its name. What an earlier run has done of this is not done again.
+    /// Gives the complete file its name. Steps of this that an earlier run has done are skipped.
     private func finish() throws {
         let files = FileManager.default
         let (complete, part) = (output + ".complete", output + ".part")
@@ -162,7 +162,7 @@ struct ExportRecordsCommand: AsyncParsableCommand {
             .map { .zone($0) }
     }
 
-    /// Opens the unfinished file, without what came after the last note in the journal.
+    /// Opens the unfinished file, and removes the bytes that were written after the journal.
     private static func open(_ path: String, keeping bytes: Int64) throws -> FileHandle {
         do {
             if !FileManager.default.fileExists(atPath: path) { try Data().write(to: URL(fileURLWithPath: path)) }
@@ -218,7 +218,7 @@ struct ExportRecordsCommand: AsyncParsableCommand {
         }
     }
 
-    /// A file that is written in pieces of some size.
+    /// A file whose text is collected and written in larger pieces.
     private struct OutputFile {
         let handle: FileHandle
         private var text = ""
@@ -276,7 +276,7 @@ enum ExportStep: Sendable {
         var next: String?
     }
 
-    /// What the journal calls the part.
+    /// The name of the part in the journal.
     var title: String {
         switch self {
         case .query(_, let type, let zone, _): "type \(type)" + (zone.map { " in \($0.zoneName)" } ?? "")

@@ -98,7 +98,7 @@ struct ImportRecordsCommand: AsyncParsableCommand {
         try await transfer.run(source.records, size: size)
     }
 
-    /// The records of the file behind those that a journal knows, and the header of a CSV file.
+    /// The records of the file after those that a journal counts, and the header of a CSV file.
     private func source(
         _ handle: FileHandle,
         _ format: TransferFormat,
@@ -111,7 +111,7 @@ struct ImportRecordsCommand: AsyncParsableCommand {
         return (reader, reader.header)
     }
 
-    /// Reads the whole file, and says what is in it and what is wrong.
+    /// Reads the whole file, and prints the number of records of each type, and the errors.
     private func check(_ source: any TransferSource) throws {
         var reader = source
         var counts: [String: Int] = [:]
@@ -137,7 +137,7 @@ struct ImportRecordsCommand: AsyncParsableCommand {
     }
 }
 
-/// The saving of a file's records, step by step, with a journal.
+/// Saves the records of a file step by step, with a journal.
 struct ImportTransfer {
     /// The verb in the past for messages.
     var verb = "imported"
@@ -165,7 +165,7 @@ struct ImportTransfer {
             earlierRecords: journal.records,
             earlierBytes: journal.bytes
         )
-        // What was under way when an earlier run ended may have been saved.
+        // The items that an earlier run was sending when it ended may have been saved.
         let doubtful = journal.sent
         var zones: Set<String> = [ZoneID.default.zoneName]
         while true {
@@ -201,7 +201,7 @@ struct ImportTransfer {
 
     /// Saves some items.
     ///
-    /// - Returns: Those that failed; their messages have been written.
+    /// - Returns: The items that failed; their messages have been written.
     private func save(
         _ items: [ImportReader.Item],
         doubtful: Int64,
@@ -244,10 +244,10 @@ struct ImportTransfer {
             )
             for (result, (index, _)) in zip(results, ready) {
                 guard case .failure(let error) = result else { continue }
-                // With `create`: the record is there, by this import or by someone else.
+                // With `create`, the record exists already: this import saved it earlier, or another client did.
                 let exists = error.code == .exists || error.code == .conflict
                 if exists, existing == .skip || items[index].end <= doubtful { continue }
-                // A request whose answer was lost is repeated by the next run.
+                // A request whose response was lost is repeated by the next run.
                 if error.mayHaveBeenDone { throw error }
                 failed.append(index)
                 report(CommandError.describe(error), of: items[index])
@@ -283,7 +283,7 @@ struct ImportTransfer {
                 remedy: "Name the folder with --assets, or remove the field."
             )
         }
-        // The tag, the times and the users of its past life are not part of what is imported.
+        // The change tag, the times and the users of the record in the file are not imported.
         var record = Record(
             recordType: recordType,
             recordName: source.recordName ?? "\(run)-\(item.line)",
@@ -298,7 +298,7 @@ struct ImportTransfer {
         }
     }
 
-    /// Appends lines to the file of failed ones, behind those that the journal knows.
+    /// Appends lines to the file of failed lines, after those that the journal counts.
     private mutating func keep(_ items: [ImportReader.Item]) throws {
         guard !items.isEmpty else { return }
         var bytes = journal.failedBytes == 0 ? header : []

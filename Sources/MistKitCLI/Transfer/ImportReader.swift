@@ -14,14 +14,14 @@ struct ImportReader: TransferSource {
     struct Item {
         /// The line; the first is 1. A row of CSV may have several.
         let line: Int
-        /// What messages call the item, such as `line 3`.
+        /// The name of the item in messages, such as `line 3`.
         let label: String
         /// The item as a line of a file.
         let bytes: [UInt8]
         let record: Result<Record, CommandError>
         /// The bytes of the items up to the end of this one.
         let end: Int64
-        /// Where the next item begins, where the bytes do not say.
+        /// Where the next item begins, in sources whose items are not found by their bytes.
         var position: String?
     }
 

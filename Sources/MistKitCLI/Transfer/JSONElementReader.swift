@@ -24,10 +24,11 @@ struct JSONElementReader {
 
     /// The next object on one line, with the line in which it begins; `nil` at the end of the file.
     ///
-    /// - Throws: A ``CommandError`` for anything else than an object, and for an object of more than 16 MB or without an end.
+    /// - Throws: A ``CommandError`` for anything else than an object, and for an object of more than 16 MB or without
+    ///   an end.
     mutating func nextObject() throws -> (line: Int, bytes: [UInt8])? {
         var byte = try nextByte()
-        // What is between the objects of an array.
+        // The text between the objects of an array, and a byte order mark at the beginning of the file.
         while let known = byte, " \t\r\n,[]".utf8.contains(known) || known == 0xEF && offset == 1 {
             if known == 0xEF {
                 _ = try nextByte()

@@ -20,7 +20,8 @@ struct FileOptions: ParsableArguments {
 
 /// The files that records hold, in a folder of this machine.
 ///
-/// In a file of records, an asset dictionary names its file by the member `file`, a path within the folder: zone, record and field.
+/// In a file of records, an asset dictionary names its file by the member `file`, a path within the folder: zone,
+/// record and field.
 ///
 ///     {"recordName":"mei","fields":{"photo":{"value":{"file":"_defaultZone/mei/photo","size":9,…},"type":"ASSETID"}}}
 struct RecordFiles {
@@ -29,12 +30,12 @@ struct RecordFiles {
 
     let folder: String
 
-    /// The place of a file, within the folder.
+    /// The path of a file within the folder.
     ///
     /// - Parameters:
     ///   - record: The record that holds it.
     ///   - field: The field's name.
-    ///   - index: Its index in a list; `nil` where the field is not one.
+    ///   - index: Its index in a list; `nil` where the field is not a list.
     /// - Returns: A path with three parts.
     static func path(of record: Record, field: String, index: Int?) -> String {
         let zone = component(record.zoneID?.zoneName ?? ZoneID.default.zoneName)
@@ -42,7 +43,8 @@ struct RecordFiles {
         return "\(zone)/\(name)/\(component(field))" + (index.map { "-\($0)" } ?? "")
     }
 
-    /// A name as a part of a path: what file systems do not take or give another meaning is escaped as in URLs.
+    /// A name as a part of a path. Characters that file systems refuse, or give another meaning, are escaped as in
+    /// URLs.
     private static func component(_ name: String) -> String {
         var text = ""
         for byte in name.utf8 {
@@ -54,7 +56,7 @@ struct RecordFiles {
             default: text += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
             }
         }
-        // File systems take names of 255 bytes. The rest of a longer one is a number made of all of it.
+        // File systems accept names of 255 bytes. A hash of the whole name replaces the end of a longer name.
         return text.count <= 200 ? text : text.prefix(180) + "~" + String(hash(of: name), radix: 16)
     }
 
@@ -63,7 +65,7 @@ struct RecordFiles {
         text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01B3 }
     }
 
-    /// What names a file in a file of records.
+    /// The asset that names a file in a file of records.
     static func asset(at path: String) throws(JSONError) -> Asset {
         var asset = Asset()
         asset.otherKeys[member] = try JSONRawValue(path)
@@ -75,8 +77,8 @@ struct RecordFiles {
     /// Downloads the files of some records.
     ///
     /// - Parameters:
-    ///   - records: The records as they were just fetched, since the addresses of files are good for about an hour.
-    ///   - database: Where they are from.
+    ///   - records: The records as they were just fetched, since the addresses of files are valid for about an hour.
+    ///   - database: The database of the records.
     /// - Returns: The records, whose assets name their files.
     /// - Throws: The first `CloudKitError` of a download, or a ``CommandError`` where the folder cannot be written.
     func download(_ records: [Record], from database: CloudKitDatabase) async throws -> [Record] {
@@ -99,7 +101,7 @@ struct RecordFiles {
         for (file, result) in zip(files, await database.download(files.map(\.download))) {
             guard case .failure(let error) = result else { continue }
             guard error.code == .assetAddressExpired else { throw error }
-            // The downloads before took more than an hour: a new address is asked for.
+            // The downloads before took more than an hour: a new address is fetched.
             try await database.download(file.field, to: file.url)
         }
         return records
@@ -118,7 +120,7 @@ struct RecordFiles {
 
     // MARK: Import
 
-    /// The files of a record of a file.
+    /// The files that have to be uploaded for a record.
     ///
     /// - Throws: ``CommandError`` for an asset that names no file, and for a file that is not there.
     func uploads(of record: Record) throws(CommandError) -> [AssetUpload] {
@@ -147,7 +149,7 @@ struct RecordFiles {
                 remedy: "Export with --assets, or write {\"file\":\"photo.jpg\"} as the value."
             )
         }
-        // A file of records may come from anyone. It does not get at files outside of the folder.
+        // A file of records may come from anyone. It must not reach files outside of the folder.
         guard !path.hasPrefix("/"), !path.split(separator: "/").contains("..") else {
             throw CommandError(
                 code: .data,
@@ -173,7 +175,8 @@ struct RecordFiles {
     ///   - records: The records. Their names are those under which they are saved.
     ///   - database: Where they are to be saved.
     ///   - zone: Their zone.
-    /// - Returns: The records with what was uploaded in their fields, or why a record cannot be saved.
+    /// - Returns: For each record, the record with the uploaded assets in its fields, or the error why it cannot be
+    ///   saved.
     /// - Throws: A `CloudKitError` that concerns all of them, such as a lost network.
     func upload(
         _ records: [Record],
@@ -218,7 +221,9 @@ extension FieldValue {
         }
     }
 
-    /// The value with other assets: `body` makes each of one and of its index, which is `nil` where the value is no list.
+    /// The value with other assets.
+    ///
+    /// `body` makes each new asset from the old one and its index, which is `nil` where the value is not a list.
     fileprivate func mappingAssets<Failure>(
         _ body: (Asset, Int?) throws(Failure) -> Asset
     ) throws(Failure) -> FieldValue {

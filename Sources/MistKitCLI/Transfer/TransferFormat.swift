@@ -12,7 +12,9 @@ enum TransferFormat: String, CaseIterable, ExpressibleByArgument {
     /// RFC 4180 with a header, whose cells are names and types of fields: `title:STRING`.
     case csv
 
-    /// The format of a file by its name; NDJSON where the name does not say. Failed lines have the format of the file that they are from.
+    /// The format of a file by its name; NDJSON for other names.
+    ///
+    /// A file of failed lines has the format of the imported file, whose name is a part of its name.
     init(path: String) {
         let path = path.lowercased()
         let name = path.hasSuffix(".failed") ? String(path.dropLast(".failed".count)) : path
@@ -49,7 +51,7 @@ struct RecordColumns: Hashable {
 
     /// Reads a header.
     ///
-    /// - Throws: ``CommandError`` for a cell that is no column, and for a column that is there twice.
+    /// - Throws: ``CommandError`` for a cell that is not a column, and for a repeated column.
     init(header: [CSVCell]) throws(CommandError) {
         columns = []
         for cell in header {

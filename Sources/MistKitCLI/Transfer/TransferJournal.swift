@@ -2,19 +2,19 @@ import Foundation
 import MistKit
 import StreamingJSON
 
-/// How far an export or an import has come: a file beside the data, by which the next run goes on after a kill.
+/// The progress of an export or an import, in a file beside the data. After a kill, the next run continues with it.
 ///
-/// It is replaced as a whole after each step, and removed at the end.
+/// The file is replaced as a whole after each step, and removed at the end.
 struct TransferJournal: Hashable, JSONReadable, JSONWritable {
-    /// The command's arguments that decide what is transferred. A run with others begins from the start.
+    /// The command's arguments that decide what is transferred. A run with other arguments is refused.
     var purpose: String
     /// The parts, such as record types or zones, that are done.
     var finished: [String] = []
-    /// Where the present part goes on: a marker or a token; `nil` at its beginning.
+    /// Where the current part continues: a marker or a token; `nil` at its beginning.
     var position: String?
     /// The bytes of the data that are done.
     var bytes: Int64 = 0
-    /// The bytes of the data that were under way: of these it is not known whether they were done.
+    /// The bytes of the data that are done or were being sent. It is not known whether the service did the latter.
     var sent: Int64 = 0
     /// The number of records that are done.
     var records = 0
@@ -26,7 +26,7 @@ struct TransferJournal: Hashable, JSONReadable, JSONWritable {
     var failures = 0
     /// Whether all of the data is written, and only its name is missing.
     var isComplete = false
-    /// What the names of nameless records begin with, so that a second run gives them the same names.
+    /// The prefix of the names of records without a name, so that a second run gives them the same names.
     var run: String
 
     init(purpose: String, run: String = UUID().uuidString) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a long transfer shows while it works: a line that changes on a terminal, a line every ten seconds elsewhere.
+/// The progress of a long transfer: a line that changes on a terminal, a line every ten seconds elsewhere.
 struct TransferProgress {
     /// The verb in the past, such as "exported".
     let verb: String
@@ -42,7 +42,7 @@ struct TransferProgress {
         }
     }
 
-    /// Ends the line, and says what was done.
+    /// Ends the line, and prints the totals.
     func finish(records: Int, failures: Int, to destination: String) {
         let seconds = (ContinuousClock.now - began) / .seconds(1)
         let rate = Double(records - earlierRecords) / max(seconds, 0.001)

@@ -94,9 +94,9 @@ struct ListUsersCommand: AsyncParsableCommand {
 }
 
 extension LookupInfo {
-    /// Reads how a person is named on the command line.
+    /// Reads a person from the command line.
     ///
-    /// - Throws: A ``CommandError`` for a text that is neither of the three forms.
+    /// - Throws: A ``CommandError`` for a text that is not an e-mail address, a telephone number or a user record name.
     init(argument: String) throws(CommandError) {
         if argument.contains("@") {
             self = .emailAddress(argument)

@@ -11,7 +11,7 @@ struct ChangeWatcher: Sendable {
     private var databaseToken: DatabaseChangeToken?
     private var tokens: [ZoneID: ZoneChangeToken] = [:]
 
-    /// How many times longer than the interval a wait can be: while nothing changes, and while pushes wake the watcher.
+    /// The longest wait, in intervals: while nothing changes, and while pushes wake the watcher.
     private static let longestWait = 12
 
     init(_ service: CloudKitService, _ scope: DatabaseScope, zone: ZoneID?, output: WatchOutput) {
@@ -21,7 +21,7 @@ struct ChangeWatcher: Sendable {
         self.output = output
     }
 
-    /// Prints changes until the task is cancelled, or the output has all that it takes.
+    /// Prints changes until the task is cancelled, or the output has reached its limit.
     mutating func run(interval: Duration, usesPushes: Bool) async throws {
         let signal = WakeSignal()
         let pushes = usesPushes ? await PushListener(service, database, waking: signal) : nil
@@ -53,7 +53,7 @@ struct ChangeWatcher: Sendable {
         }
     }
 
-    /// Finds out where the history ends now.
+    /// Fetches the tokens of the current state, without printing changes.
     private mutating func begin() async throws {
         tokens = [:]
         databaseToken = nil
@@ -76,9 +76,9 @@ struct ChangeWatcher: Sendable {
         for try await page in database.changes(inZone: key, desiredKeys: []) { tokens[key] = page.token }
     }
 
-    /// Prints what changed since the last look.
+    /// Prints the changes since the last look.
     ///
-    /// - Returns: Whether anything did.
+    /// - Returns: Whether there were changes.
     private mutating func look() async throws -> Bool {
         if let zone { return try await look(into: [zone]) }
         var changed: [ZoneID] = []
@@ -113,7 +113,7 @@ struct ChangeWatcher: Sendable {
                         isChanged = true
                     }
                     tokens[result.zoneID] = changes.token
-                // The next look is told that the zone was deleted.
+                // The next look gets the deletion of the zone.
                 case .failure(let error) where error.code == .zoneNotFound && zone == nil: break
                 case .failure(let error): throw error
                 }
@@ -124,7 +124,7 @@ struct ChangeWatcher: Sendable {
     }
 }
 
-/// What wakes the watcher: a push, or the end of a wait. Several wakes while it works are one.
+/// Wakes the watcher after a push, or at the end of a wait. Several wakes while it works count as one.
 private final class WakeSignal: Sendable {
     private let stream: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
@@ -137,7 +137,7 @@ private final class WakeSignal: Sendable {
 
     /// Waits for a wake.
     ///
-    /// - Parameter time: When to go on without one.
+    /// - Parameter time: The longest wait.
     /// - Throws: `CancellationError`.
     func wait(atMost time: Duration) async throws {
         let timer = Task {
@@ -189,7 +189,7 @@ private final class PushListener: Sendable {
         Terminal.writeHint("Without pushes, the service is asked from time to time: \(reason)")
     }
 
-    /// Whether pushes still come.
+    /// Whether pushes still arrive.
     var isListening: Bool { listening.withLock { $0 != nil } }
 
     /// Ends the wait for pushes, and removes the subscription.

@@ -1,9 +1,10 @@
 import Foundation
 import MistKit
 
-/// Follows the records of some types by queries, where there is no change feed: in a public database, and in a default zone.
+/// Follows the records of some types by queries, where there is no change feed: in a public database, and in a default
+/// zone.
 ///
-/// Each look asks for the records that were modified since the last one. Deleted records are in no answer.
+/// Each look asks for the records that were modified since the last one. Queries do not find deleted records.
 struct QueryWatcher: Sendable {
     private let database: CloudKitDatabase
     private let zone: ZoneID?
@@ -18,7 +19,7 @@ struct QueryWatcher: Sendable {
         self.output = output
     }
 
-    /// Prints changes until the task is cancelled, or the output has all that it takes.
+    /// Prints changes until the task is cancelled, or the output has reached its limit.
     mutating func run(interval: Duration) async throws {
         for type in types { positions[type] = try await begin(type) }
         Terminal.writeError("Watching \(types.joined(separator: ", ")) by queries; Ctrl-C ends it.")
@@ -29,7 +30,7 @@ struct QueryWatcher: Sendable {
         }
     }
 
-    /// Finds out what is there now.
+    /// Notes the newest records, so that only later changes are printed.
     private func begin(_ type: String) async throws -> WatchPosition {
         var position = WatchPosition()
         let newest = Query(recordType: type, sorts: [Sort(.modifiedTimestamp, ascending: false)])
@@ -57,10 +58,10 @@ struct QueryWatcher: Sendable {
 
 /// How far the records of a type were followed by the times of their changes.
 ///
-/// The index of the service runs some seconds behind, and not evenly: a change can appear after a later one. So each look goes back a minute, and
-/// what is known of that minute is not news.
+/// The index of the service is some seconds late, and not evenly: a change can appear after a later change. So each
+/// look goes back a minute, and the states that are already known from that minute are skipped.
 struct WatchPosition: Hashable, Sendable {
-    /// How far a look goes back behind the last change that is known.
+    /// How far a look goes back from the last known change, in seconds.
     private static let overlap: TimeInterval = 60
 
     private struct Known: Hashable {
@@ -74,14 +75,17 @@ struct WatchPosition: Hashable, Sendable {
     /// Where the next look begins.
     var start: Date { max(last.addingTimeInterval(-Self.overlap), Date(timeIntervalSince1970: 0)) }
 
-    /// Whether a record of a list that begins with the newest belongs to what a look will ask for again.
+    /// Checks a record of a list that begins with the newest.
+    ///
+    /// - Parameter record: The record.
+    /// - Returns: Whether the next look will ask for the record again.
     func covers(_ record: Record) -> Bool {
         known.isEmpty || (record.modified?.timestamp ?? .distantPast) >= start
     }
 
     /// Notes a state of a record.
     ///
-    /// - Returns: Whether it is news.
+    /// - Returns: Whether the state is new.
     mutating func notes(_ record: Record) -> Bool {
         let state = Known(tag: record.recordChangeTag, time: record.modified?.timestamp ?? last)
         let earlier = known.updateValue(state, forKey: record.recordName ?? "")

@@ -9,7 +9,7 @@ enum WatchedChange: Sendable {
     case deleted(Record)
     case zoneDeleted(ZoneID)
 
-    /// A record of a feed. One that was not modified after its creation is new.
+    /// A record of a feed. A record that was not modified after its creation is new.
     init(_ record: Record) {
         if record.isDeleted {
             self = .deleted(record)
@@ -62,7 +62,7 @@ enum WatchedChange: Sendable {
     }
 }
 
-/// Prints changes, up to a number of them.
+/// Prints changes, up to a limit.
 struct WatchOutput: Sendable {
     private let format: WatchCommand.Format
     private var left: Int?

@@ -1,7 +1,9 @@
 import MistKit
 
 extension ZoneID {
-    /// The zone as requests name it: one of the user without the owner, who is in some responses and not in others.
+    /// The zone as requests name it: without the owner if it is a zone of the user.
+    ///
+    /// Responses of the service name that owner in some cases and not in others.
     func inRequests(to scope: DatabaseScope) -> ZoneID {
         ZoneID(zoneName: zoneName, ownerRecordName: scope == .shared ? owner : nil)
     }
