@@ -59,8 +59,7 @@ public struct RobotsFile: Sendable, Hashable {
     /// Whether a program may fetch a path.
     ///
     /// The longest matching rule decides; of two rules of the same length, the rule that allows. Without a matching
-    /// rule the
-    /// path is allowed. `/robots.txt` is always allowed.
+    /// rule the path is allowed. `/robots.txt` is always allowed.
     ///
     /// - Parameters:
     ///   - path: The path with its query.
@@ -109,7 +108,8 @@ public struct RobotsFile: Sendable, Hashable {
         while index < bytes.count {
             var byte = bytes[index]
             var isEncoded = byte >= 0x80
-            if byte == UInt8(ascii: "%"), index + 2 < bytes.count,
+            // A sign is not a digit, although integers are read with one.
+            if byte == UInt8(ascii: "%"), index + 2 < bytes.count, bytes[index + 1] != UInt8(ascii: "+"),
                 let value = UInt8(String(decoding: bytes[(index + 1)...(index + 2)], as: UTF8.self), radix: 16)
             {
                 byte = value

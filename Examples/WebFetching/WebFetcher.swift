@@ -293,7 +293,8 @@ public final class WebFetcher: Sendable {
         case .document: return .success(.rules(RobotsFile(String(decoding: response.body, as: UTF8.self))))
         case .redirect(let target, _): return .failure(Redirect(target: target))
         case .failure(let failure) where (failure.status ?? 0) >= 500:
-            let message = "\(address) answers with status \(response.status), so its host is left alone."
+            let message =
+                "\(address) answers with status \(response.status), so no further request is sent to the host."
             return .success(.failure(FetchFailure(.refusedByRobots, message, status: response.status)))
         case .failure, .notModified: return .success(.rules(RobotsFile("")))
         }

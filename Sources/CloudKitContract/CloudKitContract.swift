@@ -53,7 +53,7 @@ public enum CloudKitContract {
             switch self {
             case .holds: "holds"
             case .skipped(let missing):
-                "skipped, for want of \(missing.map { "\($0)" }.sorted().joined(separator: ", "))"
+                "skipped: the target lacks \(missing.map { "\($0)" }.sorted().joined(separator: ", "))"
             case .broken(let violation): "is broken\n\(violation)"
             case .failed(let error): "could not be checked: \(error)"
             }

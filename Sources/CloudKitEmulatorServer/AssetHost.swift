@@ -184,7 +184,9 @@ struct ByteRange: Equatable {
         guard parts.count == 2 else { return nil }
         let isNumber = parts.map { $0.utf8.allSatisfy { (48...57).contains($0) } }
         guard isNumber == [true, true] else { return nil }
-        (first, last) = (Int64(parts[0]), Int64(parts[1]))
+        // A number that 64 bits cannot hold is beyond the end of any file.
+        let numbers = parts.map { $0.isEmpty ? nil : Int64($0) ?? .max }
+        (first, last) = (numbers[0], numbers[1])
         if first == nil, last == nil { return nil }
         if let first, let last, last < first { return nil }
     }

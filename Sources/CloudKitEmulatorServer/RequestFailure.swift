@@ -27,7 +27,7 @@ struct RequestFailure: Error {
             // The request could not be read: it is not JSON, or does not have the expected form (observed live).
             self.init(EmulatorError.unexpectedInput)
         default:
-            self.init(EmulatorError(.internalError, "the emulator failed to answer"))
+            self.init(EmulatorError(.internalError, "an unexpected error in the emulator"))
         }
     }
 

@@ -90,7 +90,7 @@ extension CloudKitEmulatorServer {
         )
         // The rules answer at once. Only a fault can make a request wait. It then ends when the client closes the
         // connection or the server stops.
-        let connection = faults.areThereAny ? await Connection.of(channel) : nil
+        let connection = faults.hasRules ? await Connection.of(channel) : nil
         let response: HTTPResponse
         let responseBody: HTTPBody?
         do {

@@ -8,7 +8,7 @@ extension Participant {
     /// ```
     ///
     /// - Parameters:
-    ///   - lookup: The person's e-mail address, telephone number or user record name.
+    ///   - lookup: The person's e-mail address, phone number or user record name.
     ///   - permission: What the person may do.
     /// - Returns: The participant, in the form that Apple's page on sharing shows.
     public static func invited(_ lookup: LookupInfo, permission: SharePermission = .readOnly) -> Participant {
@@ -27,7 +27,7 @@ extension LookupInfo {
         LookupInfo(emailAddress: emailAddress)
     }
 
-    /// Looks up the person with a telephone number: `{"phoneNumber":…}`.
+    /// Looks up the person with a phone number: `{"phoneNumber":…}`.
     public static func phoneNumber(_ phoneNumber: String) -> LookupInfo {
         LookupInfo(phoneNumber: phoneNumber)
     }

@@ -135,7 +135,7 @@ extension SchemaChange: CustomStringConvertible {
     public var sentence: String {
         switch self {
         case .roleAdded(let name): "role \(name)"
-        case .roleDropped(let name): "role \(name)"
+        case .roleDropped(let name): "role \(name) is dropped"
         case .recordTypeAdded(let type):
             "record type \(type.name) (\(type.fields.map(\.name).filter { !$0.hasPrefix("_") }.joined(separator: ", ")))"
         case .recordTypeDropped(let type): "record type \(type.name) is dropped"

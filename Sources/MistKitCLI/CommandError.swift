@@ -11,10 +11,14 @@ struct CommandError: Error, CustomStringConvertible {
         case failure = 1
         /// The command line or the settings are wrong.
         case usage = 64
-        /// The data that was given cannot be read.
+        /// The input cannot be read.
         case data = 65
-        /// The service cannot be reached, or asks to come back later.
+        /// A port cannot be used, or another process changes the same data.
         case unavailable = 69
+        /// A file cannot be written.
+        case cannotWrite = 73
+        /// The service cannot be reached, or is busy. The same command may work later.
+        case tryAgain = 75
         /// The credentials are missing, wrong or not enough.
         case permission = 77
 
@@ -24,9 +28,16 @@ struct CommandError: Error, CustomStringConvertible {
             case .failure: "The service refused the request, or an item of a batch failed."
             case .usage: "The command line or the settings are wrong."
             case .data: "The input cannot be read."
-            case .unavailable: "The service cannot be reached, or is busy."
+            case .unavailable: "A port cannot be used, or another process changes the same data."
+            case .cannotWrite: "A file cannot be written."
+            case .tryAgain: "The service cannot be reached, or is busy; the same command may work later."
             case .permission: "The credentials are missing, wrong, or lack a permission."
             }
+        }
+
+        /// All codes with their meanings, one on each line.
+        static var list: String {
+            allCases.map { "  \($0.rawValue) - \($0.meaning)" }.joined(separator: "\n")
         }
     }
 
@@ -77,7 +88,7 @@ extension CommandError {
     /// A file that cannot be written.
     static func unwritable(_ path: String, _ error: any Error) -> CommandError {
         CommandError(
-            code: .data,
+            code: .cannotWrite,
             message: "The file \(path) cannot be written: \(reason(of: error)).",
             remedy: "Check the path and its permissions."
         )
@@ -115,8 +126,7 @@ extension CommandError {
                 .signInFailed, .tokenStorage:
                 .permission
             case .localData: .data
-            case .network, .serviceUnavailable, .throttled, .tryAgainLater, .zoneBusy: .unavailable
-            default: .failure
+            default: error.isTransient ? .tryAgain : .failure
             }
         message = Self.describe(error)
         remedy = Self.remedy(for: error)
@@ -149,12 +159,13 @@ extension CommandError {
         case .notFound: return "Check the name, and the container, database and zone in which it is looked up."
         case .zoneNotFound:
             return "Check the name with `mistkit zones list`, or create the zone with `mistkit zones create`."
-        case .exists: return "Choose another name, or change what is there with `mistkit records update`."
+        case .exists: return "Choose another name, or change the existing record with `mistkit records update`."
         case .changeTokenExpired:
             return "Leave out the token, or remove the token file, to begin with the whole history."
-        case .quotaExceeded: return "Delete what is not needed, or get more storage for the account."
+        case .quotaExceeded: return "Delete records that are not needed, or get more storage for the account."
         case .localData: return "Check the path of the file and its permissions."
-        case .outcomeUnknown, .cancelled: return "Look up what is there before you run the command again."
+        case .outcomeUnknown, .cancelled:
+            return "Look at the records before you run the command again: some may be changed."
         case .invalidArgument, .badRequest, .limitExceeded, .validatingReferenceError, .uniqueFieldError, .atomicError:
             return "Correct the record, the query or the options; --verbose logs the request."
         default: return "Run the command with --verbose to see the request that failed."

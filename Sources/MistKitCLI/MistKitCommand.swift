@@ -18,8 +18,9 @@ struct MistKitCommand: AsyncParsableCommand {
             Settings come from options, then from the environment, then from mistkit.json or .mistkit/config.json. An option such as \
             --api-token is MISTKIT_API_TOKEN in the environment and "apiToken" in the file. MISTKIT_PRIVATE_KEY takes a key's PEM text.
 
-            Exit codes: 0 success; 1 the service refused the request, or an item failed; 64 the command line or the settings are wrong; \
-            65 the input cannot be read; 69 the service cannot be reached or is busy; 77 the credentials are wrong or missing.
+            Exit codes, as in sysexits.h:
+              0 - The command did its work.
+            \(CommandError.Code.list)
             """,
         version: version,
         subcommands: [

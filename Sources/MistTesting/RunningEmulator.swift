@@ -86,13 +86,18 @@ public func withCloudKitEmulator<Result>(
     }
 
     let result: Result
-    switch connection {
-    case .inProcess:
-        result = try await body(running(at: RunningEmulator.addressInProcess, through: server))
-    case .socket:
-        result = try await server.withRunningServer { address in
-            try await body(running(at: address, through: AsyncHTTPClientTransport()))
+    do {
+        switch connection {
+        case .inProcess:
+            result = try await body(running(at: RunningEmulator.addressInProcess, through: server))
+        case .socket:
+            result = try await server.withRunningServer { address in
+                try await body(running(at: address, through: AsyncHTTPClientTransport()))
+            }
         }
+    } catch {
+        try? rules.close()
+        throw error
     }
     try rules.close()
     return result

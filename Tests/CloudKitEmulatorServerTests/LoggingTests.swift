@@ -49,7 +49,7 @@ struct LoggingTests {
         for secret in secrets { #expect(!lines.contains { $0.contains(secret) }) }
     }
 
-    @Test func theEndpointsJoinAServerOfOnesOwn() async throws {
+    @Test func theEndpointsJoinAnExistingServer() async throws {
         let emulator = try CloudKitEmulator()
         let apiToken = try emulator.registerAPIToken(for: Self.container)
         let transport = InProcessTransport()

@@ -63,7 +63,7 @@ struct RoutingTests {
     }
 
     @Test(arguments: connections)
-    func anyContentTypeWillDo(_ connection: EmulatorConnection) async throws {
+    func everyContentTypeIsAccepted(_ connection: EmulatorConnection) async throws {
         try await withCloudKitEmulator(over: connection) { emulator in
             for type in [nil, "text/plain", "application/json", "application/json; charset=utf-8", "image/png", "?"] {
                 var fields: HTTPFields = [.accept: "text/html"]
@@ -79,7 +79,7 @@ struct RoutingTests {
     }
 
     @Test(arguments: connections)
-    func whatIsUnknownOrNullCountsForNothing(_ connection: EmulatorConnection) async throws {
+    func unknownMembersAndNullsAreIgnored(_ connection: EmulatorConnection) async throws {
         try await withCloudKitEmulator(over: connection) { emulator in
             let reply = try await emulator.post(
                 "records/lookup",
@@ -117,7 +117,7 @@ struct RoutingTests {
     }
 
     @Test(arguments: connections)
-    func aBodyBeyondAllMeasureIsRefused(_ connection: EmulatorConnection) async throws {
+    func aBodyAboveTheSizeLimitIsRefused(_ connection: EmulatorConnection) async throws {
         try await withCloudKitEmulator(over: connection) { emulator in
             let body = String(repeating: " ", count: 64 * 1024 * 1024 + 1)
             let reply = try await emulator.post("records/lookup", body)

@@ -85,7 +85,7 @@ struct RecordTests {
         )
     }
 
-    @Test func whatNobodyKnowsIsKeptInOrder() throws {
+    @Test func unknownMembersAreKeptInOrder() throws {
         let json = #"{"zzz":{"a":[1,2.50,"x"]},"recordName":"A","expirationTime":1689562458,"aaa":null}"#
         var record = try expectRoundTrip(Record.self, json)
         #expect(record.otherKeys.map(\.name) == ["zzz", "expirationTime", "aaa"])

@@ -129,7 +129,7 @@ struct CredentialsTests {
         return person
     }
 
-    @Test func aManagerOfOnesOwn() async throws {
+    @Test func aCustomTokenManager() async throws {
         try await withCloudKitEmulator { emulator in
             let vault = Vault(["cloudkit": emulator.apiToken])
             let service = CloudKitService(

@@ -146,7 +146,7 @@ struct Review: Hashable {
 }
 
 extension TypedRecordTests {
-    @Test func aTypeOfOnesOwnIsAField() async throws {
+    @Test func aCustomTypeIsAField() async throws {
         try await withCloudKitEmulator { emulator in
             let database = emulator.service(as: .user).privateDatabase
             try await database.save(Review(text: "Good", rating: Rating(stars: 4)))

@@ -197,7 +197,7 @@ struct WebAuthenticatorTests {
         }
     }
 
-    @Test func anAPITokenThatIsWrongIsNoMatterOfSigningIn() async throws {
+    @Test func aWrongAPITokenDoesNotOpenABrowser() async throws {
         try await withCloudKitEmulator(over: .socket) { emulator in
             let manager = AdaptiveTokenManager(apiToken: String(repeating: "0", count: 64))
             let error = try await #require(throws: CloudKitError.self) {
@@ -208,7 +208,7 @@ struct WebAuthenticatorTests {
         }
     }
 
-    @Test func theFirstPageCannotBeTalkedOutOfItsScript() throws {
+    @Test func theSignInURLIsEscapedInTheScript() throws {
         let conversation = SignInConversation(
             signInURL: "https://example.com/\"</script><script>&'\\\n\u{2028}😀",
             callback: try SignInCallbackAddress(host: "127.0.0.1", port: 5, path: "/signed-in", opensPopup: true),

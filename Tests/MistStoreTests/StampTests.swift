@@ -6,7 +6,7 @@ import Testing
 
 struct StampTests {
     @Test(arguments: [1e300, -1e300, .infinity, -.infinity, .nan, 9e15, -9e15])
-    func timesThatMakeNoSenseAreUnknown(seconds: Double) {
+    func timesOutOfRangeAreUnknown(seconds: Double) {
         let date = Date(timeIntervalSince1970: seconds)
         #expect(Record.Stamp(timestamp: date).milliseconds == nil)
         #expect(date.milliseconds == 0)

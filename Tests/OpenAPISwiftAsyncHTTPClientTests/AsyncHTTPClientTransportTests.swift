@@ -86,7 +86,7 @@ struct AsyncHTTPClientTransportTests {
         }
     }
 
-    @Test func aServerThatIsNotThereIsToldSo() async throws {
+    @Test func anUnreachableServerIsATransportError() async throws {
         // A port that was free a moment ago.
         let url = try await withRunningServer(of: Router()) { $0 }
         // A transport that retried would reach this time limit.
@@ -178,7 +178,7 @@ struct AsyncHTTPClientTransportTests {
     }
 
     @Test(arguments: ["/", "/v1", "ftp://example.com", "http:///v1"])
-    func aURLThatCannotBeSentToIsToldSo(text: String) async throws {
+    func anInvalidURLIsATransportError(text: String) async throws {
         let url = try #require(URL(string: text))
         let error = await #expect(throws: TransportError.self) {
             try await AsyncHTTPClientTransport().send(request, body: nil, baseURL: url, operationID: "test")

@@ -125,7 +125,7 @@ struct JSONTextTests {
         #expect(try await Handlers().answer(.post, "/bodies/string", [:], body) == Message(start: "400"))
     }
 
-    @Test func nestingEndsSomewhereWithoutATrap() async throws {
+    @Test func tooDeepNestingIsABadRequest() async throws {
         let deep: String = String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000)
         #expect(try await Handlers().answer(.post, "/bodies/free", [:], HTTPBody(deep)) == Message(start: "400"))
         let shallow: String = String(repeating: "[", count: 200) + String(repeating: "]", count: 200)

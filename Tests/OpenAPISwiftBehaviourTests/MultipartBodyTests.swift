@@ -313,7 +313,7 @@ struct MultipartReadingTests {
         #expect(result.lines.count == 102)
     }
 
-    @Test func unknownPartsMayStandThereAsOftenAsTheyLike() async throws {
+    @Test func unknownPartsMayOccurSeveralTimes() async throws {
         let result = try await read(
             body([named("title", "t"), named("x", "1"), named("x", "2"), ("x-a: b", "3"), named("scores", "1")])
         )

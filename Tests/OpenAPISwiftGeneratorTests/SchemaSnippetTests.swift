@@ -188,7 +188,7 @@ struct SchemaSnippetTests {
 
     // MARK: Deprecation
 
-    @Test func aDeprecatedTypeThatNobodyUsesSaysSoItself() {
+    @Test func anUnusedDeprecatedTypeIsMarkedDeprecated() {
         let generation = generate("    Old: {type: object, deprecated: true, properties: {a: {type: string}}}")
         #expect(
             generation.contains(

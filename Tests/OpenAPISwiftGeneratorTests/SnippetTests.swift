@@ -516,7 +516,7 @@ struct SnippetTests {
         ("{$ref: '#/components/schemas/Again'}", "public"), ("{$ref: '#/components/schemas/List'}", "public"),
         ("{$ref: '#/components/schemas/Any'}", "internal"),
     ])
-    func whoeverSeesAJSONBodySeesThatItsTypeIsWritten(schema: String, level: String) {
+    func importsOfStreamingJSONHaveTheLevelThatBodiesNeed(schema: String, level: String) {
         let generation = Generation(
             document: """
                 openapi: 3.1.0

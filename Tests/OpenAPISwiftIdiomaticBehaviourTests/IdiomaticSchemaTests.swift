@@ -89,7 +89,7 @@ struct IdiomaticSchemaTests {
         #expect(Schemas.Sample.CodingKeys.urLs.rawValue == "URLs")
     }
 
-    @Test func elementsOfAListAreNamedAnew() async throws {
+    @Test func elementsOfAListGetNamesOfTheirOwn() async throws {
         let list: Schemas.User_list = [Schemas.UserListPayload(userName: "u")]
         try await expect(sample { $0.userList = list }, is: #"{"id":1,"user_list":[{"user_name":"u"}]}"#)
     }
@@ -137,7 +137,7 @@ struct IdiomaticSchemaTests {
         try await expect(sample { $0.sort = .renewed }, is: #"{"id":1,"sort":"old value"}"#)
     }
 
-    @Test func aTypeOfOnesOwnStandsForASchema() async throws {
+    @Test func aCustomTypeReplacesASchema() async throws {
         let price: Schemas.Money = Cents(250)
         try await expect(
             sample {
@@ -148,7 +148,7 @@ struct IdiomaticSchemaTests {
         )
     }
 
-    @Test func aTypeOfOnesOwnMayHaveAnotherName() async throws {
+    @Test func aCustomTypeMayHaveAnotherName() async throws {
         let discount: Schemas.Cash = Cents(50)
         try await expect(sample { $0.discount = discount }, is: #"{"discount":50,"id":1}"#)
     }

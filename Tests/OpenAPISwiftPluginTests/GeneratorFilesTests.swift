@@ -50,7 +50,7 @@ struct GeneratorFilesTests {
         )
     }
 
-    @Test func whatIsThereTwiceIsSaidTogetherWithWhatIsMissing() {
+    @Test func duplicateAndMissingFilesAreReportedTogether() {
         #expect(
             error("openapi.yaml", "old/openapi.json")
                 == "No code can be generated for the target 'Store': it has no configuration file, add "

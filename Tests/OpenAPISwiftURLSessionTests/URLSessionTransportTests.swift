@@ -299,7 +299,7 @@ struct URLSessionTransportTests {
         sender.finish()
     }
 
-    @Test func aServerThatIsNotThereIsToldSo() async throws {
+    @Test func anUnreachableServerIsATransportError() async throws {
         // The port of an old service that is no longer in use. A port that was free a moment ago may belong to another
         // test now.
         let url = try #require(URL(string: "http://127.0.0.1:9"))
@@ -325,7 +325,7 @@ struct URLSessionTransportTests {
     }
 
     @Test(arguments: ["/", "/v1", "ftp://example.com", "http:///v1"])
-    func aURLThatCannotBeSentToIsToldSo(text: String) async throws {
+    func anInvalidURLIsATransportError(text: String) async throws {
         let url = try #require(URL(string: text))
         let error = await #expect(throws: TransportError.self) {
             try await URLSessionTransport().send(request, body: nil, baseURL: url, operationID: "test")

@@ -109,7 +109,7 @@ struct NumberReadingTests {
         "184467440737095516160.25", "55340232221128654848E-3", "36893488147419103232.125e2",
         "18446744073709551616000000000000000000000000000000000000000.5", "340282366920938463463374607431768211456e-20",
     ])
-    func digitsThatRunOverTo0AreNotForgotten(json: String) throws {
+    func integerPartsThatOverflowToZeroAreRead(json: String) throws {
         expectDouble(json)
         #expect(throws: JSONError.self) { try JSONReader.read(Int64.self, from: json) }
         #expect(try JSONReader.read(JSONValue.self, from: json) == .double(#require(Double(json))))

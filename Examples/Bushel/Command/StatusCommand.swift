@@ -69,7 +69,7 @@ struct StatusCommand: AsyncParsableCommand {
         let bad = report.sources.filter { $0.state != .good && $0.state != nil }
         guard !bad.isEmpty else { return nil }
         let list = bad.map { "\($0.source) (\($0.state?.name ?? ""))" }.joined(separator: ", ")
-        return CommandFailure(.unavailable, "These sources do not do well: \(list).")
+        return CommandFailure(.unavailable, "These sources have problems: \(list).")
     }
 }
 

@@ -167,7 +167,7 @@ struct CommandTests {
         #expect(CSV.escaped(field) == escaped)
     }
 
-    @Test func theStatusSaysTheTruth() async throws {
+    @Test func statusShowsTheStateOfEachSource() async throws {
         var site = SampleSite()
         site.damages = [.ipswMe: .garbage]
         try await withHistory(site) { database, _ in
@@ -175,7 +175,7 @@ struct CommandTests {
             let report = try await command.report(of: database, at: clock.now.addingTimeInterval(60))
             #expect(report.sources.filter { $0.state == .failed }.map(\.source) == [.ipswMe])
             #expect(report.sources.count { $0.state == .good } == 7)
-            #expect(StatusCommand.failure(of: report)?.description == "These sources do not do well: ipsw.me (failed).")
+            #expect(StatusCommand.failure(of: report)?.description == "These sources have problems: ipsw.me (failed).")
             let lines = try command.text(of: report).components(separatedBy: "\n")
             #expect(words(lines[3]).prefix(3) == ["ipsw.me", "failed", "never"])
             #expect(lines[3].hasSuffix("ipsw.me: the document is not valid JSON."))

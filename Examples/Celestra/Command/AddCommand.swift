@@ -10,7 +10,7 @@ struct AddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
         abstract: "Add a feed, and fetch it for the first time.",
-        discussion: "A feed that is there already is not added again; the command says so and ends well."
+        discussion: "A feed that exists is not added again; the command says so and exits with 0."
     )
 
     @Argument(help: ArgumentHelp("The address of the feed.", valueName: "url"))

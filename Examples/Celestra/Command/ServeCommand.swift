@@ -16,7 +16,9 @@ struct ServeCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("The address to listen at. 0.0.0.0 is every one of this machine.", valueName: "host"))
+    @Option(
+        help: ArgumentHelp("The address to listen at. 0.0.0.0 means all addresses of this machine.", valueName: "host")
+    )
     var host = "127.0.0.1"
 
     @Option(help: "The port; 0 for a free one.")

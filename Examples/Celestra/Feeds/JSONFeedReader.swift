@@ -171,8 +171,7 @@ enum JSONValue: Sendable, Hashable, Decodable {
 
     /// A string, or a number as a string.
     var scalar: String? {
-        if let integer { return String(integer) }
-        if case .number(let value) = self { return String(value) }
-        return string
+        guard case .number(let value) = self else { return string }
+        return Int64(exactly: value).map { String($0) } ?? String(value)
     }
 }

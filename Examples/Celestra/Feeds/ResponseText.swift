@@ -31,7 +31,7 @@ struct ResponseText {
         let named = mediaType.charset.map(TextEncoding.init(label:)) ?? declared ?? .utf8
         if named.isWide {
             // A document in UTF-16 or UTF-32 has a mark or zero bytes at its start; this one has neither.
-            problems.add(.encodingMismatch, "the response is not \(named.name), which it is said to be")
+            problems.add(.encodingMismatch, "the response is declared as \(named.name), but does not look like it")
             self.init(bytes, as: .utf8, problems: &problems)
             return
         }
@@ -97,12 +97,15 @@ struct ResponseText {
         problems: inout ProblemLog
     ) {
         if encoding == .ascii, !bytes.allSatisfy({ $0 < 0x80 }) {
-            problems.add(.encodingMismatch, "the response is not us-ascii, which it is said to be")
+            problems.add(.encodingMismatch, "the response is declared as us-ascii, but has bytes that are not ASCII")
             self.init(bytes, as: .utf8, problems: &problems)
             return
         }
         if encoding.name == "iso-8859-1", bytes.contains(where: { (0x80...0x9F).contains($0) }) {
-            problems.add(.encodingMismatch, "the response has characters of windows-1252, but is said to be iso-8859-1")
+            problems.add(
+                .encodingMismatch,
+                "the response is declared as iso-8859-1, but has characters of windows-1252"
+            )
         }
         self.init(text: ResponseText.windows1252(bytes), encoding: encoding.name)
     }

@@ -5,7 +5,13 @@ import Synchronization
 /// ask for it meanwhile.
 ///
 /// ```swift
-/// let cache = PageCache<String, Page>()
+/// let cache = PageCache<String, Page>(
+///     lifetime: 60,
+///     staleLifetime: 3600,
+///     capacity: 1000,
+///     now: { Date() },
+///     pause: { _ in 10 }
+/// )
 /// let page = try await cache.value(for: "feeds") { try await loadPage() }.value
 /// ```
 ///
@@ -62,7 +68,6 @@ final class PageCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///   - capacity: The maximum number of values that are kept. The least recently used one is removed first.
     ///   - now: Returns the current time.
     ///   - pause: The number of seconds that an error is kept; `nil` for an error that a stale value does not replace.
-    ///   - pause: For how many seconds an error is kept; `nil` for one that a stale value does not replace.
     init(
         lifetime: TimeInterval,
         staleLifetime: TimeInterval,

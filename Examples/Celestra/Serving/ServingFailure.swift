@@ -12,7 +12,7 @@ struct ServingFailure: Error, Sendable, Hashable {
 
     static let invalidCursor = ServingFailure(
         status: .badRequest,
-        message: "The cursor is not valid, or no longer. Begin with the first page."
+        message: "The cursor is not valid, or has expired. Begin with the first page."
     )
     static let invalidLimit = ServingFailure(
         status: .badRequest,

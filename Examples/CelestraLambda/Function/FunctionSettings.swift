@@ -64,7 +64,7 @@ struct FunctionSettings: Sendable, Hashable {
         }
         userAgent = setting("CELESTRA_USER_AGENT") ?? "celestra/1.0"
         guard userAgent.unicodeScalars.allSatisfy({ (0x20...0x7E).contains($0.value) }) else {
-            throw FunctionSettings.error("CELESTRA_USER_AGENT is not a line of ASCII characters. Write one.")
+            throw FunctionSettings.error("CELESTRA_USER_AGENT is not one line of ASCII characters. Set it to one.")
         }
     }
 

@@ -98,7 +98,7 @@ struct BearerTokenMiddleware: ClientMiddleware {
         try Task.checkCancellation()
         if let body, body.iterationBehavior == .single {
             throw PeatedError.unauthorized(
-                message: "The session was renewed, but what was sent can be read only once: send it again."
+                message: "The session was renewed, but the body can be read only once. Send the request again."
             )
         }
         // If the service refuses the new token as well, the caller gets that response.

@@ -107,11 +107,11 @@ extension PeatedStub: ContextualAPIProtocol {
     ) throws -> Operations.Login.Output {
         let login = try input.body.json
         var problems: [String: [String]] = [:]
-        if !login.email.contains("@") { problems["email"] = ["is no e-mail address"] }
+        if !login.email.contains("@") { problems["email"] = ["is not an e-mail address"] }
         if login.password.isEmpty { problems["password"] = ["is empty"] }
         guard problems.isEmpty else { throw Refusal(.badRequest, "The login is incomplete.", fields: problems) }
         guard let user = users.first(where: { "\($0.id)@example.com" == login.email }), login.password == "peat" else {
-            throw Refusal(.unauthorized, "E-mail address or password are wrong.")
+            throw Refusal(.unauthorized, "The e-mail address or the password is wrong.")
         }
         return .ok(.init(body: .json(session(of: user))))
     }

@@ -20,7 +20,7 @@ struct ErrorTests {
         let peated = try TestBench().peated
         #expect(
             await outcome { try await peated.logIn(email: "ada@example.com", password: "turf") }
-                == "unauthorized: E-mail address or password are wrong."
+                == "unauthorized: The e-mail address or the password is wrong."
         )
         #expect(
             await outcome { try await peated.logIn(googleCode: "old") }

@@ -34,7 +34,7 @@ struct TokenRenewalTests {
         )
     }
 
-    @Test func aRefusedRenewalFailsAllWhoWaitAndEndsTheSession() async throws {
+    @Test func aRefusedRenewalFailsAllWaitingRequestsAndEndsTheSession() async throws {
         let allRefused = Signal()
         let bench = try await TestBench.loggedIn { operation in
             if operation == Operations.Refresh.id { await allRefused.wait() }
@@ -133,7 +133,7 @@ struct TokenRenewalTests {
         #expect(bench.store.load() == nil)
     }
 
-    @Test func oneOfThoseWhoWaitMayBeCancelledWithoutHarmToTheOthers() async throws {
+    @Test func aWaitingRequestMayBeCancelledWithoutAffectingTheOthers() async throws {
         let (isRenewing, isCancelled) = (Signal(), Signal())
         let bench = try await TestBench.loggedIn { operation in
             if operation == Operations.Refresh.id {

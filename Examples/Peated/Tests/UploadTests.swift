@@ -38,7 +38,7 @@ struct UploadTests {
         let tasting = try await bench.peated.add(NewTasting(bottleId: "b1"))
         await bench.stub.expireAccessTokens()
 
-        let message = "The session was renewed, but what was sent can be read only once: send it again."
+        let message = "The session was renewed, but the body can be read only once. Send the request again."
         #expect(await outcome { try await bench.peated.upload(image(), to: tasting.id) } == "unauthorized: \(message)")
         #expect(await bench.stub.images.isEmpty)
 

@@ -27,7 +27,7 @@ struct HostGateTests {
         #expect(visits.most == ["a": 1, "b": 1])
     }
 
-    @Test func whoGaveUpWaitingDoesNotHoldUpTheOthers() async throws {
+    @Test func aCancelledRequestDoesNotBlockThoseBehindIt() async throws {
         let clock = TestClock()
         let gate = HostGate(clock: ElapsedTime(clock.timer))
         try await gate.withTurn(at: "a", pause: .seconds(5)) {}

@@ -101,10 +101,10 @@ public struct OutgoingAsset: Sendable {
     /// - Parameters:
     ///   - offset: Where to begin.
     ///   - limit: How many at most.
-    /// - Returns: At least one byte, and at most 256 KiB; none at the end of the file.
+    /// - Returns: At least one byte, and at most 256 KiB; none for an offset outside of the file.
     /// - Throws: An ``AssetHostError``: ``AssetHostError/notFound`` when the file was removed meanwhile.
     public func read(at offset: Int64, upTo limit: Int64 = .max) throws -> ArraySlice<UInt8> {
-        guard offset < file.size, limit > 0 else { return [] }
+        guard (0..<file.size).contains(offset), limit > 0 else { return [] }
         let (number, start) = offset.quotientAndRemainder(dividingBy: Int64(AssetFile.chunkSize))
         let id = AssetFile.firstChunk(of: file.id) + number
         let bytes = try emulator.readAssets { db in

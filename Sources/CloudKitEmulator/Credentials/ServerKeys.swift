@@ -59,7 +59,7 @@ public enum ServerKey: Hashable, Sendable {
             case .x963(let bytes): return try P256.Signing.PublicKey(x963Representation: bytes)
             }
         } catch {
-            throw .badRequest("not the public half of a P-256 key")
+            throw .badRequest("the key is not a public key on the curve P-256")
         }
     }
 

@@ -12,7 +12,7 @@ final class PushSignal: Sendable {
         var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
         /// The continuations that wait for the present number of waiters.
-        mutating func takeContentWatchers() -> [CheckedContinuation<Void, Never>] {
+        mutating func takeSatisfiedWatchers() -> [CheckedContinuation<Void, Never>] {
             let count = waiters.count
             defer { watchers.removeAll { $0.count == count } }
             return watchers.filter { $0.count == count }.map(\.continuation)
@@ -42,7 +42,7 @@ final class PushSignal: Sendable {
             state.count += 1
             let waiters = state.waiters.values
             state.waiters = [:]
-            return (waiters, state.takeContentWatchers())
+            return (waiters, state.takeSatisfiedWatchers())
         }
         for waiter in waiters { waiter.resume() }
         for watcher in watchers { watcher.resume() }
@@ -64,7 +64,7 @@ final class PushSignal: Sendable {
                         if Task.isCancelled { return (.failure(CancellationError()), []) }
                         if state.count > count { return (.success(()), []) }
                         state.waiters[id] = continuation
-                        return (nil, state.takeContentWatchers())
+                        return (nil, state.takeSatisfiedWatchers())
                     }
                 if let isOver { continuation.resume(with: isOver) }
                 for watcher in watchers { watcher.resume() }
@@ -72,7 +72,7 @@ final class PushSignal: Sendable {
         } onCancel: {
             let (waiter, watchers) = state.withLock { state in
                 let waiter = state.waiters.removeValue(forKey: id)
-                return (waiter, state.takeContentWatchers())
+                return (waiter, state.takeSatisfiedWatchers())
             }
             waiter?.resume(throwing: CancellationError())
             for watcher in watchers { watcher.resume() }

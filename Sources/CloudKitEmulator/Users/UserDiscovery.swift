@@ -9,14 +9,14 @@ import StreamingJSON
 #endif
 
 extension RequestContext {
-    /// Finds users by address, telephone number or user record name (`users/discover`, POST).
+    /// Finds users by address, phone number or user record name (`users/discover`, POST).
     ///
     /// ```swift
     /// try emulator.request(in: publicDatabase, as: .user(ben)).discoverUsers([LookupInfo(emailAddress: "ann@example.com")])
     /// // [{"userRecordName":"_8e1c…","nameComponents":{"givenName":"Ann"},"lookupInfo":{"emailAddress":"ann@example.com"}}]
     /// ```
     ///
-    /// - Parameter lookups: The people to look for, each by an address, a telephone number or a user record name.
+    /// - Parameter lookups: The people to look for, each by an address, a phone number or a user record name.
     /// - Returns: The identities of the people who were found, in the order of the lookups, each with its lookup.
     ///   People who cannot be discovered count as not found. ``EmulatorConfiguration/Unsettled/usersNotFound`` decides
     ///   the result for those.

@@ -53,7 +53,7 @@ public final class EmulatorFaults: Sendable {
         state.withLock { $0.requests = [] }
     }
 
-    var areThereAny: Bool { state.withLock { !$0.rules.isEmpty } }
+    var hasRules: Bool { state.withLock { !$0.rules.isEmpty } }
 
     /// Adds a request to the list, and returns its fault; `nil` for no fault.
     func next(for request: HTTPRequest) -> Fault? {
@@ -89,7 +89,7 @@ extension CloudKitEmulatorServer {
             try await configuration.clock.sleep(for: duration)
             throw TransportError(
                 code: .timedOut,
-                message: "The emulator did not answer for \(duration), as it was told to."
+                message: "A fault rule delayed the request for \(duration), and the emulator sent no response."
             )
         case .fail(let failure, let header):
             var (response, body) = ResponseBuilder(request, with: self).reply(failure)
@@ -143,7 +143,7 @@ extension CloudKitEmulatorServer {
 extension TransportError {
     /// The error of a client whose connection breaks.
     fileprivate static var lost: TransportError {
-        TransportError(code: .connectionLost, message: "The emulator broke the connection, as it was told to.")
+        TransportError(code: .connectionLost, message: "A fault rule of the emulator closed the connection.")
     }
 }
 

@@ -185,7 +185,7 @@ public struct Fault: Sendable {
     public static func refuse(
         _ code: ServerErrorCode,
         status: Int? = nil,
-        reason: String = "The emulator was told to fail",
+        reason: String = "A fault rule of the emulator refused this request",
         retryAfter: Double? = nil
     ) -> Fault {
         var failure = RequestFailure(EmulatorError(code, reason, retryAfter: retryAfter))
@@ -205,7 +205,7 @@ public struct Fault: Sendable {
     public static func refuseItems(
         _ code: ServerErrorCode,
         named names: Set<String>? = nil,
-        reason: String = "The emulator was told to fail",
+        reason: String = "A fault rule of the emulator refused this request",
         retryAfter: Double? = nil
     ) -> Fault {
         let error = EmulatorError(code, reason, retryAfter: retryAfter)

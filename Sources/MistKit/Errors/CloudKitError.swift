@@ -133,7 +133,7 @@ public struct CloudKitError: Error, Sendable {
         case zone(name: String)
         /// A subscription, by identifier.
         case subscription(id: String)
-        /// A person, by the address, telephone number or record name that was looked up.
+        /// A person, by the address, phone number or record name that was looked up.
         case user(String)
         /// A share, by the short GUID that its link ends with.
         case share(shortGUID: String)

@@ -146,7 +146,7 @@ extension Filter where Model: CloudKitRecord {
     @available(
         *,
         unavailable,
-        message: "CloudKit does not compare files; keep what identifies one in a field of its own."
+        message: "CloudKit does not compare files; store an identifier of the file in a field of its own."
     )
     public init<Value>(_ condition: ImpossibleCondition<Model, RecordField<Asset>, Value>) { self.init(noCondition()) }
 

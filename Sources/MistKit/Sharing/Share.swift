@@ -153,7 +153,7 @@ public struct Share: Hashable, Sendable {
     /// The share is changed with the next ``CloudKitDatabase/update(_:)-(Share)``.
     ///
     /// - Parameters:
-    ///   - lookup: The person: an e-mail address, telephone number or user record name. People who are not discoverable
+    ///   - lookup: The person: an e-mail address, phone number or user record name. People who are not discoverable
     ///     and people who do not use the app yet can be invited as well.
     ///   - permission: What the person may do.
     public mutating func invite(_ lookup: LookupInfo, permission: SharePermission = .readOnly) {

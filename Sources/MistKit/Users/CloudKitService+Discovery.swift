@@ -2,7 +2,7 @@ import CloudKitWebServices
 import OpenAPISwiftRuntime
 
 extension CloudKitService {
-    /// Finds a person by e-mail address, telephone number or user record name.
+    /// Finds a person by e-mail address, phone number or user record name.
     ///
     /// ```swift
     /// let ann = try await service.discoverUser(.emailAddress("ann@example.com"))
@@ -21,7 +21,7 @@ extension CloudKitService {
         try await discoverUsers([lookup])[0].get()
     }
 
-    /// Finds people by e-mail address, telephone number or user record name.
+    /// Finds people by e-mail address, phone number or user record name.
     ///
     /// ```swift
     /// let results = try await service.discoverUsers([.emailAddress("ann@example.com"), .phoneNumber("+4712345678")])
@@ -40,7 +40,7 @@ extension CloudKitService {
     ) async throws -> [Result<UserIdentity, CloudKitError>] {
         for (index, lookup) in lookups.enumerated() where lookup.text == nil {
             throw CloudKitError.invalidArgument(
-                "The lookup at index \(index) has no e-mail address, telephone number or user record name."
+                "The lookup at index \(index) has no e-mail address, phone number or user record name."
             )
         }
         return try await BatchSender<LookupInfo, UserIdentity>(

@@ -16,8 +16,8 @@ struct InstallCompletionsCommand: AsyncParsableCommand {
         commandName: "install",
         abstract: "Write the script of completions where the shell looks for it.",
         discussion: """
-            Record types, fields and zones come from the container of the settings, as a command would find them. Those of a service are kept \
-            for five minutes; one that does not answer within a second completes nothing.
+            Record types, fields and zones come from the container of the settings, as a command would find them. Names from a service are \
+            cached for five minutes. If the service does not respond within a second, nothing is completed.
 
             Examples:
               mistkit completions install --shell fish

@@ -52,8 +52,8 @@ struct ProfilesCommand: AsyncParsableCommand {
         commandName: "profiles",
         abstract: "List the profiles: settings under a name, for --profile.",
         discussion: """
-            Profiles are in the configuration file of the folder, and in the user's own, ~/.config/mistkit/config.json. Of two with one name, \
-            that of the folder counts.
+            Profiles are in the configuration file of the folder, and in the user's own, ~/.config/mistkit/config.json. If both \
+            files have a profile of the same name, the profile of the folder is used.
 
             Examples:
               mistkit auth profiles
@@ -85,7 +85,7 @@ struct ProfilesCommand: AsyncParsableCommand {
 struct SaveProfileCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "save-profile",
-        abstract: "Keep the present settings under a name.",
+        abstract: "Save the current settings under a name.",
         discussion: """
             The settings of the options, the environment and the configuration file are written into the user's own file, \
             ~/.config/mistkit/config.json, which no other user can read. `--profile name` uses them from then on, in any folder.

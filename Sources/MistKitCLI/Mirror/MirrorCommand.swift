@@ -9,11 +9,11 @@ struct MirrorCommand: AsyncParsableCommand {
         abstract: "Copy a database or a zone into an SQLite file, and keep the copy up to date.",
         discussion: """
             The file has a table for each record type and a column for each field. The first run copies everything; each later run of the \
-            same command fetches only what changed, deletions included. A run that was killed goes on where it was.
+            same command fetches only what changed, deletions included. A run that was killed continues where it stopped.
 
             Without arguments all custom zones of a private or shared database are copied, and with --zone one of them. The public database \
             and the default zone of a private one have no change feed: name the record types to copy. They are queried as a whole in each \
-            run, and records that are gone are removed. One file can have both, by one run with types and one without.
+            run, and records that no longer exist are removed. One file can have both, by one run with types and one without.
 
             --restore saves the records of the file in the database of the settings, and makes zones that are missing. A record that exists \
             becomes what the file has; records that the file does not have stay. Files and shares are not restored.
@@ -35,7 +35,7 @@ struct MirrorCommand: AsyncParsableCommand {
     @Flag(help: "Also keep a copy as of this run beside the file, such as copy-2026-11-23T020000Z.sqlite.")
     var snapshot = false
 
-    @Flag(help: "Fetch what a run would fetch, print how much it is, and write nothing.")
+    @Flag(help: "Print the number of records that a run would fetch and remove, and write nothing.")
     var dryRun = false
 
     @Flag(help: "Save the records of the file in the database.")
@@ -43,7 +43,7 @@ struct MirrorCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With --restore, the file for records that fail; by default the file's name with .failed.",
+            "With --restore, the file for records that fail. The default is the file's name with .failed at its end.",
             valueName: "file"
         ),
         completion: .anyFile
@@ -75,7 +75,9 @@ struct MirrorCommand: AsyncParsableCommand {
         let file = try MirrorFile(path: dryRun && !exists ? ":memory:" : file, origin: MirrorOrigin(connection))
         if dryRun {
             let counts = try await MirrorUpdate(file, from: connection.database).count(selection)
-            return Terminal.writeLine("\(counts.saved) records to save, \(counts.removed) records and zones to remove")
+            return Terminal.writeLine(
+                "\(counts.fetched) records to fetch, \(counts.removed) records and zones to remove"
+            )
         }
         let now = Date()
         var update = MirrorUpdate(file, from: connection.database)

@@ -84,7 +84,7 @@ struct MirrorReader: TransferSource {
             throw CommandError(
                 code: .data,
                 message: "A record of \(path) disappeared while it was restored.",
-                remedy: "Run the command again while no other one writes the file."
+                remedy: "Run the command again while no other command writes the file."
             )
         }
         index += 1

@@ -106,7 +106,7 @@ struct MirrorUpdate {
             if let zone = try await followTogether(again).first {
                 throw CommandError(
                     code: .failure,
-                    message: "The service refuses the change tokens of the zone \(zone.name) that it gives.",
+                    message: "The service refuses a change token of the zone \(zone.name) that it has just issued.",
                     remedy: "Run the command again later."
                 )
             }
@@ -151,43 +151,86 @@ struct MirrorUpdate {
 
     // MARK: Counting
 
-    /// Goes through everything that a run would fetch, and writes nothing.
+    /// Fetches everything that a run would fetch, and writes nothing.
     ///
     /// - Parameter selection: What a run would copy.
-    /// - Returns: The number of records that a run would save, and the number of records and zones that it would
-    ///   remove.
+    /// - Returns: The number of records that a run would fetch, and the number of records and zones that it would
+    ///   remove. What is missing from a list that is read from the start is not among them.
     /// - Throws: A ``CommandError`` or a `CloudKitError`.
-    func count(_ selection: MirrorSelection) async throws -> (saved: Int, removed: Int) {
-        var (saved, removed) = (0, 0)
-        var zones: [ZoneID] = []
+    func count(_ selection: MirrorSelection) async throws -> (fetched: Int, removed: Int) {
         switch selection {
         case .types(let types):
+            var fetched = 0
             for type in types {
                 for try await page in database.records(matching: Query(recordType: type)).pages {
-                    saved += page.results.count
+                    fetched += page.results.count
                 }
             }
-            return (saved, removed)
-        case .zone(let zone): zones = [zone]
+            return (fetched, 0)
+        case .zone(let zone):
+            return try await countChanges(in: [zone], missing: .fails)
         case .allZones:
-            zones = try file.staleZones().map(\.zoneID)
-            for try await page in try database.changes(since: file.databaseToken()) {
+            let (zones, removed) = try await changedZones()
+            let changes = try await countChanges(in: zones, missing: .counts)
+            return (changes.fetched, changes.removed + removed)
+        }
+    }
+
+    /// The zones that have changes which were not fetched, and the number of zones that are gone.
+    private func changedZones() async throws -> (changed: [ZoneID], removed: Int) {
+        let stale = try file.staleZones().map(\.zoneID)
+        func following(_ token: DatabaseChangeToken?) async throws -> (changed: [ZoneID], removed: Int) {
+            var (zones, removed) = (stale, 0)
+            for try await page in database.changes(since: token) {
                 let changed = page.changedZones.map { $0.zoneID.inRequests(to: database.scope) }
                 zones = zones.filter { !changed.contains($0) } + changed
                 removed += page.deletedZones.count
             }
+            return (zones, removed)
         }
-        let tokens = try file.zoneTokens()
-        for zones in Self.requests(for: zones) {
-            for try await page in database.changes(inZones: zones, since: tokens) {
-                for result in page.results {
-                    let changes = try result.result.get()
-                    saved += changes.changedRecords.count
-                    removed += changes.deletedRecords.count
+        do {
+            return try await following(file.databaseToken())
+        } catch let error as CloudKitError where error.code == .changeTokenExpired {
+            return try await following(nil)
+        }
+    }
+
+    /// What becomes of a zone that does not exist.
+    private enum MissingZone {
+        case fails, counts
+    }
+
+    private func countChanges(
+        in zones: [ZoneID],
+        missing: MissingZone
+    ) async throws -> (fetched: Int, removed: Int) {
+        var (fetched, removed) = (0, 0)
+        var tokens = try file.zoneTokens()
+        var zones = zones
+        while !zones.isEmpty {
+            var expired: [ZoneID] = []
+            for zones in Self.requests(for: zones) {
+                for try await page in database.changes(inZones: zones, since: tokens) {
+                    for result in page.results {
+                        switch result.result {
+                        case .success(let changes):
+                            fetched += changes.changedRecords.count
+                            removed += changes.deletedRecords.count
+                        case .failure(let error)
+                        where error.code == .changeTokenExpired && tokens[result.zoneID] != nil:
+                            expired.append(result.zoneID)
+                        case .failure(let error) where error.code == .zoneNotFound && missing == .counts:
+                            removed += 1
+                        case .failure(let error):
+                            throw error
+                        }
+                    }
                 }
             }
+            for zone in expired { tokens[zone] = nil }
+            zones = expired
         }
-        return (saved, removed)
+        return (fetched, removed)
     }
 
     // MARK: Queries

@@ -9,8 +9,8 @@ struct EditCommand: AsyncParsableCommand {
         commandName: "edit",
         abstract: "Change a record in an editor.",
         discussion: """
-            The record is opened as JSON in the editor of VISUAL or EDITOR, or vi. What differs afterwards is saved; a field that was removed is \
-            cleared. The service refuses the change where another client changed the record meanwhile; what you wrote is kept then, for \
+            The record is opened as JSON in the editor of VISUAL or EDITOR, or vi. Your changes are saved; a field that you removed is cleared. \
+            If another client changed the record meanwhile, the service refuses the change. Your text is then kept for \
             `mistkit records resolve-conflict`.
 
             Examples:
@@ -76,7 +76,9 @@ struct EditCommand: AsyncParsableCommand {
                 keepingFiles = true
                 guard isatty(STDIN_FILENO) == 1 else { throw error }
                 Terminal.writeError("\(error.text)\nEdit again? [Y/n] ", terminator: "")
-                if readLine()?.lowercased().hasPrefix("n") != false { throw ExitCode(error.code.rawValue) }
+                guard let answer = readLine(), !answer.lowercased().hasPrefix("n") else {
+                    throw ExitCode(error.code.rawValue)
+                }
                 keepingFiles = false
             }
         }
@@ -125,7 +127,7 @@ struct RecordDraft {
         } catch {
             throw CommandError(
                 code: .data,
-                message: "The file is no record: \(error)",
+                message: "The file is not a record in JSON: \(error)",
                 remedy: "Your text is in \(file.path)."
             )
         }
@@ -166,7 +168,7 @@ struct ResolveConflictCommand: AsyncParsableCommand {
     )
     var base: String?
 
-    @Option(help: "Whose value a field gets that both changed.")
+    @Option(help: "The value for a field that both you and another client changed.")
     var prefer: RecordMerge.Side?
 
     @OptionGroup var zone: ZoneOptions

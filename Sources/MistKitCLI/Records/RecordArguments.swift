@@ -7,7 +7,7 @@ import StreamingJSON
 struct ZoneOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A zone; without it the default zone, or all zones where a command is about all.",
+            "A zone. Without it, the default zone, or all zones in commands for whole databases.",
             valueName: "name"
         ),
         completion: .zone
@@ -29,7 +29,10 @@ struct ZoneOptions: ParsableArguments {
 struct FilterOptions: ParsableArguments {
     @Option(
         name: .customLong("filter"),
-        help: ArgumentHelp("A condition, as of `records query`; may be given more than once.", valueName: "condition"),
+        help: ArgumentHelp(
+            "A condition, in the form of --filter in `records query`; may be given more than once.",
+            valueName: "condition"
+        ),
         completion: .condition
     )
     var expressions: [String] = []

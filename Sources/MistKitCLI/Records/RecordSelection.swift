@@ -12,14 +12,14 @@ struct RecordSelection: ParsableArguments {
     @Option(
         name: .customLong("where"),
         help: ArgumentHelp(
-            "A condition, as --filter of `records query`; may be given more than once.",
+            "A condition, in the form of --filter in `records query`; may be given more than once.",
             valueName: "condition"
         ),
         completion: .condition
     )
     var conditions: [String] = []
 
-    @Flag(help: "Only say how many records --where finds.")
+    @Flag(help: "Only print the number of records that --where finds.")
     var dryRun = false
 
     @OptionGroup var confirmation: ConfirmationOptions

@@ -97,7 +97,7 @@ struct UpdateCommand: AsyncParsableCommand {
             The command fetches the record first. The service refuses the change where another client changed the record in between, or \
             after the state of --tag. --force overwrites the record in any state. name:NULL= clears a field.
 
-            With --from, each record of the file gives its name and the fields to change; its change tag counts where it has one.
+            With --from, each record of the file gives its name and the fields to change. A change tag in the file is used.
 
             With --type and --where, all records of the query are changed. The command says how many they are and asks first.
 

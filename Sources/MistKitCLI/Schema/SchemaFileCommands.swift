@@ -76,7 +76,7 @@ struct FormatSchemaCommand: AsyncParsableCommand {
 struct DiffSchemaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
-        abstract: "Show what differs between two schemas, and what production refuses of it.",
+        abstract: "Show the differences between two schemas, and which of them production refuses.",
         discussion: """
             A line is a change: + adds, - removes, ~ changes, and ! is refused by an environment that has data, as production is. The exit code \
             is 0 where the schemas mean the same, 1 where they differ, and 2 where production refuses a change.
@@ -89,10 +89,10 @@ struct DiffSchemaCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The schema file as it was; with one file, the new schema.")
+    @Argument(help: "The old schema file; with one file, the new schema.")
     var file: SchemaFile
 
-    @Argument(help: "The schema file as it is to be.")
+    @Argument(help: "The new schema file.")
     var newFile: SchemaFile?
 
     @Flag(help: "Print the changes as JSON.")
@@ -182,7 +182,7 @@ struct GenerateModelsCommand: AsyncParsableCommand {
         abstract: "Write Swift structs for the record types of a schema.",
         discussion: """
             Each record type becomes a file with a struct marked @CloudKitRecord. Every property is optional or a list, since a schema does \
-            not say which fields a record always has. Names become those of Swift.
+            not say which fields a record always has. Names are changed to the style of Swift.
 
             Examples:
               mistkit schema generate --from schema.ckdb --to Sources/App

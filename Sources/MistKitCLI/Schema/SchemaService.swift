@@ -75,7 +75,7 @@ struct SchemaService {
         } catch let error as EmulatorError {
             throw CommandError(
                 code: .failure,
-                message: "The schema of \(container) is not \(verb): \(error.reason).",
+                message: "The schema of \(container) cannot be \(verb): \(error.reason).",
                 remedy: Self.remedy(for: error)
             )
         }

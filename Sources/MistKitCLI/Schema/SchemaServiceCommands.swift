@@ -43,7 +43,7 @@ struct ExportSchemaCommand: AsyncParsableCommand {
         commandName: "export",
         abstract: "Print the schema of the embedded emulator as a schema file.",
         discussion: """
-            Record types and fields that were made by saving records are among them, with every index that they can have.
+            It includes the record types and fields that were created by saving records, with every index that they can have.
 
             Examples:
               mistkit schema export
@@ -96,7 +96,7 @@ struct DeploySchemaCommand: AsyncParsableCommand {
 struct ResetSchemaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reset",
-        abstract: "Give development the schema of production, and delete its records.",
+        abstract: "Reset the development schema to that of production, and delete the records of development.",
         discussion: """
             All zones, records, shares and files of the development environment are deleted, of all users.
 

@@ -15,7 +15,7 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Settings under a name, in place of those of the environment and the file.",
+            "A profile, whose settings replace those of the environment and the file.",
             valueName: "name"
         ),
         completion: .profile

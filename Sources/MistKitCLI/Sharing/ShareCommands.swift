@@ -36,7 +36,7 @@ struct InvitationOptions: ParsableArguments {
     @Option(
         name: .customLong("invite"),
         help: ArgumentHelp(
-            "A person, who may read: an e-mail address, a telephone number, a user record name. May be given more than once.",
+            "A person, who may read: an e-mail address, a phone number, a user record name. May be given more than once.",
             valueName: "person"
         )
     )
@@ -48,7 +48,7 @@ struct InvitationOptions: ParsableArguments {
     )
     var writers: [String] = []
 
-    @Option(name: .customLong("public"), help: "What people may do who have the link and no invitation.")
+    @Option(name: .customLong("public"), help: "What people with the link but without an invitation may do.")
     var publicPermission: PublicPermission?
 
     func invitations() throws(CommandError) -> [(LookupInfo, SharePermission)] {
@@ -91,7 +91,8 @@ private func write(_ share: Share, as output: OutputOptions) throws {
 /// The item that is shared: a record with the records below it, or a whole zone.
 struct SharedItemOptions: ParsableArguments {
     @Argument(
-        help: "The name of the record that is shared; none for a zone that is shared as a whole, which --zone names."
+        help:
+            "The name of the shared record. For a zone that is shared as a whole, leave it out and name the zone with --zone."
     )
     var name: String?
 

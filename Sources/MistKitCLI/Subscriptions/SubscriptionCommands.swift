@@ -73,7 +73,7 @@ struct CreateSubscriptionCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The record type of a query.", valueName: "name"), completion: .recordType)
     var type: String?
 
-    @Option(help: "A change that counts; may be given more than once. Without it all three do.")
+    @Option(help: "A kind of change to notify about; may be given more than once. The default is all three.")
     var on: [Event] = []
 
     @Flag(help: "Watch all zones.")

@@ -32,7 +32,7 @@ struct ExportRecordsCommand: AsyncParsableCommand {
     )
     var output: String
 
-    @Option(name: .customLong("as"), help: "The format, where the name of the file does not say.")
+    @Option(name: .customLong("as"), help: "The format, if the name of the file does not show it.")
     var format: TransferFormat?
 
     @Flag(help: "Export all custom zones.")

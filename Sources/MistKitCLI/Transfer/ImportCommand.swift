@@ -45,14 +45,17 @@ struct ImportRecordsCommand: AsyncParsableCommand {
     )
     var type: String?
 
-    @Option(name: .customLong("as"), help: "The format, where the name of the file does not say.")
+    @Option(name: .customLong("as"), help: "The format, if the name of the file does not show it.")
     var format: TransferFormat?
 
     @Option(help: "What happens to a record whose name exists.")
     var existing = Existing.update
 
     @Option(
-        help: ArgumentHelp("The file for lines that fail; by default the file's name with .failed.", valueName: "file"),
+        help: ArgumentHelp(
+            "The file for lines that fail. The default is the file's name with .failed at its end.",
+            valueName: "file"
+        ),
         completion: .anyFile
     )
     var failed: String?

@@ -49,9 +49,9 @@ struct CurrentUserCommand: AsyncParsableCommand {
 struct LookUpUsersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lookup",
-        abstract: "Find people by e-mail address, telephone number or user record name.",
+        abstract: "Find people by e-mail address, phone number or user record name.",
         discussion: """
-            The service knows people who use the container and have allowed to be discovered.
+            The service finds people who use the container and can be discovered.
 
             Examples:
               mistkit users lookup ben@example.com
@@ -59,7 +59,7 @@ struct LookUpUsersCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "E-mail addresses, telephone numbers that begin with +, and user record names that begin with _.")
+    @Argument(help: "E-mail addresses, phone numbers that begin with +, and user record names that begin with _.")
     var people: [String]
 
     @OptionGroup var output: OutputOptions
@@ -76,7 +76,7 @@ struct LookUpUsersCommand: AsyncParsableCommand {
 struct ListUsersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the people in the user's contacts who use the container and allow to be discovered.",
+        abstract: "List the people in the user's contacts who use the container and can be discovered.",
         discussion: """
             Examples:
               mistkit users list
@@ -96,7 +96,7 @@ struct ListUsersCommand: AsyncParsableCommand {
 extension LookupInfo {
     /// Reads a person from the command line.
     ///
-    /// - Throws: A ``CommandError`` for a text that is not an e-mail address, a telephone number or a user record name.
+    /// - Throws: A ``CommandError`` for a text that is not an e-mail address, a phone number or a user record name.
     init(argument: String) throws(CommandError) {
         if argument.contains("@") {
             self = .emailAddress(argument)
@@ -108,7 +108,7 @@ extension LookupInfo {
             throw CommandError(
                 code: .usage,
                 message: "\"\(argument)\" does not name a person.",
-                remedy: "Give an e-mail address, a telephone number that begins with +, or a user record name."
+                remedy: "Give an e-mail address, a phone number that begins with +, or a user record name."
             )
         }
     }

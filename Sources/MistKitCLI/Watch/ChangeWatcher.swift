@@ -2,6 +2,25 @@ import Foundation
 import MistKit
 import Synchronization
 
+/// The time between two requests of a command that waits for changes: it doubles while nothing changes.
+struct PollingInterval: Hashable {
+    /// The time after a change.
+    let shortest: Duration
+    private(set) var current: Duration
+
+    init(shortest: Duration) {
+        self.shortest = shortest
+        current = shortest
+    }
+
+    /// The time after many requests without a change, and while pushes wake the command.
+    var longest: Duration { shortest * 12 }
+
+    mutating func update(isChanged: Bool) {
+        current = isChanged ? shortest : min(current * 2, longest)
+    }
+}
+
 /// Follows the changes of a database or a zone from now on.
 struct ChangeWatcher: Sendable {
     private let service: CloudKitService
@@ -10,9 +29,6 @@ struct ChangeWatcher: Sendable {
     private var output: WatchOutput
     private var databaseToken: DatabaseChangeToken?
     private var tokens: [ZoneID: ZoneChangeToken] = [:]
-
-    /// The longest wait, in intervals: while nothing changes, and while pushes wake the watcher.
-    private static let longestWait = 12
 
     init(_ service: CloudKitService, _ scope: DatabaseScope, zone: ZoneID?, output: WatchOutput) {
         self.service = service
@@ -39,17 +55,16 @@ struct ChangeWatcher: Sendable {
         let subject =
             zone.map { "the zone \($0)" } ?? "\(tokens.count) zones of the \(database.scope.rawValue) database"
         Terminal.writeError("Watching \(subject); Ctrl-C ends it.")
-        let longest = interval * Self.longestWait
-        var wait = interval
+        var wait = PollingInterval(shortest: interval)
         while true {
             do {
-                wait = try await look() ? interval : min(wait * 2, longest)
+                wait.update(isChanged: try await look())
             } catch let error as CloudKitError where error.code == .changeTokenExpired {
                 Terminal.writeHint("The service forgot some of the history: changes may be missing here.")
                 try await begin()
             }
             if output.isFull { return }
-            try await signal.wait(atMost: pushes?.isListening == true ? longest : wait)
+            try await signal.wait(atMost: pushes?.isListening == true ? wait.longest : wait.current)
         }
     }
 

@@ -23,10 +23,15 @@ struct QueryWatcher: Sendable {
     mutating func run(interval: Duration) async throws {
         for type in types { positions[type] = try await begin(type) }
         Terminal.writeError("Watching \(types.joined(separator: ", ")) by queries; Ctrl-C ends it.")
+        var wait = PollingInterval(shortest: interval)
         while true {
-            try await Task.sleep(for: interval)
-            for type in types { try await look(at: type) }
+            try await Task.sleep(for: wait.current)
+            var isChanged = false
+            for type in types {
+                if try await poll(type) { isChanged = true }
+            }
             if output.isFull { return }
+            wait.update(isChanged: isChanged)
         }
     }
 
@@ -36,23 +41,29 @@ struct QueryWatcher: Sendable {
         let newest = Query(recordType: type, sorts: [Sort(.modifiedTimestamp, ascending: false)])
         for try await record in database.records(matching: newest, inZone: zone, desiredKeys: [], pageSize: 200) {
             if !position.covers(record) { break }
-            _ = position.notes(record)
+            position.insert(record)
         }
         return position
     }
 
-    private mutating func look(at type: String) async throws {
-        guard var position = positions[type] else { return }
+    /// Prints the records that were modified since the last poll.
+    ///
+    /// - Returns: Whether there are any.
+    private mutating func poll(_ type: String) async throws -> Bool {
+        guard var position = positions[type] else { return false }
+        var isChanged = false
         let query = Query(
             recordType: type,
             filters: [Filter(.modifiedTimestamp, .greaterThanOrEquals, .timestamp(position.start))],
             sorts: [Sort(.modifiedTimestamp, ascending: true)]
         )
-        for try await record in database.records(matching: query, inZone: zone) where position.notes(record) {
+        for try await record in database.records(matching: query, inZone: zone) where position.insert(record) {
+            isChanged = true
             try output.print(WatchedChange(record), in: zone ?? .default)
         }
         position.forgetOldRecords()
         positions[type] = position
+        return isChanged
     }
 }
 
@@ -86,7 +97,8 @@ struct WatchPosition: Hashable, Sendable {
     /// Notes a state of a record.
     ///
     /// - Returns: Whether the state is new.
-    mutating func notes(_ record: Record) -> Bool {
+    @discardableResult
+    mutating func insert(_ record: Record) -> Bool {
         let state = Known(tag: record.recordChangeTag, time: record.modified?.timestamp ?? last)
         let earlier = known.updateValue(state, forKey: record.recordName ?? "")
         guard earlier == nil || earlier?.tag != state.tag else { return false }

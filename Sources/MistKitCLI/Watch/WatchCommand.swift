@@ -16,8 +16,9 @@ struct WatchCommand: AsyncParsableCommand {
             mistkit-watch wakes the command, and is removed at the end. Elsewhere it asks every --interval seconds, and less and less often \
             while nothing changes.
 
-            Public databases and default zones have no change feed: name record types, which are queried every --interval seconds for what \
-            was modified. Deleted records are not seen there, and @modified needs indexes for queries and sorts.
+            Public databases and default zones have no change feed: name record types, which the command queries for modified records every \
+            --interval seconds, and less often while nothing changes. Queries do not find deleted records, and @modified needs indexes for \
+            queries and sorts.
 
             Examples:
               mistkit watch

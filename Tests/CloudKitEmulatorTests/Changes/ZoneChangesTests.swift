@@ -134,7 +134,7 @@ struct ZoneChangesTests {
         try stranger.modify(.note(.create, "a"))
     }
 
-    @Test func aTokenFromBeforeTheZoneWasMadeAnewHasExpired() throws {
+    @Test func aTokenFromBeforeTheZoneWasCreatedAgainHasExpired() throws {
         let world = try World()
         try world.modify(.note(.create, "a"))
         let token = try changes(world).syncToken
@@ -148,7 +148,7 @@ struct ZoneChangesTests {
         #expect(try changes(world).records == [])
     }
 
-    @Test func theEmptyTokenIsASwitch() throws {
+    @Test func theConfigurationSaysWhetherAnEmptyTokenIsAccepted() throws {
         for (meaning, expected) in [
             (EmulatorConfiguration.Unsettled.EmptySyncToken.caughtUp, []), (.fromTheStart, ["a"]),
         ] {

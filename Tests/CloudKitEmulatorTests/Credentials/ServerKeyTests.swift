@@ -119,7 +119,7 @@ struct ServerKeyTests {
         #expect(try world.emulator.registerServerKey(.pem(Self.pem), for: "iCloud.other") != keyID)
         #expect(
             refusal { try world.emulator.registerServerKey(.pem("rubbish"), for: World.container) }
-                == "BAD_REQUEST not the public half of a P-256 key"
+                == "BAD_REQUEST the key is not a public key on the curve P-256"
         )
     }
 }

@@ -76,7 +76,7 @@ struct TokenTests {
         #expect(tokens.allSatisfy { caller(world, api, $0) == "user(\"\(world.ann)\")" })
     }
 
-    @Test func singleUseIsASwitch() throws {
+    @Test func theConfigurationMakesTokensSingleUse() throws {
         let world = try World {
             $0.webAuthTokens.areSingleUse = true
             $0.webAuthTokens.rejection = .authenticationFailed

@@ -97,7 +97,7 @@ struct ComparatorTests {
         #expect(try items.find("name", "BEGINS_WITH", #"{"value":""}"#) == "r1 r2 r3 r4")
     }
 
-    @Test func whichMemberBeginsIsASwitch() throws {
+    @Test func theConfigurationSaysWhichListMemberMatchesAPrefix() throws {
         let (items, first) = (try Items(), try Items { $0.unsettled.listMemberBeginsWith = .firstMember })
         for (value, names, ofFirst) in [("gr", "r1", ""), ("re", "r1 r2 r3", "r1 r2")] {
             let value = #"{"value":"\#(value)"}"#

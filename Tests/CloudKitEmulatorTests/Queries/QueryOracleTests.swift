@@ -76,7 +76,7 @@ struct QueryOracleTests {
     }
 
     @Test(arguments: [1, 2, 3, UInt64.random(in: 4 ... .max)])
-    func theEmulatorFindsWhatAnybodyWouldFind(seed: UInt64) throws {
+    func theEmulatorAgreesWithTheOracle(seed: UInt64) throws {
         print("seed \(seed)")
         var generator = SeededGenerator(seed: seed)
         let world = try World()

@@ -14,7 +14,7 @@ struct BatchTests {
         .note(.create, "a"), .note(.update, "b", tag: "old"), .note(.create, "c"),
     ]
 
-    @Test func whoseFailureAnAtomicBatchIsIsASwitch() throws {
+    @Test func theConfigurationSaysHowAnAtomicFailureIsReported() throws {
         #expect(
             try worldWithB().modify(batch, atomic: true)
                 == [

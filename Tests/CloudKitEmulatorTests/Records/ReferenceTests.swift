@@ -87,7 +87,7 @@ struct ReferenceTests {
         #expect(try names(world) == ["parent", "child", "keeper"])
     }
 
-    @Test func noneMayDangle() throws {
+    @Test func aReferenceWithActionNoneMayHaveAMissingTarget() throws {
         let world = try World()
         try world.modify(.note(.create, "b", ["of": to("missing", .none)]))
         #expect(try names(world) == ["b"])

@@ -58,7 +58,7 @@ struct PushTests {
         Subscription(subscriptionID: id, query: RecordQuery(recordType: "Note", filters: filters), firesOn: events)
     }
 
-    @Test func aQuerySubscriptionTellsOfMatchingRecords() throws {
+    @Test func aQuerySubscriptionSendsPushesForMatchingRecords() throws {
         let device = try Device()
         let world = device.world
         // The type and its fields do not exist yet.
@@ -109,7 +109,7 @@ struct PushTests {
         #expect(try device.pushes() == ["zone zone Notes"])
     }
 
-    @Test func aDatabaseSubscriptionTellsOfAllZones() throws {
+    @Test func aDatabaseSubscriptionSendsPushesForAllZones() throws {
         let device = try Device()
         let world = device.world
         try device.subscribe(Subscription(subscriptionID: "all", subscriptionType: .database))
@@ -143,7 +143,7 @@ struct PushTests {
         #expect(try pushes(nil, nil, isWide: false) == [standard])
     }
 
-    @Test func oneThatFiresOnceIsGoneAfterwards() throws {
+    @Test func aSubscriptionThatFiresOnceIsDeletedAfterItsPush() throws {
         let device = try Device()
         var once = notes("once", [.create])
         once.firesOnce = true
@@ -299,7 +299,7 @@ struct PushTests {
         #expect(try device.pushes() == [])
     }
 
-    @Test func aPushWakesWhoeverWaits() async throws {
+    @Test func aPushWakesAWaitingCall() async throws {
         let device = try Device()
         let world = device.world
         try device.subscribe(notes("s"))
@@ -320,7 +320,7 @@ struct PushTests {
         await #expect(throws: EmulatorError(.notFound, "there is no such token")) { try await waiting.value }
     }
 
-    @Test func eachPushGoesToOneOfThoseWhoWait() async throws {
+    @Test func eachPushGoesToOneWaitingCall() async throws {
         let device = try Device()
         let world = device.world
         try device.subscribe(notes("s", [.create]))

@@ -46,7 +46,7 @@ struct SubscriptionTests {
         )
     }
 
-    @Test func whatIsImpliedIsPutIn() throws {
+    @Test func typeAndIdentifierAreFilledIn() throws {
         let world = try World()
         let unnamed = Subscription(subscriptionID: nil, query: Self.artworks, firesOn: [.create])
         let results = try world.asAnn().modifySubscriptions([
@@ -57,7 +57,7 @@ struct SubscriptionTests {
         #expect(try results[0].get().subscriptionID?.count == 36)
     }
 
-    @Test func whatMakesNoSenseIsRefused() throws {
+    @Test func invalidSubscriptionsAreRefused() throws {
         let world = try World()
         try world.modify(.note(.create, "a", ["title": "x"]))
         let filter = RecordQuery(recordType: "Note", filters: [QueryFilter("title", .near, "x")])

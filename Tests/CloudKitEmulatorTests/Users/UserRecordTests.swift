@@ -29,7 +29,7 @@ struct UserRecordTests {
         RecordOperation(type, record: Record(recordName: name, recordType: "Users", fields: fields))
     }
 
-    @Test func everyPersonWhoCameHasARecord() throws {
+    @Test func everyUserOfTheContainerHasARecord() throws {
         let world = try World()
         let (ann, ben) = (Caller.user(world.ann), Caller.user(world.ben))
         // Ann has created a zone in the container; Ben has not used the container yet.
@@ -44,7 +44,7 @@ struct UserRecordTests {
         #expect(try lookUp(world, world.ann, as: ann, in: world.privateDatabase).first?.contains("NOT_FOUND") == true)
     }
 
-    @Test func thePersonAloneChangesIt() throws {
+    @Test func onlyTheUserChangesTheUserRecord() throws {
         let world = try World()
         let (ann, ben) = (Caller.user(world.ann), Caller.user(world.ben))
         let written = #"{"nick":{"value":"A","type":"STRING"}}"#

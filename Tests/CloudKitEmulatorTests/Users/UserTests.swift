@@ -3,7 +3,7 @@ import CloudKitModel
 import Testing
 
 struct UserTests {
-    @Test func theCallerLearnsWhoItIs() throws {
+    @Test func theCurrentUserIsReturned() throws {
         let world = try World()
         #expect(
             text(try world.asAnn(in: .public).fetchCaller())

@@ -4,7 +4,7 @@ func otherComparisons(_ here: Location, _ file: Asset) -> Query<Note> {
     Query<Note> {
         // error: Places are found by distance: Filter(\.place, within: .metres(500), of: here).
         Filter(\.place == here)
-        // error: CloudKit does not compare files; keep what identifies one in a field of its own.
+        // error: CloudKit does not compare files; store an identifier of the file in a field of its own.
         Filter(\.file != file)
         // error: CloudKit cannot ask whether a field has a value; keep that in a field of its own.
         Filter(\.place == nil)

@@ -32,7 +32,7 @@ struct SettingsTests {
     }
 
     /// A profile is complete: settings of the environment and of the file are not used.
-    @Test func aProfileStandsInThePlaceOfEnvironmentAndFile() async throws {
+    @Test func aProfileReplacesEnvironmentAndFile() async throws {
         let file = #"{"container": "file", "profiles": {"local": {"container": "own"}, "empty": {}}}"#
         let environment = ["MISTKIT_CONTAINER": "environment", "MISTKIT_API_TOKEN": "environment"]
         let flag = try await settings(flags: ["--profile", "local"], environment: environment, file: file)

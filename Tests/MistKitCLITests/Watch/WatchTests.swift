@@ -75,6 +75,16 @@ struct WatchTests {
         #expect(expected.isSuperset(of: lines), "\(outcome.output)")
     }
 
+    @Test func theIntervalDoublesUntilSomethingChanges() {
+        var interval = PollingInterval(shortest: .seconds(5))
+        var seconds: [Duration] = []
+        for isChanged in [false, false, false, false, false, true, false] {
+            interval.update(isChanged: isChanged)
+            seconds.append(interval.current)
+        }
+        #expect(seconds == [10, 20, 40, 60, 60, 5, 10].map { .seconds($0) })
+    }
+
     /// Where there is no change feed, queries find the modified records.
     @Test func publicRecordsAreWatchedByQueries() throws {
         let database = ["--database", "public"]
@@ -102,7 +112,7 @@ struct WatchTests {
             return record
         }
         var position = WatchPosition()
-        func news(_ record: Record) -> Bool { position.notes(record) }
+        func news(_ record: Record) -> Bool { position.insert(record) }
         #expect(position.start == Date(timeIntervalSince1970: 0))
         #expect(news(record("a", "1", at: 1000)) == true)
         #expect(position.start == Date(timeIntervalSince1970: 940))

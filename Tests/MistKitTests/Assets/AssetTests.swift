@@ -339,7 +339,7 @@ struct AssetTests {
         }
     }
 
-    @Test func aMisdirectedRequestIsNoMatterOfSigningIn() async throws {
+    @Test func status421DoesNotAskForASignIn() async throws {
         try await withCloudKitEmulator { emulator in
             let transport = AssetTransport(emulator.transport)
             let database = assetService(emulator, transport).privateDatabase

@@ -134,7 +134,7 @@ struct SigningTests {
         }
     }
 
-    @Test func everyAttemptIsSignedAnew() async throws {
+    @Test func everyAttemptIsSignedAgain() async throws {
         let key = ServerToServerKey.generate()
         let clock = TestClock(skippingWaits: true).timer
         let transport = FakeTransport([

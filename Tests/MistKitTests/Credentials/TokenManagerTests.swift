@@ -132,7 +132,7 @@ struct TokenManagerTests {
         #expect(transport.sent.first?.request.path?.hasSuffix("?ckAPIToken=\(apiToken)") == true)
     }
 
-    @Test func aManagerOfOnesOwnCanDoAllThatOursDo() async throws {
+    @Test func aCustomTokenManagerCanDoAllThatOursDo() async throws {
         struct OwnManager: TokenManager {
             let seen = RecordedLog()
 

@@ -292,7 +292,7 @@ struct TokenRotationTests {
         #expect(error.operation == "queryRecords")
     }
 
-    @Test func aServiceThatNeverTakesAnyoneEndsTheMatter() async throws {
+    @Test func signInsAreLimitedWhenEveryTokenIsRefused() async throws {
         let manager = AdaptiveTokenManager(apiToken: apiToken) { _ in "ann" }
         let transport = FakeTransport([required])
         let error = try await pipeline(manager).failure(over: transport)
@@ -300,7 +300,7 @@ struct TokenRotationTests {
         #expect(transport.sent.count == 1 + RequestPipeline.maximumRecoveries)
     }
 
-    @Test func aRequestOfSomebodyElseIsNotSentAgainAsAnother() async throws {
+    @Test func aRequestIsNotResentAsAnotherUser() async throws {
         let manager = AdaptiveTokenManager(apiToken: apiToken, webAuthToken: "ann")
         let transport = FakeTransport { _, _ in
             try await manager.signIn(webAuthToken: "bob")

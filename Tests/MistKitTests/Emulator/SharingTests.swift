@@ -217,7 +217,7 @@ struct SharingTests {
         }
     }
 
-    @Test func aPublicLinkIsForEverybody() async throws {
+    @Test func aPublicLinkIsForAllUsers() async throws {
         try await withFriends { friends in
             var share = try await friends.shareAlbum(publicPermission: .readOnly)
             let link = try #require(share.link)
@@ -267,7 +267,7 @@ struct SharingTests {
         }
     }
 
-    @Test func aParticipantWhoIsTakenOutSeesTheRestOfTheZone() async throws {
+    @Test func aRemovedParticipantSeesTheRestOfTheZone() async throws {
         try await withFriends { friends in
             let share = try await friends.shareAlbum()
             let zone = try await friends.accept(share, as: friends.ben)
@@ -313,7 +313,7 @@ struct SharingTests {
         }
     }
 
-    @Test func anInvitationFindsPeopleWhoComeLater() async throws {
+    @Test func anInvitationFindsUsersWhoJoinLater() async throws {
         try await withFriends { friends in
             var share = try await friends.shareAlbum()
             share.invite(.phoneNumber("+4712345678"), permission: .readWrite)

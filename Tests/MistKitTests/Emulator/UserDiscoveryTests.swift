@@ -71,7 +71,7 @@ struct UserDiscoveryTests {
         }
     }
 
-    @Test func whoLetsNobodySeeThemHasNoNameInTheApp() async throws {
+    @Test func aUserThatIsNotDiscoverableHasNoName() async throws {
         try await withCloudKitEmulator { emulator in
             let service = emulator.service(as: .user)
             #expect(try await service.fetchCaller().nameComponents?.familyName == "Chen")

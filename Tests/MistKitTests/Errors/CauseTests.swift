@@ -33,7 +33,7 @@ struct CauseTests {
         }
     }
 
-    @Test func aMiddlewareOfOnesOwnSeesEachRequestOnceWithoutCredentials() async throws {
+    @Test func aCustomMiddlewareSeesEachRequestOnceWithoutCredentials() async throws {
         let own = OwnMiddleware()
         let transport = FakeTransport([
             reply(.tooManyRequests, #"{"serverErrorCode":"THROTTLED"}"#),

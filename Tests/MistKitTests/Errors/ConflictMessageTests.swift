@@ -65,7 +65,7 @@ struct ConflictMessageTests {
         )
     }
 
-    @Test func anUpdateWhoseResultWasDiscardedIsOnesOwnChange() async throws {
+    @Test func anUpdateWhoseResultWasDiscardedIsTheCallersOwnChange() async throws {
         try await withCloudKitEmulator { emulator in
             let database = emulator.service(as: .user).publicDatabase
             let other = emulator.service(as: .serverKey).publicDatabase

@@ -124,7 +124,7 @@ struct NotificationTests {
         }
     }
 
-    @Test func aTokenThatIsForgottenIsMadeAnew() async throws {
+    @Test func aTokenThatIsForgottenIsCreatedAgain() async throws {
         try await withCloudKitEmulator { emulator in
             let service = emulator.service(as: .user)
             try await service.privateDatabase.save(Subscription("s", to: Query<Memo>(), firesOn: [.create]))
@@ -172,7 +172,7 @@ struct NotificationTests {
         #expect(transport.sent.count == 1)
     }
 
-    @Test func aTokenOfOnesOwnFindsWhatCameMeanwhile() async throws {
+    @Test func aStoredTokenFindsEarlierPushes() async throws {
         try await withCloudKitEmulator { emulator in
             let service = emulator.service(as: .user)
             let token = try await service.createDeviceToken(clientID: "client")

@@ -7,7 +7,7 @@ import Testing
 /// Pushes about shared records: Mei owns an album, and Ben may write in it.
 @Suite(.serialized)
 struct SharedNotificationTests {
-    @Test func thoseWhoShareAreToldOfWhatTheySee() async throws {
+    @Test func participantsGetPushesForSharedRecords() async throws {
         try await withCloudKitEmulator { emulator in
             let albums = ZoneID(zoneName: "Albums")
             let benName = try emulator.rules.createUser(emailAddress: "ben@example.com")

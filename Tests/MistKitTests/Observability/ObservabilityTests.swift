@@ -181,7 +181,7 @@ struct ObservabilityTests {
     }
 
     @Test(arguments: EmulatorConnection.allCases)
-    func aServiceTellsOfItsRequestsToWhoeverListens(connection: EmulatorConnection) async throws {
+    func aServiceReportsLogsMetricsAndTraces(connection: EmulatorConnection) async throws {
         let metrics = TestMetrics()
         try await withCloudKitEmulator(over: connection) { emulator in
             try await withMetricsFactory(metrics) {

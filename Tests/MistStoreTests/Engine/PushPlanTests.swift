@@ -55,7 +55,7 @@ struct PushPlanTests {
         #expect(plan.isAtomic == isAtomic)
     }
 
-    @Test("Without atomic requests, all goes in its order")
+    @Test("Without atomic requests, operations keep their order")
     func plansWithoutAtomicRequests() {
         let plan = PushPlan(Self.candidates("u +s +b<s +x"), count: 3, bytes: 900, mayBeAtomic: false)
         #expect(plan.chosen == [0, 1, 2])

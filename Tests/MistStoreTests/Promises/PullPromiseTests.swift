@@ -139,7 +139,7 @@ struct PullPromiseTests {
         try scenario.expect(["Book b note=pending title=B"])
     }
 
-    @Test("21. After a refused token everything is fetched; what was deleted meanwhile goes, and a receipt is left")
+    @Test("21. After a refused token everything is fetched; records deleted meanwhile are removed, with a receipt")
     func refusedTokensLeadToARefetch() throws {
         let scenario = try SyncScenario()
         let (phone, laptop) = try scenario.twoDevices()

@@ -431,7 +431,7 @@ struct PushPromiseTests {
         try scenario.expect(["Book b"])
     }
 
-    @Test("O4. After healing, the engines go silent: one request a scope")
+    @Test("O4. When all devices agree, a synchronisation sends one request for each scope")
     func enginesGoSilent() throws {
         let scenario = try SyncScenario()
         let (phone, laptop) = try scenario.twoDevices()

@@ -41,7 +41,7 @@ struct InProcessTransportTests {
         #expect(echo == body)
     }
 
-    @Test func anErrorThatNobodyHandledIsToldToTheObserver() async throws {
+    @Test func anUnhandledErrorIsReportedToTheObserver() async throws {
         struct Broken: Error {}
         let errors = Mutex<[String]>([])
         let transport = InProcessTransport { error in errors.withLock { $0.append("\(error)") } }

@@ -59,7 +59,7 @@ struct ReferencesTests {
         )
     }
 
-    @Test func whatIsNotNamedIsNotMissing() {
+    @Test func aReleaseWithoutVersionsHasNoMissingReferences() {
         let result = references.resolved(xcode(), stored: nil)
         #expect(result.xcode == xcode())
         #expect(result.missing == [])

@@ -115,7 +115,7 @@ struct PushFanout {
             content.database = change
             return [(content, nil)]
         default:
-            guard let query = subscription.query, isMeant(by: watch),
+            guard let query = subscription.query, isWatched(by: watch),
                 let type = schema?[query.recordType]
             else { return [] }
             let candidates = events.filter { event in
@@ -145,7 +145,7 @@ struct PushFanout {
     }
 
     /// Whether a query subscription watches the zone.
-    private func isMeant(by watch: Watch) -> Bool {
+    private func isWatched(by watch: Watch) -> Bool {
         if let zoneID = watch.stored.subscription.zoneID { return watch.names(zone, by: zoneID) }
         let isWide = context.configuration.unsettled.querySubscriptionsAreZoneWide
         return zone.isDefault || watch.stored.subscription.zoneWide ?? isWide
