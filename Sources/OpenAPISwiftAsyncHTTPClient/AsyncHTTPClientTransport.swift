@@ -22,37 +22,39 @@ public import OpenAPISwiftRuntime
 /// // host: example.com
 /// ```
 ///
-/// Bodies stream both ways; a body of known length is sent with `content-length`, any other in chunks. The path of the URL and the path of
-/// the request are joined as they are percent-encoded. Cancelling the calling task cancels the request, and a response body that is given
-/// up before its end closes its connection.
+/// Bodies stream both ways. A body of known length is sent with `content-length`, any other body in chunks. The path of
+/// the URL and the path of the request are joined, and keep their percent-encoding. Cancelling the calling task cancels
+/// the request. If you stop reading a response body before its end, its connection is closed.
 ///
-/// Failures to connect, lost connections and timeouts are thrown as `TransportError`. Redirects are handed to the caller; for a transport that
-/// follows them, give the configuration an `HTTPClient` that does, such as `.shared`.
+/// Failures to connect, lost connections and timeouts are thrown as `TransportError`. Redirects are returned to the
+/// caller. For a transport that follows them, use a configuration with an `HTTPClient` that does, such as `.shared`.
 public struct AsyncHTTPClientTransport: ClientTransport {
 
-    /// What a transport sends with, and how long it waits.
+    /// The client that a transport sends with, and how long the transport waits.
     public struct Configuration: Sendable {
 
-        /// The client that sends; it is not shut down by the transport.
+        /// The client that sends requests. The transport does not shut it down.
         public var client: HTTPClient
 
-        /// How long the head of a response may take, connecting and sending included.
+        /// How long the head of a response may take, including the time to connect and to send the request.
         public var timeout: TimeAmount
 
         /// Creates a configuration with a client that all such configurations of the process share.
         ///
-        /// It hands redirects to the caller instead of following them, reports a refused connection at once, and gives up on a connection
-        /// that does not come about within 10 seconds. It is never shut down.
-        /// - Parameter timeout: How long the head of a response may take, connecting and sending included.
+        /// The client returns redirects to the caller instead of following them. It reports a refused connection at
+        /// once, and stops waiting for a connection after 10 seconds. It is never shut down.
+        /// - Parameter timeout: How long the head of a response may take, including the time to connect and to send the
+        ///   request.
         public init(timeout: TimeAmount = .minutes(1)) {
             self.init(client: Self.sharedClient, timeout: timeout)
         }
 
-        /// Creates a configuration with a client of the caller's.
+        /// Creates a configuration with your own client.
         /// - Parameters:
-        ///   - client: The client that sends. AsyncHTTPClient's own shared one, `.shared`, follows redirects and tries to connect until the
-        ///     timeout.
-        ///   - timeout: How long the head of a response may take, connecting and sending included.
+        ///   - client: The client that sends requests. AsyncHTTPClient's `.shared` follows redirects, and tries to
+        ///     connect until the timeout.
+        ///   - timeout: How long the head of a response may take, including the time to connect and to send the
+        ///     request.
         public init(client: HTTPClient, timeout: TimeAmount = .minutes(1)) {
             self.client = client
             self.timeout = timeout
@@ -60,7 +62,7 @@ public struct AsyncHTTPClientTransport: ClientTransport {
 
         private static let sharedClient = HTTPClient(configuration: connectingOnce)
 
-        /// No redirects, and no second attempt to connect: those who want either know better when.
+        /// A configuration without redirects and without a second attempt to connect. The caller decides about both.
         private static var connectingOnce: HTTPClient.Configuration {
             var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
             configuration.connectionPool.retryConnectionEstablishment = false
@@ -69,8 +71,10 @@ public struct AsyncHTTPClientTransport: ClientTransport {
             return configuration
         }
 
-        /// A client shared by the process for bodies that take their time: a transfer may last a day, and fails when nothing moves for a
-        /// minute. Its connections are its own, and it is like the client of ``init(timeout:)`` otherwise.
+        /// A configuration for large bodies, with another client that the process shares.
+        ///
+        /// A transfer may last a day, and fails when no byte is transferred for a minute. The client has its own
+        /// connections. Otherwise it is like the client of ``init(timeout:)``.
         public static let transfers: Configuration = {
             var configuration = connectingOnce
             configuration.timeout.read = .seconds(60)
@@ -79,21 +83,21 @@ public struct AsyncHTTPClientTransport: ClientTransport {
         }()
     }
 
-    /// What the transport sends with, and how long it waits.
+    /// The client that the transport sends with, and how long the transport waits.
     public var configuration: Configuration
 
     /// Creates a transport.
-    /// - Parameter configuration: What to send with, and how long to wait.
+    /// - Parameter configuration: The client to send with, and how long to wait.
     public init(configuration: Configuration = .init()) {
         self.configuration = configuration
     }
 
     /// Sends a request and returns the response as soon as its head has arrived.
     /// - Parameters:
-    ///   - request: The request; its path stands below the path of the base URL.
+    ///   - request: The request; its path is relative to the path of the base URL.
     ///   - body: The body of the request, or nil if it has none.
     ///   - baseURL: The URL of the server, `http` or `https`.
-    ///   - operationID: The operation of the document; it has no influence.
+    ///   - operationID: The operation of the document; it is ignored.
     /// - Returns: The response, and its body as a stream.
     /// - Throws: `TransportError`, `CancellationError`, or the error of a streamed request body.
     public func send(
@@ -153,7 +157,8 @@ extension HTTPClientRequest {
 extension HTTPClientResponse {
 
     func httpResponse(to request: HTTPRequest, from baseURL: URL) throws -> (HTTPResponse, HTTPBody?) {
-        // HTTP/2 lets any number through, and `HTTPResponse.Status` traps on one that is no status.
+        // AsyncHTTPClient accepts any number over HTTP/2, and `HTTPResponse.Status` traps on a number that is not a
+        // status.
         guard let code = Int(exactly: status.code), (100...999).contains(code) else {
             throw TransportError(
                 code: .connectionLost,
@@ -167,7 +172,7 @@ extension HTTPClientResponse {
         }
         guard response.mayHaveBody(toRequest: request) else { return (response, nil) }
         var length = HTTPBody.Length.unknown
-        // The length of a coded body is not that of the bytes that come out of the decoder.
+        // The length of an encoded body is not the number of bytes after decoding.
         if response.headerFields[.contentEncoding] == nil, let text = response.headerFields[.contentLength] {
             length = Int64(text).map { .known($0) } ?? .unknown
         }
@@ -176,10 +181,10 @@ extension HTTPClientResponse {
     }
 }
 
-/// The chunks of a request, held back until those before are with the connection.
+/// The chunks of a request, produced only as fast as the connection accepts them.
 ///
-/// The client takes chunks as fast as they come until its event loop says that the connection takes no more. Chunks that come faster than
-/// the event loop runs would pile up; so after each mebibyte the loops are waited for.
+/// The client accepts chunks until its event loop reports that the connection is full. If chunks arrive faster than the
+/// event loop runs, they pile up. So the sequence waits for the event loops after each mebibyte.
 struct PacedBuffers: AsyncSequence, Sendable {
 
     let body: HTTPBody

@@ -6,14 +6,15 @@ package import OpenAPISwiftRuntime
 
 extension TransportError {
 
-    /// Creates an error around one of AsyncHTTPClient or NIO, or nil if it is of another kind, such as that of a request's own body.
+    /// Creates the error for an error of AsyncHTTPClient or NIO; nil for other errors, such as those of a request's
+    /// body.
     package init?(wrapping error: any Error, server: String) {
         switch error {
         case let error as HTTPClientError:
             guard let (code, message) = Self.meaning(of: error, server: server) else { return nil }
             self.init(code: code, message: message, cause: error)
         case let error as NIOConnectionError:
-            // Of several addresses the first says enough.
+            // The error of the first address is enough.
             let cause = error.connectionErrors.first?.error ?? error.dnsAError ?? error.dnsAAAAError ?? error
             self.init(code: .connectionFailed, message: Self.unreachable(server), cause: cause)
         case let error as IOError where error.errnoCode == ECONNREFUSED:

@@ -1,4 +1,4 @@
-/// `openapi-generator-config.yaml`: what a user asks of the generator, as far as the file says.
+/// The contents of `openapi-generator-config.yaml`: which parts to generate, and how.
 public struct ConfigurationFile: Hashable, Sendable {
     /// The parts to generate; `nil` where the file does not say.
     public var generate: [GeneratorConfiguration.Mode]?
@@ -12,7 +12,7 @@ public struct ConfigurationFile: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - bytes: The file's bytes, YAML or JSON.
-    ///   - name: What errors call the file.
+    ///   - name: The name of the file in errors.
     ///   - isStrict: Whether a key that is not known, or a missing `generate`, is an error.
     /// - Throws: An error that names the key, its line, and what would be allowed.
     public init(parsing bytes: [UInt8], named name: String, isStrict: Bool = true) throws(Diagnostic) {
@@ -71,7 +71,7 @@ public struct ConfigurationFile: Hashable, Sendable {
     ]
 }
 
-/// One value of the file, read as what its key asks for.
+/// One value of the file, with a method for each type that a key may ask for.
 private struct ValueReader {
     let key: String
     let node: DocumentNode

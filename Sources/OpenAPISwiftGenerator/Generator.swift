@@ -1,4 +1,4 @@
-/// What the generator is asked for.
+/// The settings of a ``Generator``.
 public struct GeneratorConfiguration: Hashable, Sendable {
     /// A part of the output.
     public enum Mode: String, Hashable, Sendable, CaseIterable, Comparable {
@@ -8,10 +8,10 @@ public struct GeneratorConfiguration: Hashable, Sendable {
         case client
         /// `registerHandlers(on:)`.
         case server
-        /// The component schemas alone, as types of the module itself. It goes without the other parts.
+        /// The component schemas alone, as types of the module itself. It cannot be combined with the other parts.
         case schemas
 
-        /// Types come before client, client before server.
+        /// Orders the parts: types, client, server, schemas.
         public static func < (left: Mode, right: Mode) -> Bool {
             (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
         }
@@ -19,42 +19,45 @@ public struct GeneratorConfiguration: Hashable, Sendable {
 
     /// The parts to generate.
     public var modes: Set<Mode>
-    /// The access level of what is generated.
+    /// The access level of the generated declarations.
     public var accessModifier: AccessModifier = .internal
-    /// Modules that the output imports beside its own.
+    /// Modules that the output imports in addition to those that it needs itself.
     public var additionalImports: [String] = []
     /// Comments below the first line of each file.
     public var additionalFileComments: [String] = []
-    /// How names are made.
+    /// How names of the document become Swift identifiers.
     public var namingStrategy: NamingStrategy = .defensive
     /// Swift names for names of the document, used as they are.
     public var nameOverrides: [String: String] = [:]
     /// Swift types for component schemas.
     ///
-    /// Such a type takes the place of a generated one. It must be `Codable`, `Hashable` and `Sendable`; one that is
-    /// `JSONReadable` and `JSONWritable` as well is read and written by these, which is much faster.
+    /// The output uses such a type instead of a generated one. The type must be `Codable`, `Hashable` and `Sendable`.
+    /// If it is also `JSONReadable` and `JSONWritable`, generated code reads and writes it with these, which is much
+    /// faster.
     public var typeOverrides: [String: String] = [:]
     /// What enumerations become.
     public var enumerations: EnumerationStyle = .closed
-    /// What becomes of the members of objects that their types have no property for.
+    /// What generated types do with members of an object for which they have no property.
     public var unknownMembers = UnknownMembersRule()
     /// Whether the server has a second protocol, `ContextualAPIProtocol`, whose methods take a value of the request.
     public var handlerContext = false
-    /// Which operations have a second call in the client that leaves the body of a success to the caller.
+    /// The operations for which the client has a second method, which leaves reading the body of a success to the
+    /// caller.
     public var bufferedResponses: OperationSelection = .named([])
-    /// Names of types for path parameters, each with the names of the parameters.
+    /// Names of types for path parameters, each with the names of its parameters.
     ///
-    /// An operation that has exactly these path parameters has this type for them, a member of `Components.Parameters`.
+    /// An operation with exactly these path parameters uses the type for them. The type is a member of
+    /// `Components.Parameters`.
     public var pathTypes: [String: [String]] = [:]
-    /// What of the document to use; `nil` for all.
+    /// Which parts of the document to use; `nil` for all.
     public var filter: DocumentFilter?
     /// Vendor extensions of operations that become tables of `Operations`, such as `x-cost`.
     public var operationExtensions: [String] = []
     /// Whether the operations of each tag, and the schemas that only they use, get a file of their own.
     ///
-    /// The names of these files begin with ``Generator/splitFileNamePrefix`` and depend on the document, so a build
-    /// plugin, which has to promise names before it reads a document, cannot have them. Private declarations are never
-    /// split.
+    /// The names of these files begin with ``Generator/splitFileNamePrefix`` and depend on the document. A build plugin
+    /// has to announce the names before it reads a document, so it cannot use this setting. Private declarations are
+    /// never split.
     public var splitsByTag = false
 
     /// Creates a configuration with the defaults of the configuration file.
@@ -65,26 +68,26 @@ public struct GeneratorConfiguration: Hashable, Sendable {
     }
 }
 
-/// What enumerations of the document become, and with that what happens to values that the document does not list.
+/// What enumerations of the document become. This decides what happens to values that the document does not list.
 public enum EnumerationStyle: String, Hashable, Sendable, CaseIterable {
     /// An `enum`; a value that is not listed is an error.
     case closed
-    /// A `struct` with a static member for each value that is listed; it keeps every other value, and reads and writes
-    /// it.
+    /// A `struct` with a static member for each value that is listed. It also reads, keeps and writes other values.
     case open
 }
 
-/// What a generated type does with the members of an object that it has no property for.
+/// What a generated type does with members of an object for which it has no property.
 public enum UnknownMembersStyle: String, Hashable, Sendable, CaseIterable {
-    /// It steps over them.
+    /// It skips them.
     case skip
     /// It keeps them, and the `null`s of optional properties, and writes them again.
     case keep
-    /// It also keeps the value of an optional property that is not of the property's type. The property is `nil` then.
+    /// Like ``keep``. It also keeps the value of an optional property when the value does not have the property's type.
+    /// The property is `nil` then.
     case keepAll
 }
 
-/// The style of a document's object types, and of some of them.
+/// Which object types of a document have which ``UnknownMembersStyle``.
 public struct UnknownMembersRule: Hashable, Sendable {
     /// The style of all object types that ``schemas`` does not name.
     public var `default`: UnknownMembersStyle
@@ -114,9 +117,9 @@ public enum AccessModifier: String, Hashable, Sendable, CaseIterable {
     case package
     /// For use inside the module.
     case `internal`
-    /// For use inside one file; everything then stands in the first.
+    /// For use inside one file. The first file then holds all declarations.
     case `fileprivate`
-    /// As `fileprivate`, which is also what is written inside of types.
+    /// Like `fileprivate`: declarations outside of types are `private`, those inside of types are `fileprivate`.
     case `private`
 }
 
@@ -134,19 +137,19 @@ public struct GeneratedFile: Hashable, Sendable {
     }
 }
 
-/// What a run of the generator gives.
+/// The result of a run of the generator.
 public struct GeneratorResult: Sendable {
-    /// The files of the modes that were asked for; none after an error.
+    /// The files of the configured modes; empty after an error.
     public var files: [GeneratedFile]
-    /// Everything there is to say about the document, errors included.
+    /// All diagnostics about the document: notes, warnings and errors.
     public var diagnostics: [Diagnostic]
 }
 
 /// Turns an OpenAPI document into Swift source.
 ///
 /// The stages are the folders of this module: *Document* reads bytes into the terms of OpenAPI, *Resolution* follows
-/// references and chooses names, *Translation* makes Swift declarations, *Rendering* makes text. The generator touches
-/// no file and gives the same output for the same input.
+/// references and chooses names, *Translation* makes Swift declarations, *Rendering* makes text. The generator neither
+/// reads nor writes files, and gives the same output for the same input.
 public struct Generator: Sendable {
     /// What to generate.
     public var configuration: GeneratorConfiguration
@@ -156,13 +159,15 @@ public struct Generator: Sendable {
         self.configuration = configuration
     }
 
-    /// What the names of the files of tags begin with.
+    /// The first letters of the names of the files that ``GeneratorConfiguration/splitsByTag`` adds.
     public static let splitFileNamePrefix: String = TagSplit.fileNamePrefix
 
     /// The first line of every file that is generated.
     public static let marker: String = Renderer.marker
 
-    /// The names of the files of a mode. They are known before any document is read, as build plugins need it.
+    /// The names of the files of a mode.
+    ///
+    /// They do not depend on the document, because build plugins need them in advance.
     public static func fileNames(for mode: GeneratorConfiguration.Mode) -> [String] {
         switch mode {
         case .types: TypesTranslator.FileNames.all
@@ -176,8 +181,9 @@ public struct Generator: Sendable {
     ///
     /// - Parameters:
     ///   - document: The bytes of a YAML or JSON document.
-    ///   - name: What diagnostics call the document, usually its path.
-    ///   - load: Gives the bytes of other documents that this one refers to. Without it such a reference is an error.
+    ///   - name: The name of the document in diagnostics, usually its path; ``DocumentLoader`` begins with its folder.
+    ///   - load: Gives the bytes of other documents that this one refers to. Without it, a reference to another
+    ///     document is an error.
     /// - Returns: The files, or no files and at least one error among the diagnostics.
     public func generate(
         from document: [UInt8],
@@ -202,7 +208,9 @@ public struct Generator: Sendable {
         )
     }
 
-    /// All stages but the last. Each ends with the errors that it could go on after, and then the next does not begin.
+    /// Runs all stages except rendering.
+    ///
+    /// A stage can report several errors; the next stage begins only if there are none.
     private func translate(
         _ load: DocumentLoader?,
         diagnostics: Diagnostics

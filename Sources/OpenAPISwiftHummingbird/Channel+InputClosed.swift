@@ -11,10 +11,10 @@ import NIOCore
 #endif
 
 extension Channel {
-    /// Whether the other end has said that it will send no more, by what the system knows of the connection.
+    /// Whether the client has closed its side of the connection, according to the operating system.
     ///
-    /// A channel tells that to its handlers when it happens, and not to those that are added later. `false` for what is no TCP
-    /// connection.
+    /// A channel notifies its handlers when this happens, but not handlers that are added later. `false` for a channel
+    /// that is not a TCP connection.
     var isInputClosed: Bool {
         get async {
             guard let socket = self as? any SocketOptionProvider else { return false }

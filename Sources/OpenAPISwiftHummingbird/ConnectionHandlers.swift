@@ -27,7 +27,7 @@ final class OpenConnections: Sendable {
         }
     }
 
-    /// Closes the connections, whatever happens on them, and returns when they are closed.
+    /// Closes all connections, also those with requests in progress, and returns when they are closed.
     func closeAll() async {
         let open = channels.withLock { Array($0.values) }
         for channel in open { channel.close(promise: nil) }
@@ -37,8 +37,8 @@ final class OpenConnections: Sendable {
 
 /// Closes a connection whose client exceeds a timeout.
 ///
-/// By itself it does nothing but look at the time. It adds two handlers to its channel that tell it what happens: one where messages
-/// are bytes, and one where they are parts of requests and responses.
+/// The handler itself only compares times. It adds two further handlers to its channel, which report progress to it:
+/// one at the position where messages are bytes, and one where they are parts of requests and responses.
 final class ConnectionTimeoutHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     typealias InboundIn = NIOAny
@@ -64,7 +64,7 @@ final class ConnectionTimeoutHandler: ChannelInboundHandler, RemovableChannelHan
             try pipeline.addHandler(PartProgressHandler(self), position: .after(decoder))
             try pipeline.addHandler(ByteProgressHandler(self), position: .first)
         } catch {
-            // Without both a transfer could not be told from a connection that stands still.
+            // Without both handlers, a transfer looks like a connection on which nothing happens.
             logger.error("A connection has no timeouts", metadata: ["error": "\(error)"])
             return
         }
@@ -89,7 +89,7 @@ final class ConnectionTimeoutHandler: ChannelInboundHandler, RemovableChannelHan
     }
 }
 
-/// Tells a ``ConnectionTimeoutHandler`` of requests and responses.
+/// Reports the parts of requests and responses to a ``ConnectionTimeoutHandler``.
 private final class PartProgressHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     typealias InboundIn = HTTPServerRequestPart
@@ -118,7 +118,7 @@ private final class PartProgressHandler: ChannelDuplexHandler, RemovableChannelH
     }
 }
 
-/// Tells a ``ConnectionTimeoutHandler`` of bytes.
+/// Reports bytes to a ``ConnectionTimeoutHandler``.
 private final class ByteProgressHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     typealias InboundIn = NIOAny
@@ -153,8 +153,9 @@ private final class ByteProgressHandler: ChannelDuplexHandler, RemovableChannelH
 
 /// Stops accepting for a while when the system has no file descriptor or no memory for another connection.
 ///
-/// The pause that NIO has for this case has no effect: after such an error a read is still pending, so the listening socket stays with
-/// the selector, which reports it again at once. To switch off reading by itself takes it out.
+/// NIO's own pause for this case has no effect: after such an error a read is still pending, so the listening socket
+/// stays registered with the selector, which reports it again at once. This handler switches off automatic reading,
+/// which removes the socket from the selector.
 final class AcceptPauseHandler: ChannelInboundHandler {
 
     typealias InboundIn = any Channel

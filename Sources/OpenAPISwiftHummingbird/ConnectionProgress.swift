@@ -1,19 +1,20 @@
 import NIOCore
 
-/// What a connection of HTTP/1.1 waits for, and since when.
+/// The state of a connection of HTTP/1.1: what it waits for, and since when.
 ///
-/// A value without effects: the handlers of a channel tell it what happens, and ask it at intervals whether a timeout has passed.
+/// It is a value without side effects. The handlers of a channel report events to it, and ask it at intervals whether a
+/// timeout has passed.
 struct ConnectionProgress {
 
-    /// What a client did not do in time.
+    /// What a connection waited for when a timeout passed.
     enum Stall: Hashable {
-        /// It sent no request.
+        /// The client sent no request.
         case idle
-        /// It sent a part of a request's head.
+        /// The client sent only a part of a request's head.
         case head
-        /// It sent a part of a request's body.
+        /// The client sent only a part of a request's body.
         case requestBody
-        /// It takes no bytes of a response.
+        /// The client does not receive the bytes of a response.
         case response
     }
 
@@ -24,9 +25,9 @@ struct ConnectionProgress {
     }
 
     private var input = Input.idle
-    /// Of a head the time of its first byte, otherwise the time of the last step.
+    /// While a head arrives, the time of its first byte; otherwise the time of the last progress.
     private var inputTime: NIODeadline
-    /// Whether the server has asked for bytes and got none yet. Bytes that it does not read are not missed.
+    /// Whether the server waits for bytes. While it does not, the client is not responsible for a delay.
     private var isReading = false
     /// The number of requests whose response has not ended.
     private var pendingResponses = 0
@@ -40,14 +41,14 @@ struct ConnectionProgress {
         outputTime = now
     }
 
-    /// The server asks for bytes.
+    /// Records that the server asks for bytes.
     mutating func startReading(at now: NIODeadline) {
         guard !isReading else { return }
         isReading = true
         if input == .body { inputTime = now }
     }
 
-    /// Bytes of any kind arrived.
+    /// Records that bytes arrived.
     mutating func receiveBytes(at now: NIODeadline) {
         switch input {
         case .idle: (input, inputTime) = (.head, now)
@@ -56,30 +57,30 @@ struct ConnectionProgress {
         }
     }
 
-    /// All bytes that were there have been read.
+    /// Records that the server has read all bytes that had arrived.
     mutating func stopReading() {
         isReading = false
     }
 
-    /// The head of a request is complete.
+    /// Records that the head of a request is complete.
     mutating func receiveHead(at now: NIODeadline) {
         (input, inputTime) = (.body, now)
         pendingResponses += 1
     }
 
-    /// A request is complete.
+    /// Records that a request is complete.
     mutating func receiveEnd(at now: NIODeadline) {
         (input, inputTime) = (.idle, now)
     }
 
-    /// Bytes of a response were handed to the channel.
+    /// Records that bytes of a response were written to the channel.
     mutating func write() {
         writeCount += 1
     }
 
-    /// A response was handed to the channel as a whole.
+    /// Records that a whole response was written to the channel.
     mutating func endResponse(at now: NIODeadline) {
-        // The answer to a request that cannot be parsed has no head before it.
+        // The response to a request that cannot be parsed follows no request's head, so the count can be zero.
         pendingResponses = max(pendingResponses - 1, 0)
         if input != .body { inputTime = now }
     }
@@ -88,8 +89,8 @@ struct ConnectionProgress {
     /// - Parameters:
     ///   - limits: The timeouts.
     ///   - now: The time.
-    ///   - bufferedBytes: The bytes of responses that the client's side has not taken.
-    /// - Returns: What has lasted too long; `nil` when nothing has.
+    ///   - bufferedBytes: The number of bytes of responses that the client has not received yet.
+    /// - Returns: What the connection waited for too long; `nil` if no timeout has passed.
     mutating func stall(_ limits: ServerLimits, at now: NIODeadline, bufferedBytes: Int) -> Stall? {
         if bufferedBytes == 0 || lastOutput != (bufferedBytes, writeCount) {
             lastOutput = (bufferedBytes, writeCount)

@@ -2,11 +2,11 @@ public import Hummingbird
 public import NIOCore
 import Synchronization
 
-/// A context that knows the connection on which its request came.
+/// A request context that holds the connection of its request.
 ///
-/// On a router with such a context, a ``HummingbirdTransport`` cancels the task of a handler, and that of a response body, as soon as
-/// the client closes the connection. With other contexts, such as `BasicRequestContext`, a handler finds out when it reads on in the request,
-/// and a response body at its next chunk.
+/// On a router with such a context, a ``HummingbirdTransport`` cancels the task of a handler, and the task of a
+/// response body, as soon as the client closes the connection. With other contexts, such as `BasicRequestContext`, the
+/// handler gets an error when it next reads from the request's body, and a response body ends at its next chunk.
 ///
 /// ```swift
 /// let router = Router(context: OperationRequestContext.self)
@@ -29,28 +29,28 @@ import Synchronization
 /// ```
 public protocol ConnectionRequestContext: RequestContext {
 
-    /// The connection, or the stream within a connection, on which the request came.
+    /// The connection of the request, or its stream within a connection.
     var channel: any Channel { get }
 }
 
-/// The least that a context with a connection needs.
+/// A request context with a connection and nothing else.
 public struct OperationRequestContext: ConnectionRequestContext {
 
-    /// What Hummingbird keeps of each request.
+    /// The data that Hummingbird keeps for each request.
     public var coreContext: CoreRequestContextStorage
 
-    /// The connection on which the request came.
+    /// The connection of the request.
     public let channel: any Channel
 
     /// Creates the context of a request.
-    /// - Parameter source: What Hummingbird knows of the request.
+    /// - Parameter source: Hummingbird's source of the request, with its channel.
     public init(source: ApplicationRequestContextSource) {
         coreContext = .init(source: source)
         channel = source.channel
     }
 }
 
-/// A connection whose end can be waited for.
+/// A connection that cancels tasks when its client closes it.
 package final class Connection: Sendable {
 
     private struct State {
@@ -59,7 +59,7 @@ package final class Connection: Sendable {
         var tasks: [Int: @Sendable () -> Void] = [:]
     }
 
-    /// Where the connection reads and writes.
+    /// The event loop on which the connection reads and writes.
     let eventLoop: any EventLoop
 
     private let state = Mutex(State())
@@ -68,7 +68,7 @@ package final class Connection: Sendable {
         self.eventLoop = eventLoop
     }
 
-    /// By the identity of their channels. An entry leaves with its channel.
+    /// The connections by the identity of their channels. An entry is removed when its channel closes.
     private static let known = Mutex<[ObjectIdentifier: Connection]>([:])
 
     /// The connection of a channel.
@@ -85,9 +85,9 @@ package final class Connection: Sendable {
                 connection.close()
                 _ = known.withLock { $0.removeValue(forKey: id) }
             }
-            // A channel that takes no handlers any more is closed, which is known by the line above.
+            // If adding a handler fails, the channel is closed already, and the callback above has noticed it.
             try? await channel.pipeline.addHandler(InputCloseHandler(connection), position: .first).get()
-            // A client that went away with its request still on the way did so before the handler could see it.
+            // A client can have closed the connection before the handler was added.
             if await channel.isInputClosed { connection.close() }
         }
         return connection
@@ -125,8 +125,8 @@ package final class Connection: Sendable {
     }
 }
 
-/// Notices that a client will send no more. The servers of Hummingbird allow that without the end of the connection, but a client that
-/// does so in the middle of a request has nearly always gone.
+/// Notices that a client has closed its side of the connection. Hummingbird's servers keep such a connection open, but
+/// a client that does this in the middle of a request is nearly always gone.
 private final class InputCloseHandler: ChannelInboundHandler, Sendable {
 
     typealias InboundIn = NIOAny

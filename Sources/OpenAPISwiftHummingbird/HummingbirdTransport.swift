@@ -17,19 +17,22 @@ import Synchronization
 /// // GET /health          is answered by Hummingbird
 /// ```
 ///
-/// The transport adds one middleware to the router. Requests for registered operations end there; all others go on to Hummingbird. As
-/// with any middleware of Hummingbird, those added to the router before the transport see the requests of operations, and those added
-/// after it do not. A path that is known here with another method is answered by 405 and `allow`, unless Hummingbird has a route for it.
+/// The transport adds one middleware to the router. It handles the requests for registered operations, and passes all
+/// others on to Hummingbird. As usual in Hummingbird, middlewares that were added to the router before the transport
+/// see the requests for operations, and those added after it do not. If a path is registered only with other methods,
+/// the response is 405 with `allow`, unless Hummingbird has a route for the request.
 ///
-/// Bodies stream both ways: a request is handed over while it is still arriving, as fast as the handler reads it, and a response is read
-/// as fast as the client takes it. How much of a request is brought into memory is `maximumBufferedBytes` of the handlers' configuration;
-/// a body that streams is the handler's to limit. What a handler leaves unread is passed over, and the connection serves the next request.
+/// Bodies stream both ways: a handler reads a request while it is still arriving, and a response is read as fast as the
+/// client receives it. `maximumBufferedBytes` of the handlers' configuration limits how much of a request is collected
+/// in memory; a handler has to limit a streamed body itself. Bytes that a handler does not read are skipped, and the
+/// connection serves the next request.
 ///
-/// When a client goes away, the tasks of handler and response body are cancelled if the context of the router is a
-/// ``ConnectionRequestContext``. With other contexts the handler's next read of the request throws, and a response body is given up at
-/// its next chunk.
+/// When a client closes the connection, the tasks of handler and response body are cancelled if the context of the
+/// router is a ``ConnectionRequestContext``. With other contexts, the handler's next read of the request throws, and a
+/// response body ends at its next chunk.
 ///
-/// An error that no middleware handled is Hummingbird's to answer: by 500, or as the error itself says if it is an `HTTPResponseError`.
+/// Hummingbird responds to an error that no middleware handled: with 500, or with the error's own response if it is an
+/// `HTTPResponseError`.
 public struct HummingbirdTransport<Context: RequestContext>: ServerTransport, Sendable {
 
     private let routes = Routes()
@@ -42,7 +45,7 @@ public struct HummingbirdTransport<Context: RequestContext>: ServerTransport, Se
 
     /// Registers the handler of an operation.
     /// - Parameters:
-    ///   - handler: What answers the request.
+    ///   - handler: The function that handles the request.
     ///   - method: The method of the operation.
     ///   - path: The path of the operation; placeholders such as `{petId}` may stand anywhere in a segment.
     /// - Throws: `RouteError` if the path is not a template or has a handler for the method already.
@@ -83,7 +86,7 @@ private struct OperationMiddleware<Context: RequestContext>: RouterMiddleware {
             do {
                 return try await next(request, context)
             } catch let error as HTTPError where error.status == .notFound && context.endpointPath == "NotFound" {
-                // Hummingbird knows no route for the request either.
+                // Hummingbird has no route for the request either.
                 let methods = allowed.map(\.rawValue).joined(separator: ", ")
                 return Response(status: .methodNotAllowed, headers: [.allow: methods])
             }
@@ -102,7 +105,7 @@ private struct OperationMiddleware<Context: RequestContext>: RouterMiddleware {
             let (response, body) = try await handler(request.head, HTTPBody(of: request), metadata)
             return Response(response, body: body, to: request.head, on: connection)
         } catch let error as ServerError {
-            // An error of Hummingbird's own knows its response.
+            // An error of Hummingbird describes its own response.
             throw error.underlyingError as? any HTTPResponseError ?? error
         }
     }
@@ -112,7 +115,8 @@ extension HTTPBody {
 
     /// The body of a request, or nil if it has none.
     ///
-    /// Clients announce the length 0 with requests that have no body, so an empty body counts only if it has a type.
+    /// Clients also send the length 0 with requests that have no body, so an empty body counts only if it has a content
+    /// type.
     fileprivate convenience init?(of request: Request) {
         let fields = request.headers
         let length = fields[.contentLength].flatMap { Int64($0) }
@@ -135,7 +139,7 @@ extension Response {
         guard response.mayHaveBody(toRequest: request) else {
             let length = response.headerFields[.contentLength]
             self.init(status: response.status, headers: response.headerFields)
-            // Without this Hummingbird would announce the length 0.
+            // Without this line, Hummingbird sends the length 0.
             headers[.contentLength] = request.method == .head ? length : nil
             return
         }
@@ -154,7 +158,7 @@ extension Response {
                 try await writer.write(chunksOf: body, on: nil)
                 return
             }
-            // Only the task has the writer until it ends, and its end is awaited.
+            // Only the new task uses the writer until it ends, and this function waits for the end.
             nonisolated(unsafe) let shared = writer
             try await connection.withCancellationOnClose {
                 var writer = shared
@@ -166,19 +170,20 @@ extension Response {
 
 extension ResponseBodyWriter {
 
-    /// Writes a whole body, as fast as the connection and the event loop behind it take the chunks.
+    /// Writes a whole body, as fast as the connection and its event loop accept the chunks.
     @concurrent mutating func write(chunksOf body: HTTPBody, on eventLoop: (any EventLoopGroup)?) async throws {
         var count = 0
         for try await chunk in body {
             try await write(ByteBuffer(bytes: chunk))
             count += chunk.count
-            // Chunks that come faster than the loop runs would pile up before it can say that the connection takes no more.
+            // If chunks arrive faster than the event loop runs, they pile up before it can report that the connection
+            // is full. So the body waits for the event loop after each mebibyte.
             if count >= 1 << 20 {
                 count = 0
                 try await eventLoop?.any().submit {}.get()
             }
         }
-        // A stream that ends because it was cancelled is not the whole body.
+        // A stream also ends when its task is cancelled, and is then not the whole body.
         try Task.checkCancellation()
         try await finish(nil)
     }

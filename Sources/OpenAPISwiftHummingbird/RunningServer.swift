@@ -14,16 +14,17 @@ package import UnixSignals
 
 /// Serves a responder for the length of a closure.
 ///
-/// The server listens before the closure is called. When the closure ends, no new connection is taken and requests under way are answered;
-/// after ``ServerLimits/shutdownTimeout``, or at once when the task is cancelled, connections that are still open are closed and
-/// handlers that still run are cancelled. The server has stopped when the function returns.
+/// The server listens before the closure is called. When the closure ends, the server accepts no new connections, and
+/// completes the requests in progress. After ``ServerLimits/shutdownTimeout``, or at once when the task is cancelled,
+/// it closes the open connections and cancels the handlers that still run. The server has stopped when the function
+/// returns.
 /// - Parameters:
-///   - responder: What answers the requests.
+///   - responder: The responder that handles the requests.
 ///   - host: The address to listen on.
-///   - port: The port to listen on; 0 for one that is free.
+///   - port: The port to listen on; 0 for a free port.
 ///   - limits: How long clients may take, and how long the server takes to stop.
 ///   - logger: Where the server logs.
-///   - body: What to do while the server runs; it is passed the URL of the server.
+///   - body: The closure to run while the server runs; its argument is the URL of the server.
 /// - Returns: What the closure returns.
 /// - Throws: What the closure throws, or the error of starting the server.
 package func withRunningServer<Responder: HTTPResponder, Result>(
@@ -45,13 +46,14 @@ package func withRunningServer<Responder: HTTPResponder, Result>(
     return try result.get()
 }
 
-/// Serves a router for the length of a closure, as ``withRunningServer(of:host:port:limits:logger:_:)`` does, and logs errors only.
+/// Serves a router for the length of a closure, as ``withRunningServer(of:host:port:limits:logger:_:)`` does, and logs
+/// errors only.
 /// - Parameters:
 ///   - router: The routes to serve.
 ///   - host: The address to listen on.
-///   - port: The port to listen on; 0 for one that is free.
+///   - port: The port to listen on; 0 for a free port.
 ///   - limits: How long clients may take, and how long the server takes to stop.
-///   - body: What to do while the server runs; it is passed the URL of the server.
+///   - body: The closure to run while the server runs; its argument is the URL of the server.
 /// - Returns: What the closure returns.
 /// - Throws: What the closure throws, or the error of starting the server.
 package func withRunningServer<Context: RequestContext, Result>(
@@ -69,17 +71,17 @@ package func withRunningServer<Context: RequestContext, Result>(
 
 /// Serves a responder until the process gets a signal, or the task is cancelled.
 ///
-/// With the first signal the server stops as at the end of ``withRunningServer(of:host:port:limits:logger:_:)``. With a second one, and when
-/// the task is cancelled, it closes all connections at once.
+/// After the first signal the server stops as at the end of ``withRunningServer(of:host:port:limits:logger:_:)``. After
+/// a second signal, and when the task is cancelled, it closes all connections at once.
 /// - Parameters:
-///   - responder: What answers the requests.
+///   - responder: The responder that handles the requests.
 ///   - host: The address to listen on.
-///   - port: The port to listen on; 0 for one that is free.
+///   - port: The port to listen on; 0 for a free port.
 ///   - limits: How long clients may take, and how long the server takes to stop.
 ///   - logger: Where the server logs.
 ///   - signals: The signals that stop the server.
-///   - onReady: Called once, when connections are taken, with the URL of the server.
-/// - Throws: The error of starting the server, or the one that ended it without a signal.
+///   - onReady: Called once with the URL of the server, when it accepts connections.
+/// - Throws: The error of starting the server, or the error that ended it without a signal.
 package func runServer<Responder: HTTPResponder>(
     of responder: Responder,
     host: String,
@@ -107,7 +109,7 @@ package func runServer<Responder: HTTPResponder>(
     try await server.waitUntilStopped()
 }
 
-/// A server that listens, and that can be stopped whatever its clients do.
+/// A server that listens, and that can be stopped also while clients keep connections open.
 private final class RunningServer: Sendable {
 
     let url: URL
@@ -116,7 +118,8 @@ private final class RunningServer: Sendable {
     private let eventLoopGroup: any EventLoopGroup
     private let connections: OpenConnections
     private let services: ServiceGroup
-    /// Not a child of the task that started the server: what ends it is `stop()`, which keeps an order.
+    /// The task of the server. It is not a child of the task that started the server, so cancellation does not end it:
+    /// `stop()` closes everything in the right order first.
     private let task: Task<Void, any Error>
     private let isStopping = Mutex(false)
 
@@ -157,7 +160,7 @@ private final class RunningServer: Sendable {
         }
         var iterator = listeners.makeAsyncIterator()
         guard let listener = await iterator.next(isolation: #isolation) else {
-            // The server ended before it listened: its error tells why.
+            // The server ended before it listened: its error says why.
             try await task.value
             throw CancellationError()
         }
@@ -178,7 +181,8 @@ private final class RunningServer: Sendable {
         self.url = url
     }
 
-    /// Takes no more connections, lets requests under way be answered, and closes after the timeout what is left.
+    /// Accepts no more connections, completes the requests in progress, and closes the remaining connections after the
+    /// timeout.
     func stop() async {
         isStopping.withLock { $0 = true }
         await services.triggerGracefulShutdown()
@@ -197,8 +201,8 @@ private final class RunningServer: Sendable {
 
     /// Closes the listening socket and all connections, and cancels the handlers that still run.
     ///
-    /// In this order, because NIO traps when a connection is dropped that is open and has no handler yet, and because Hummingbird waits
-    /// until its connections are closed, cancelled or not.
+    /// The order matters. NIO traps when an open connection without a handler is released, and Hummingbird waits until
+    /// its connections are closed, even if its task is cancelled.
     func closeConnections() async {
         isStopping.withLock { $0 = true }
         await services.triggerGracefulShutdown()
@@ -210,7 +214,7 @@ private final class RunningServer: Sendable {
     }
 
     /// Waits until the server has stopped, and closes its connections when the task is cancelled.
-    /// - Throws: The error that ended the server when nothing stopped it.
+    /// - Throws: The error that ended the server, unless it was stopped.
     func waitUntilStopped() async throws {
         let result = await withTaskCancellationHandler {
             await task.result

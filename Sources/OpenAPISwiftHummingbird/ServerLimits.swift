@@ -8,36 +8,39 @@
     import Darwin
 #endif
 
-/// How long the clients of a server may take, how many can be connected, and how long the server takes to stop.
+/// The timeouts of a server's connections, their maximum number, and the time that the server has to stop.
 ///
-/// A connection that exceeds a timeout is closed without a response, at the latest a quarter of the shortest timeout after its own.
-/// No timeout applies while the server works on a response and has nothing to send, as in a long poll.
+/// A connection that exceeds a timeout is closed without a response. This can happen later than the timeout, by at most
+/// a quarter of the shortest timeout. No timeout applies while the server works on a response and has nothing to send,
+/// as in a long poll.
 package struct ServerLimits: Hashable, Sendable {
 
     /// How long a connection can be open without a request, before the first one and between two: 75 seconds.
     ///
-    /// Clients that keep connections for reuse, such as AsyncHTTPClient, do so for 60 seconds. A server that closes first breaks the
-    /// request that is sent at that moment.
+    /// AsyncHTTPClient, for example, keeps connections for reuse for 60 seconds. If the server closes a connection
+    /// first, a request that is sent at that moment fails.
     package var idleTimeout: Duration = .seconds(75)
 
     /// How long the head of a request may take, from its first byte to its last: 30 seconds.
     package var headTimeout: Duration = .seconds(30)
 
-    /// How long a body may stand still, in either direction: 60 seconds.
+    /// How long a body may make no progress, in either direction: 60 seconds.
     ///
-    /// It is counted from the last byte of a request's body that arrived while the server was ready to read, and from the last byte
-    /// of a response that the client's side took.
+    /// The time is counted from the last byte of a request's body that arrived while the server was ready to read, and
+    /// from the last byte of a response that the client received.
     package var transferTimeout: Duration = .seconds(60)
 
-    /// The number of connections above which new ones wait until another is closed; `nil` for three quarters of the file descriptors
-    /// that the process can open when the server starts, at most 10,000.
+    /// The number of connections above which new ones wait until another is closed.
+    ///
+    /// `nil` means three quarters of the file descriptors that the process can open when the server starts, at most
+    /// 10,000.
     package var maximumConnections: Int?
 
-    /// How long the server waits for requests under way when it stops: 5 seconds. Then it closes their connections.
+    /// How long the server waits for requests in progress when it stops: 5 seconds. Then it closes their connections.
     package var shutdownTimeout: Duration
 
     /// Creates the default limits.
-    /// - Parameter shutdownTimeout: How long the server waits for requests under way when it stops.
+    /// - Parameter shutdownTimeout: How long the server waits for requests in progress when it stops.
     package init(shutdownTimeout: Duration = .seconds(5)) {
         self.shutdownTimeout = shutdownTimeout
     }

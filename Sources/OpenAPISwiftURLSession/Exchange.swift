@@ -7,7 +7,7 @@ import Synchronization
     import FoundationNetworking
 #endif
 
-/// Hands what a session tells to the exchanges that it is about.
+/// Passes the events of a session to the exchanges that they belong to.
 final class Delegate: NSObject, URLSessionDataDelegate {
     let exchanges = Mutex<[Int: Exchange]>([:])
 
@@ -41,7 +41,7 @@ final class Delegate: NSObject, URLSessionDataDelegate {
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
-        // A redirect that is handed over may come without the call for a response.
+        // For a redirect that is not followed, the delegate may not have been called with the response.
         if error == nil, let response = task.response { exchange?.receive(response) }
         exchange?.end(error)
     }
@@ -52,7 +52,7 @@ final class Delegate: NSObject, URLSessionDataDelegate {
             task: URLSessionTask,
             needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
         ) {
-            // A body that can be read once only cannot follow a redirect.
+            // A body that can be read only once cannot be sent again after a redirect.
             completionHandler(exchange(of: task)?.bodyAgain())
         }
     #endif
@@ -60,19 +60,19 @@ final class Delegate: NSObject, URLSessionDataDelegate {
 
 /// A request and its response, between a session's delegate and the reader of the body.
 final class Exchange: Sendable {
-    /// How much of a response may wait for its reader before the connection is paused, where that can be done.
+    /// The number of unread bytes of a response above which the connection is paused, where the platform can pause it.
     private static let highWater = 1 << 20
 
     private struct State {
         var response: HTTPURLResponse?
         var chunks: [HTTPBody.ByteChunk] = []
-        /// How many of the chunks were read.
+        /// The number of chunks that were read.
         var readCount = 0
         var size = 0
         var isPaused = false
         var isOver = false
         var error: (any Error)?
-        /// Who waits for the head, or for a chunk.
+        /// The continuations that wait for the head and for a chunk.
         var headWaiter: CheckedContinuation<Void, Never>?
         var chunkWaiter: CheckedContinuation<Void, Never>?
         var task: WeakTask?
@@ -83,7 +83,7 @@ final class Exchange: Sendable {
 
     let server: String
     let redirects: URLSessionTransport.Redirects
-    /// How much of a response may wait for its reader where the connection cannot be paused.
+    /// The number of unread bytes of a response above which it fails, where the connection cannot be paused.
     private let limit: Int
     private let state = Mutex(State())
 
@@ -217,7 +217,7 @@ final class Exchange: Sendable {
         }
     }
 
-    /// Makes the response of the runtime.
+    /// Converts a response of URLSession to one of the runtime.
     func response(
         _ urlResponse: HTTPURLResponse,
         to request: HTTPRequest,
@@ -247,12 +247,12 @@ final class Exchange: Sendable {
     }
 }
 
-/// More of a response came than may wait for its reader.
+/// The unread bytes of a response exceed the limit.
 private struct UnreadResponse: Error {
     var limit: Int
 }
 
-/// The chunks of a response. A reader that goes away before the end takes the request with it.
+/// The chunks of a response. When the iterator is released before the end, the request is cancelled.
 private struct Chunks: AsyncSequence, Sendable {
     let exchange: Exchange
     let cancel: @Sendable () -> Void
@@ -265,7 +265,7 @@ private struct Chunks: AsyncSequence, Sendable {
         }
 
         deinit {
-            // A task that is over takes no notice.
+            // This has no effect on a task that has ended.
             chunks.cancel()
         }
 
@@ -279,7 +279,7 @@ private struct Chunks: AsyncSequence, Sendable {
     }
 }
 
-/// A task that its session keeps, not we.
+/// A weak reference to a task, which its session keeps.
 struct WeakTask: Sendable {
     private final class Box: Sendable {
         weak let task: URLSessionTask?
@@ -299,7 +299,7 @@ struct WeakTask: Sendable {
 }
 
 extension TransportError {
-    /// Tells an error of URLSession in the words of all transports.
+    /// Creates the error for an error of URLSession.
     init(wrapping error: any Error, server: String) {
         if let error = error as? UnreadResponse {
             self.init(

@@ -19,56 +19,59 @@ import Synchronization
 /// // host: example.com
 /// ```
 ///
-/// On Apple platforms it uses the system's settings: proxies, certificates, the network's state; and it adds no library
-/// to the program. Elsewhere it uses FoundationNetworking, and `AsyncHTTPClientTransport` does more.
+/// On Apple platforms, it uses the system's settings for proxies, certificates and the network, and it adds no library
+/// to the program. On other platforms it uses FoundationNetworking, which can do less than `AsyncHTTPClientTransport`.
 ///
 /// ## What streams and what does not
 ///
-/// | | Apple platforms | Linux and others |
-/// | --- | --- | --- |
-/// | a request's body | streams, in parts of 64 KiB, as fast as the connection takes them | is read into memory first, up to ``Configuration-swift.struct/maximumBufferedBodySize`` |
-/// | a response's body | streams; one that is read slowly holds the server back | comes in parts while it arrives; what is not read yet stays in memory, up to the same limit |
+/// | | Apple platforms | Linux and others | | --- | --- | --- | | a request's body | streams, in parts of 64 KiB, as
+/// fast as the connection takes them | is read into memory first, up to
+/// ``Configuration-swift.struct/maximumBufferedBodySize`` | | a response's body | streams; one that is read slowly
+/// holds the server back | comes in parts while it arrives; what is not read yet stays in memory, up to the same limit
+/// |
 ///
-/// So an exchange in both directions at once works on Apple platforms only, and large uploads and downloads belong to
-/// `AsyncHTTPClientTransport` elsewhere. Cancelling the calling task cancels the request, and a response that is given
-/// up before its end closes its connection.
+/// So sending and receiving at the same time works only on Apple platforms. On other platforms, use
+/// `AsyncHTTPClientTransport` for large uploads and downloads. Cancelling the calling task cancels the request. If you
+/// stop reading a response before its end, its connection is closed.
 ///
 /// ## What URLSession does on its own
 ///
-/// Header fields of one name become one field, joined by commas, in both directions; of `Set-Cookie` on Linux too,
-/// where cookies that hold commas cannot be told apart any more. The reason phrase of a status is not available. Bodies
-/// with a `Content-Encoding` are decoded, and their length is not known then. `Host`, `Connection` and `Content-Length`
-/// are URLSession's to write. Neither cookies nor responses are kept, unless the configuration of the session says so.
+/// Several header fields with the same name become one field, joined by commas, in both directions. On Linux this
+/// includes `Set-Cookie`, so cookies that contain commas cannot be separated any more. The reason phrase of a status is
+/// not available. Bodies with a `Content-Encoding` are decoded, and their length is then not known. URLSession itself
+/// writes `Host`, `Connection` and `Content-Length`. Neither cookies nor responses are kept, unless the configuration
+/// of the session says so.
 ///
 /// Failures to connect, lost connections and timeouts are thrown as `TransportError`.
 public struct URLSessionTransport: ClientTransport {
-    /// What becomes of a response that sends the client elsewhere.
+    /// What the transport does with a redirect.
     public enum Redirects: Hashable, Sendable {
-        /// URLSession goes there, up to its own limit, and drops `Authorization` for another host.
+        /// URLSession follows redirects, up to its own limit, and drops `Authorization` for another host.
         case follow
-        /// The caller gets the response.
+        /// The caller gets the redirect as the response.
         case handOver
     }
 
-    /// What a transport sends with.
+    /// The settings of a transport.
     public struct Configuration: Sendable {
-        /// What becomes of redirects.
+        /// What the transport does with redirects.
         public var redirects: Redirects
         /// How long the connection may be silent before the request fails.
         public var timeout: Duration
-        /// How many bytes of a request's body are read into memory where such bodies do not stream, and how many of a
-        /// response may wait there for their reader.
+        /// The maximum number of bytes in memory where bodies do not stream: of a request's body, and of a response
+        /// that is not read yet.
         public var maximumBufferedBodySize: Int
-        /// Changes the configuration of the session that is made for the transport; by default it is ephemeral, with no
-        /// cookies and no cache.
+        /// Changes the configuration of the transport's session. The configuration that it gets is ephemeral, without
+        /// cookies and without a cache.
         public var configureSession: @Sendable (URLSessionConfiguration) -> Void
 
-        /// Makes a configuration.
+        /// Creates a configuration.
         ///
         /// - Parameters:
-        ///   - redirects: What becomes of redirects.
+        ///   - redirects: What the transport does with redirects.
         ///   - timeout: How long the connection may be silent; at least a millisecond.
-        ///   - maximumBufferedBodySize: How many bytes of a body may be in memory where bodies do not stream.
+        ///   - maximumBufferedBodySize: The maximum number of bytes of a body in memory where bodies do not stream; 256
+        ///     MiB by default.
         ///   - configureSession: Changes the configuration of the transport's session, for example to add a proxy.
         public init(
             redirects: Redirects = .follow,
@@ -82,18 +85,20 @@ public struct URLSessionTransport: ClientTransport {
             self.configureSession = configureSession
         }
 
-        /// Hands redirects to the caller: for callers that sign their requests.
+        /// A configuration that returns redirects to the caller, for callers that sign their requests.
         public static var direct: Configuration { Configuration(redirects: .handOver) }
     }
 
-    /// What the transport sends with.
+    /// The settings of the transport.
     public let configuration: Configuration
 
     private let session: Session
 
-    /// Makes a transport, with a session of its own. Copies share it; it ends with the last.
+    /// Creates a transport with its own session.
     ///
-    /// - Parameter configuration: What to send with.
+    /// Copies of the transport share the session. The session ends with the last copy.
+    ///
+    /// - Parameter configuration: The settings of the transport.
     public init(configuration: Configuration = Configuration()) {
         self.configuration = configuration
         session = Session(configuration)
@@ -102,10 +107,10 @@ public struct URLSessionTransport: ClientTransport {
     /// Sends a request and returns the response as soon as its head has arrived.
     ///
     /// - Parameters:
-    ///   - request: The request; its path stands below the path of the base URL.
+    ///   - request: The request; its path is relative to the path of the base URL.
     ///   - body: The body of the request, or nil if it has none.
     ///   - baseURL: The URL of the server, `http` or `https`.
-    ///   - operationID: The operation of the document; it has no influence.
+    ///   - operationID: The operation of the document; it is ignored.
     /// - Returns: The response, and its body as a stream.
     /// - Throws: `TransportError`, `CancellationError`, or the error of a streamed request body.
     public func send(
@@ -137,7 +142,7 @@ public struct URLSessionTransport: ClientTransport {
             switch (body?.bufferedBytes, body) {
             case (let bytes?, _): urlRequest.httpBody = Data(bytes)
             case (nil, let body?):
-                // A length in the header fields keeps URLSession from sending chunks.
+                // With a length in the header fields, URLSession does not use chunked transfer coding.
                 if case .known(let length) = body.length {
                     urlRequest.setValue("\(length)", forHTTPHeaderField: "Content-Length")
                 }
@@ -181,8 +186,8 @@ extension URLRequest {
     }
 }
 
-/// A session, and what its tasks are for. The session keeps its delegate; so the delegate is another object than the
-/// one that ends it.
+/// The owner of a session: it ends the session when it is released. A session retains its delegate, so the delegate is
+/// a separate object.
 private final class Session: Sendable {
     private let session: URLSession
     private let delegate = Delegate()

@@ -2,15 +2,15 @@ import Foundation
 import OpenAPISwiftRuntime
 
 #if canImport(FoundationNetworking)
-    /// Bodies are read into memory before they are sent here, as the bound streams that would carry them are not
-    /// implemented.
+    /// A placeholder: FoundationNetworking does not implement bound streams, so bodies are read into memory before they
+    /// are sent.
     struct UploadStream: Sendable {
         let error: (any Error)?
     }
 #else
     import Synchronization
 
-    /// A request's body on its way into a session, through a pair of bound streams.
+    /// Writes a request's body to a session, through a pair of bound streams.
     final class UploadStream: NSObject, StreamDelegate, @unchecked Sendable {
         private static let capacity = 64 * 1024
 
@@ -25,7 +25,7 @@ import OpenAPISwiftRuntime
         /// Ends the request when its body cannot be read.
         private let cancel: @Sendable () -> Void
 
-        /// What reading the body threw.
+        /// The error of reading the body, if there was one.
         var error: (any Error)? { failure.withLock { $0 } }
 
         init(_ body: HTTPBody, cancel: @escaping @Sendable () -> Void) throws {
@@ -62,7 +62,7 @@ import OpenAPISwiftRuntime
             output.close()
         }
 
-        /// The same body from its start; nil where it can be read once only.
+        /// The same body from its start; nil if it can be read only once.
         func again() -> UploadStream? {
             source.iterationBehavior == .multiple ? try? UploadStream(source, cancel: cancel) : nil
         }
@@ -73,7 +73,7 @@ import OpenAPISwiftRuntime
         }
 
         private func write(_ body: HTTPBody) async {
-            // What ends early must not look like a whole body.
+            // The stream is closed last, so that a body that ends early does not look like a whole body.
             defer { output.close() }
             do {
                 for try await chunk in body {
@@ -85,7 +85,7 @@ import OpenAPISwiftRuntime
                             guard let start = bytes.baseAddress else { return 0 }
                             return output.write(start, maxLength: bytes.count)
                         }
-                        // The session went away; its own error says why.
+                        // The session has closed the stream; its own error says why.
                         guard count > 0 else { return }
                         rest = rest.dropFirst(count)
                     }

@@ -13,7 +13,7 @@ enum Base64 {
         return values
     }()
 
-    /// Returns the bytes that a text stands for, or `nil` when it is not base64; its padding may be absent.
+    /// Returns the decoded bytes, or `nil` when the text is not base64. Its padding may be absent.
     static func decode(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         var isValid = true
         let bytes = [UInt8](unsafeUninitializedCapacity: text.count / 4 * 3 + 3) { output, written in
@@ -26,10 +26,9 @@ enum Base64 {
         return isValid ? bytes : nil
     }
 
-    /// Writes the bytes that a text stands for, three for each four characters and one or two more; `output` has room
-    /// for all of them.
+    /// Decodes a text into `output`, which must have room for three bytes for each four characters, and three more.
     ///
-    /// - Returns: Their count, or `nil` when the text is not base64.
+    /// - Returns: The number of bytes, or `nil` when the text is not base64.
     static func decode(_ text: UnsafeBufferPointer<UInt8>, into output: UnsafeMutableBufferPointer<UInt8>) -> Int? {
         var count = text.count
         if count > 0, count % 4 == 0 {
@@ -41,7 +40,7 @@ enum Base64 {
         return values.withUnsafeBufferPointer { values in
             var read = 0
             var written = 0
-            // A value above 63 leaves its mark in the upper bits.
+            // A value above 63, of an invalid character, sets one of the two highest bits.
             var all: UInt8 = 0
             while read &+ 4 <= count {
                 let a = values[Int(text[read])]
@@ -71,7 +70,7 @@ enum Base64 {
         }
     }
 
-    /// Whether a text of base64 is padded, and has no bits but those of its bytes.
+    /// Whether a text of base64 has its padding, and no unused bits are set in its last character.
     static func isCanonical(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard text.count % 4 == 0 else { return false }
         guard text.count > 0, text[text.count - 1] == UInt8(ascii: "=") else { return true }

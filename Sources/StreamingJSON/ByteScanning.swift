@@ -1,4 +1,4 @@
-/// The bytes that JSON gives a meaning to.
+/// The bytes that have a meaning in JSON.
 enum ASCII {
     static let tab: UInt8 = 0x09
     static let newline: UInt8 = 0x0A
@@ -29,7 +29,7 @@ extension Bytes {
         UInt64(littleEndian: UnsafeRawPointer(self).loadUnaligned(as: UInt64.self))
     }
 
-    /// The next bytes, fewer than eight but at least one, filled up with spaces; nothing behind them is looked at.
+    /// The next one to seven bytes, filled up with spaces. The memory after them is not read.
     @inline(__always)
     func word(ofFirst count: Int) -> UInt64 {
         let raw = UnsafeRawPointer(self)
@@ -46,15 +46,15 @@ extension Bytes {
     }
 }
 
-/// Looks at eight bytes of text at once.
+/// Classifies eight bytes of text at once.
 ///
-/// The answers have the highest bit of a byte set where the byte is of the kind asked for. Only the lowest byte marked
-/// is sure to be one: the subtraction may borrow from a marked byte into the next.
+/// In the result, the highest bit of a byte is set if the byte has the property. Only the lowest marked byte is
+/// certain: the subtraction can borrow from a marked byte into the next.
 enum Word {
     static let lowBits: UInt64 = 0x0101_0101_0101_0101
     static let highBits: UInt64 = 0x8080_8080_8080_8080
 
-    /// Marks the bytes that a string cannot hold as they are: `"`, `\` and control characters.
+    /// Marks the bytes that a string cannot hold without an escape: `"`, `\` and control characters.
     @inline(__always)
     static func specials(in word: UInt64) -> UInt64 {
         // Only the control characters and `"` are below 0x21 when this bit is flipped.
@@ -63,13 +63,14 @@ enum Word {
         return (low | backslashes) & ~word & highBits
     }
 
-    /// Marks the bytes above 9; in digits that were XORed with `0` those that are no digits.
+    /// Marks the bytes above 9. In a text that was XORed with the character `0`, these are the bytes that are not
+    /// digits.
     @inline(__always)
     static func aboveNine(in word: UInt64) -> UInt64 {
         (word | (word &+ 0x7676_7676_7676_7676)) & highBits
     }
 
-    /// The number of eight decimal digits, each a byte from 0 to 9, the first one lowest.
+    /// The number that eight decimal digits spell. Each digit is a byte from 0 to 9, the first one lowest.
     @inline(__always)
     static func number(of digits: UInt64) -> UInt64 {
         // Pairs of digits, then pairs of pairs, and so on.
@@ -108,7 +109,7 @@ func firstIllFormedUTF8(from start: Bytes, to end: Bytes) -> Bytes? {
             continue
         }
         let length: Int
-        // What the second byte may be: it rules out overlong forms, surrogates and what lies beyond U+10FFFF.
+        // The allowed second bytes exclude overlong forms, surrogates and scalars beyond U+10FFFF.
         var second: ClosedRange<UInt8> = 0x80...0xBF
         switch lead {
         case 0xC2...0xDF: length = 2

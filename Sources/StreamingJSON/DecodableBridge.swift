@@ -1,9 +1,9 @@
 extension JSONReader {
-    /// Reads a value by its `Decodable`.
+    /// Reads a value with its `Decodable` conformance.
     ///
-    /// This is for users' own types in the middle of generated ones; it builds a ``JSONValue`` and is much slower than
-    /// ``read(_:)``. What is inside of the value and is ``JSONReadable`` is read as that, at whatever depth; a type may
-    /// so be ``JSONReadable`` by its `Decodable`.
+    /// This is for users' own types inside of generated ones. It builds a ``JSONValue`` and is much slower than
+    /// ``read(_:)``. Values inside of the value, at any depth, whose types are ``JSONReadable`` are read with that
+    /// conformance. So a type can implement ``JSONReadable`` with its `Decodable` conformance:
     ///
     /// ```swift
     /// extension Money: JSONReadable {
@@ -11,7 +11,7 @@ extension JSONReader {
     /// }
     /// ```
     ///
-    /// - Parameter type: What to read.
+    /// - Parameter type: The type of the value.
     /// - Returns: The value.
     /// - Throws: ``JSONError/Code/typeMismatch``, ``JSONError/Code/missingKey`` or ``JSONError/Code/invalidValue``
     ///   for the errors of `Decodable`, whose coding path is in the message.
@@ -20,8 +20,8 @@ extension JSONReader {
         let value = try read(JSONValue.self)
         do {
             let decoder = TreeDecoder(value: value, codingPath: [], json: userInfo)
-            // A type that decodes itself as JSON is not asked to do so; any other may have come here from its own
-            // `init(json:)`.
+            // A `JSONBackedCodable` decodes itself as JSON, so its JSON reader is called directly. The `init(json:)` of
+            // any other type may have called this method, and must not be called again.
             return T.self is any JSONBackedCodable.Type ? try decoder.unwrap(T.self) : try T(from: decoder)
         } catch {
             rewind(to: start)
@@ -72,7 +72,7 @@ struct TreeDecoder: Decoder {
         self
     }
 
-    /// Decodes a whole value, by its own reader where it has one.
+    /// Decodes a whole value, with its own `init(json:)` if it has one.
     func unwrap<T: Decodable>(_ type: T.Type) throws -> T {
         if T.self == JSONValue.self, let value = value as? T {
             return value
@@ -166,7 +166,7 @@ extension TreeDecoder: SingleValueDecodingContainer {
     func decode<T: Decodable>(_ type: T.Type) throws -> T { try unwrap(type) }
 }
 
-/// A key that a decoder or encoder makes up: an index of an array, or `super`.
+/// A coding key that is not a key of an object: an index of an array, or `super`.
 struct TreeKey: CodingKey {
     let stringValue: String
     let intValue: Int?

@@ -1,9 +1,10 @@
 extension JSONWriter {
-    /// Writes a value by its `Encodable`.
+    /// Writes a value with its `Encodable` conformance.
     ///
-    /// This is for users' own types in the middle of generated ones; it is much slower than ``JSONWritable``. What is
-    /// inside of the value and is ``JSONWritable`` is written as that, at whatever depth; a type may so be
-    /// ``JSONWritable`` by its `Encodable`. When encoding fails, the writer fails with ``JSONError/Code/invalidValue``.
+    /// This is for users' own types inside of generated ones, and is much slower than ``JSONWritable``. Values inside
+    /// of the value, at any depth, whose types are ``JSONWritable`` are written with that conformance. If encoding
+    /// fails, the writer fails with ``JSONError/Code/invalidValue``. A type can implement ``JSONWritable`` with its
+    /// `Encodable` conformance:
     ///
     /// ```swift
     /// extension Money: JSONWritable {
@@ -16,8 +17,8 @@ extension JSONWriter {
         do {
             let node = TreeNode()
             let encoder = TreeEncoder(node: node, codingPath: [], json: userInfo)
-            // A type that encodes itself as JSON is not asked to do so; any other may have come here from its own
-            // `write(json:)`.
+            // A `JSONBackedCodable` encodes itself as JSON, so its JSON writer is called directly. The `write(json:)`
+            // of any other type may have called this method, and must not be called again.
             if value is any JSONBackedCodable { try encoder.encode(value) } else { try value.encode(to: encoder) }
             node.write(json: &self)
         } catch {
@@ -30,7 +31,7 @@ extension JSONWriter {
     }
 }
 
-/// A value on its way out; the members of an object keep their order.
+/// A value that is being encoded. The members of an object keep their order.
 private final class TreeNode: JSONWritable {
     enum Content {
         case none
@@ -61,19 +62,19 @@ private final class TreeNode: JSONWritable {
         }
     }
 
-    /// Makes this an array, unless it is one.
+    /// Turns the content into an empty array, unless it is an array already.
     func becomeArray() {
         if case .array = content { return }
         content = .array([])
     }
 
-    /// Makes this an object, unless it is one.
+    /// Turns the content into an empty object, unless it is an object already.
     func becomeObject() {
         if case .object = content { return }
         content = .object([])
     }
 
-    /// The node of the next element of an array.
+    /// Adds an element to an array and returns its node.
     func append() -> TreeNode {
         let node = TreeNode()
         if case .array(var elements) = content {
@@ -84,7 +85,7 @@ private final class TreeNode: JSONWritable {
         return node
     }
 
-    /// The node of a member of an object; replaces one of the same key.
+    /// Adds a member to an object and returns its node. A member with the same key is replaced.
     func member(_ key: String) -> TreeNode {
         let node = TreeNode()
         if case .object(var members) = content {

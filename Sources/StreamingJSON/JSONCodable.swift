@@ -1,17 +1,18 @@
-/// A type that reads and writes itself as JSON, and is served to other encoders and decoders by that.
+/// A type that reads and writes itself as JSON, and implements `Codable` with that.
 ///
-/// `Codable` goes by way of a ``JSONValue``: slower than what the compiler would write, and right for types whose main
-/// use is to be read and written here.
+/// Other encoders and decoders get a ``JSONValue``. This is slower than conformances that the compiler synthesises, and
+/// suits types that are mainly read and written by this module.
 public protocol JSONBackedCodable: JSONReadable, JSONWritable, Codable {}
 
-/// A type that reads and writes itself as JSON, and has `Codable` and `Hashable` by that.
+/// A type that reads and writes itself as JSON, and implements `Codable` and `Hashable` with that.
 ///
-/// The compiler need not write four more functions for each type: two values are equal when they write the same, and
-/// other encoders and decoders are served by way of a ``JSONValue``. Generated types name their parts while they write,
-/// which are then compared as the Swift values they are, whatever their JSON. All of this is slower than what the
-/// compiler would write and right for types whose main use is to be read and written; a type may still have its own.
-/// One that needs the compiler's `Hashable` conforms to ``JSONBackedCodable`` alone, since the functions of a
-/// protocol go before those of the compiler.
+/// The compiler does not have to synthesise four more functions for each type. Two values are equal when they write the
+/// same JSON, and other encoders and decoders get a ``JSONValue``. A generated type passes its members to the writer as
+/// Swift values, and these are compared instead of their JSON.
+///
+/// All of this is slower than synthesised conformances, and suits types that are mainly read and written. A type can
+/// still implement the functions itself. A type that needs a synthesised `Hashable` conforms only to
+/// ``JSONBackedCodable``, because the functions of a protocol have precedence over synthesised ones.
 public protocol JSONCodable: JSONBackedCodable, Hashable {}
 
 extension JSONBackedCodable {
@@ -58,13 +59,13 @@ extension JSONBackedCodable {
 extension [CodingUserInfoKey: Any] {
     private static let key = CodingUserInfoKey(rawValue: "StreamingJSON.userInfo")
 
-    /// The values of the decoder or encoder of a reader or writer.
+    /// Creates the `userInfo` of a decoder or encoder from that of a reader or writer.
     init(json userInfo: (any AnyObject & Sendable)?) {
         self = [:]
         if let userInfo, let key = Self.key { self[key] = HeldUserInfo(userInfo: userInfo) }
     }
 
-    /// The reader's or writer's `userInfo` where the decoder or encoder is one of this module.
+    /// The `userInfo` of the reader or writer, if the decoder or encoder is one of this module.
     fileprivate var json: (any AnyObject & Sendable)? {
         guard !isEmpty, let key = Self.key else { return nil }
         return (self[key] as? HeldUserInfo)?.userInfo
@@ -99,7 +100,7 @@ extension JSONCodable {
     }
 }
 
-/// What a value writes: the values that it names as its parts, and the bytes of everything else.
+/// The output of a value: the values that it passes as its parts, and the bytes of everything else.
 private struct Written: Hashable {
     var bytes: Result<[UInt8], JSONError>
     var parts: [AnyHashable]

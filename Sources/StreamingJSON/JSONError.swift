@@ -1,14 +1,14 @@
 /// Why a piece of JSON could not be read or written.
 ///
-/// Errors of a ``JSONReader`` carry the byte ``offset`` where reading stopped and the ``path`` of the value it stopped
-/// at:
+/// An error of a ``JSONReader`` has the ``offset`` of the byte at which reading stopped, and the ``path`` of the value
+/// that was being read:
 ///
 /// ```swift
 /// try JSONReader.read([Int].self, from: #"[1, 2, "three"]"#)
 /// // typeMismatch at $[2] (byte 7): expected a number, found a string
 /// ```
 ///
-/// An error is one reference wide, so that functions which do not fail pay next to nothing for being able to.
+/// An error has the size of one reference, so a function that can throw it costs almost nothing if it does not throw.
 public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of failure; new kinds may be added.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -27,7 +27,7 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
 
         private let kind: Kind
 
-        /// The bytes break the grammar of JSON (RFC 8259). When they only stop too early, it is ``unexpectedEnd``.
+        /// The bytes break the grammar of JSON (RFC 8259). If they only end too early, the code is ``unexpectedEnd``.
         public static let malformed = Code(kind: .malformed)
         /// The bytes are the beginning of JSON, but they end before the value does.
         public static let unexpectedEnd = Code(kind: .unexpectedEnd)
@@ -35,13 +35,13 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let invalidUTF8 = Code(kind: .invalidUTF8)
         /// The JSON is valid, but of another kind than expected, such as a string instead of a number.
         public static let typeMismatch = Code(kind: .typeMismatch)
-        /// A number does not fit the type asked for.
+        /// A number does not fit the requested type.
         public static let numberOutOfRange = Code(kind: .numberOutOfRange)
         /// Arrays and objects are nested deeper than ``JSONReader/Options/maximumDepth`` allows.
         public static let depthLimitExceeded = Code(kind: .depthLimitExceeded)
-        /// The value is over, but more than white space follows it.
+        /// Something other than white space follows the value.
         public static let trailingData = Code(kind: .trailingData)
-        /// An object lacks a key that it must have.
+        /// An object does not have all of its required keys.
         public static let missingKey = Code(kind: .missingKey)
         /// The kind is as expected, but the value is not, such as a string that is not a date.
         public static let invalidValue = Code(kind: .invalidValue)
@@ -68,13 +68,13 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
 
     private var storage: Storage
 
-    /// Describes a failure; readers do so with ``JSONReader/error(_:_:)``, which knows the offset.
+    /// Creates an error. Types that read themselves use ``JSONReader/error(_:_:)`` instead, which adds the offset.
     ///
     /// - Parameters:
     ///   - code: The kind of failure.
-    ///   - message: What is wrong, for a person to read.
-    ///   - offset: The byte of the input where it is wrong.
-    ///   - path: The value that is wrong, such as `$.records[3].fields`.
+    ///   - message: A description for people.
+    ///   - offset: The offset of the mistake in the input, in bytes.
+    ///   - path: The path of the wrong value, such as `$.records[3].fields`.
     public init(code: Code, message: String, offset: Int? = nil, path: String? = nil) {
         storage = Storage(code: code, message: message, offset: offset, path: path)
     }
@@ -85,22 +85,21 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
         set { self = JSONError(code: newValue, message: message, offset: offset, path: path) }
     }
 
-    /// What is wrong, for a person to read.
+    /// A description for people.
     public var message: String {
         get { storage.message }
         set { self = JSONError(code: code, message: newValue, offset: offset, path: path) }
     }
 
-    /// The byte of the input where it is wrong, or `nil` for an error of writing.
+    /// The offset of the mistake in the input, in bytes, or `nil` for an error of writing.
     public var offset: Int? {
         get { storage.offset }
         set { self = JSONError(code: code, message: message, offset: newValue, path: path) }
     }
 
-    /// The value that is wrong, such as `$.records[3].fields.title`, where `$` is the whole input.
+    /// The path of the wrong value, such as `$.records[3].fields.title`, where `$` is the whole input.
     ///
-    /// It is found when an error leaves the function that was given the input, so that reading without errors pays
-    /// nothing.
+    /// It is computed when an error leaves the function that was given the input, so it costs nothing without an error.
     public var path: String? {
         get { storage.path }
         set { self = JSONError(code: code, message: message, offset: offset, path: newValue) }

@@ -1,6 +1,6 @@
-/// A table of the keys that a type knows, for ``JSONReader/nextKey(in:)`` to tell them apart by their bytes alone.
+/// A table of the keys of a type, with which ``JSONReader/nextKey(in:)`` finds a key by its bytes.
 ///
-/// Make one for each type and keep it in a `static let`: building it costs about as much as reading an object.
+/// Create one table for each type and keep it in a `static let`: creating it costs about as much as reading an object.
 ///
 /// ```swift
 /// struct Point: JSONReadable {
@@ -20,7 +20,7 @@
 /// }
 /// ```
 public struct JSONKeys: Sendable {
-    /// The index that stands for every key that is not in the table.
+    /// The index of every key that is not in the table.
     public static let unknown = -1
 
     struct Entry {
@@ -28,17 +28,16 @@ public struct JSONKeys: Sendable {
         let count: Int
         let first: UInt64
         let last: UInt64
-        /// What of a word read where the key may stand is to be compared with `expected`.
+        /// The bits of a word of the input that are compared with `expected`.
         let mask: UInt64
-        /// `first`, or what no masked word is equal to, for a key that JSON spells in another way than with its own
-        /// bytes.
+        /// `first`, or a value that no masked word can have if JSON has to escape the key.
         let expected: UInt64
-        /// `mask` and `expected` of the key with the quote and the colon behind it.
+        /// `mask` and `expected` for the key with the quote and the colon behind it.
         let memberMask: UInt64
         let memberExpected: UInt64
-        /// The last eight bytes of the key with its quote and its colon, where these are more than eight bytes.
+        /// The last eight bytes of the key with its quote and its colon, if these are more than eight bytes.
         let memberEnd: UInt64
-        /// How many bytes ``isMember(at:)`` looks at.
+        /// The number of bytes that ``isMember(at:)`` reads.
         let memberReach: Int
 
         init(start: Bytes, count: Int) {
@@ -58,7 +57,8 @@ public struct JSONKeys: Sendable {
             memberReach = max(count + 2, 8)
         }
 
-        /// Whether the key, its closing quote and a colon are at a position, behind which there are at least `memberReach` bytes.
+        /// Whether the key, its closing quote and a colon are at a position. At least `memberReach` bytes must follow
+        /// it.
         @inline(__always)
         func isMember(at text: Bytes) -> Bool {
             text.word & memberMask == memberExpected
@@ -80,11 +80,13 @@ public struct JSONKeys: Sendable {
         }
     }
 
-    /// Entries and hash slots in memory of their own, so that finding a key touches no reference count but this one.
+    /// Entries and hash slots in memory of the table, so that finding a key needs only the reference count of the
+    /// table.
     final class Table: @unchecked Sendable {
         let entries: UnsafeMutablePointer<Entry>
         let count: Int
-        /// Index + 1 of an entry, or 0; a power of two of them, at most a quarter full.
+        /// Hash slots: each holds the index of an entry plus 1, or 0. Their number is a power of two, and at most a
+        /// quarter of them are used.
         let slots: UnsafeMutablePointer<UInt16>
         let mask: Int
 
@@ -114,7 +116,7 @@ public struct JSONKeys: Sendable {
             }
         }
 
-        /// A static string of a single character may be a scalar without storage; it gets some here.
+        /// The bytes of a static string. A string of a single character can be a scalar without storage; it is copied.
         private static func bytes(of name: StaticString) -> (start: Bytes, count: Int) {
             if name.hasPointerRepresentation {
                 return (name.utf8Start, name.utf8CodeUnitCount)
@@ -138,25 +140,25 @@ public struct JSONKeys: Sendable {
 
     let table: Table
 
-    /// Makes a table; the index of a key is its position in the list.
+    /// Creates a table. The index of a key is its index in the list.
     ///
     /// When a key is listed twice, its first index counts.
     ///
-    /// - Parameter keys: The keys, as they are without escapes.
+    /// - Parameter keys: The keys, without escapes.
     public init(_ keys: StaticString...) {
         table = Table(keys)
     }
 
-    /// Makes a table of a list; see ``init(_:)-(StaticString...)``.
+    /// Creates a table from a list; see ``init(_:)-(StaticString...)``.
     ///
-    /// - Parameter keys: The keys, as they are without escapes.
+    /// - Parameter keys: The keys, without escapes.
     package init(_ keys: [StaticString]) {
         table = Table(keys)
     }
 
-    /// Makes a table of names that are made when the program runs. They are kept for as long as it runs.
+    /// Creates a table from keys that are not static strings. Their memory is never freed.
     ///
-    /// - Parameter keys: The keys, as they are without escapes.
+    /// - Parameter keys: The keys, without escapes.
     package init(_ keys: [String]) {
         table = Table(keys.map(Table.copy))
     }
@@ -189,9 +191,9 @@ public struct JSONKeys: Sendable {
         return ends(of: start, count: key.count, limit: start + key.count)
     }
 
-    /// The first and the last eight bytes of a key, which for most keys is all of it.
+    /// The first and the last eight bytes of a key, which are the whole key in most cases.
     ///
-    /// No memory at or after `limit` is looked at.
+    /// Memory at or after `limit` is not read.
     @inline(__always)
     static func ends(of start: Bytes, count: Int, limit: Bytes) -> (UInt64, UInt64) {
         if count >= 8 {
@@ -210,9 +212,9 @@ public struct JSONKeys: Sendable {
         return Int(truncatingIfNeeded: mixed &>> 40)
     }
 
-    /// Finds the key whose bytes are `start..<start + count`.
+    /// The index of the key whose bytes are `start..<start + count`.
     ///
-    /// No memory at or after `limit` is looked at.
+    /// Memory at or after `limit` is not read.
     @inline(__always)
     func index(of start: Bytes, count: Int, limit: Bytes) -> Int {
         let (first, last) = Self.ends(of: start, count: count, limit: limit)

@@ -1,15 +1,15 @@
-/// Members of a JSON object that the type which reads it has no property for, kept whole and in order.
+/// The members of a JSON object for which a type has no property, kept unchanged and in order.
 ///
 /// ```swift
 /// let members: JSONMembers = ["expirationTime": try JSONRawValue(parsing: "1689562458")]
 /// members["expirationTime"]  // 1689562458
 /// ```
 ///
-/// A type that holds them reads every object without loss, and writes again what it does not know. It also remembers
-/// here which of its optional properties came as `null`, and writes these as `null` for as long as the property is
-/// `nil`. That memory is not part of the value: it does not count in `==`.
+/// A type with a property of this type reads every object without loss, and writes unknown members again. The property
+/// also records which optional properties were `null` in JSON. The type writes these as `null` as long as they are
+/// `nil`. This record is not part of the value: `==` ignores it.
 public struct JSONMembers: Sendable {
-    /// One member: its key and its value as it came.
+    /// One member: its key and its unchanged value.
     public struct Element: Hashable, Sendable {
         /// The member's key.
         public var name: String
@@ -25,9 +25,9 @@ public struct JSONMembers: Sendable {
 
     private struct Storage: Sendable {
         var elements: [Element] = []
-        /// The keys of the properties that came as `null`.
+        /// The keys of the properties that were `null` in JSON.
         var nulls: [String] = []
-        /// The index of each name; only where a search through all elements would cost more.
+        /// The index of each name. It is `nil` while a search through all elements is faster.
         private var indices: [String: Int]?
 
         private static let indexedCount = 32
@@ -51,18 +51,18 @@ public struct JSONMembers: Sendable {
         }
     }
 
-    /// Empty, or one storage: most objects have no such members, and are small for it.
+    /// One storage, or none. Most objects have no unknown members, and an empty array is small.
     private var storage: [Storage] = []
 
     /// Creates an empty collection.
     public init() {}
 
-    /// The members in the order in which they came.
+    /// The members in the order in which they were read.
     public var elements: [Element] {
         storage.first?.elements ?? []
     }
 
-    /// The value of the member `name`; `nil` when there is none. Assigning `nil` removes it.
+    /// The value of the member `name`; `nil` when there is none. Assigning `nil` removes the member.
     public subscript(name: String) -> JSONRawValue? {
         get {
             guard let storage = storage.first, let index = storage.index(of: name) else { return nil }
@@ -105,7 +105,7 @@ extension JSONMembers: RandomAccessCollection {
 }
 
 extension JSONMembers: ExpressibleByDictionaryLiteral {
-    /// Creates members in the order of the literal; of several with one name the last counts.
+    /// Creates members in the order of the literal. If a name occurs several times, the last value counts.
     public init(dictionaryLiteral members: (String, JSONRawValue)...) {
         for (name, value) in members { self[name] = value }
     }
@@ -120,16 +120,16 @@ extension JSONMembers {
         self[name] = try reader.readRawValue()
     }
 
-    /// Remembers that a property came as `null`.
+    /// Records that a property was `null` in JSON.
     package mutating func noteNull(_ name: String) {
         if storage.isEmpty { storage.append(Storage()) }
         if !storage[0].nulls.contains(name) { storage[0].nulls.append(name) }
     }
 
-    /// The keys of the properties that came as `null`.
+    /// The keys of the properties that were `null` in JSON.
     package var nulls: [String] { storage.first?.nulls ?? [] }
 
-    /// Whether there is nothing to write again, not even a `null`.
+    /// Whether there is nothing to write: neither members nor `null`s.
     package var isUnused: Bool { storage.isEmpty }
 }
 

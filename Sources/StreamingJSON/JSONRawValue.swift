@@ -1,12 +1,12 @@
-/// One JSON value kept as the bytes that spell it.
+/// One JSON value, kept as its bytes.
 ///
-/// It is for what must pass through unchanged: values of unknown shape, numbers with more digits than any Swift type
-/// holds. The bytes are always well-formed JSON.
+/// Use it for values that must stay unchanged: values of unknown shape, or numbers with more digits than a Swift type
+/// can hold. The bytes are always well-formed JSON.
 public struct JSONRawValue: Hashable, Sendable, JSONReadable, JSONWritable, CustomStringConvertible {
-    /// The value in UTF-8, spelled as it was found.
+    /// The value in UTF-8, unchanged.
     public let bytes: [UInt8]
 
-    /// Keeps bytes that are known to be one JSON value, without white space around it: what a writer made.
+    /// Keeps bytes without a check. They must be one JSON value without white space around it, as a writer gives them.
     package init(unchecked bytes: [UInt8]) {
         self.bytes = bytes
     }
@@ -14,7 +14,7 @@ public struct JSONRawValue: Hashable, Sendable, JSONReadable, JSONWritable, Cust
     /// Checks that bytes are one JSON value and keeps them.
     ///
     /// - Parameter bytes: One JSON value, with white space around it or not.
-    /// - Throws: A ``JSONError`` where it is not exactly that.
+    /// - Throws: A ``JSONError`` if the bytes are not exactly one JSON value.
     public init(parsing bytes: [UInt8]) throws(JSONError) {
         self = try JSONReader.read(from: bytes)
     }
@@ -22,12 +22,12 @@ public struct JSONRawValue: Hashable, Sendable, JSONReadable, JSONWritable, Cust
     /// Checks that a text is one JSON value and keeps it.
     ///
     /// - Parameter text: One JSON value, with white space around it or not.
-    /// - Throws: A ``JSONError`` where it is not exactly that.
+    /// - Throws: A ``JSONError`` if the text is not exactly one JSON value.
     public init(parsing text: String) throws(JSONError) {
         self = try JSONReader.read(from: text)
     }
 
-    /// Keeps what a value writes.
+    /// Keeps the JSON of a value.
     ///
     /// - Parameter value: The value.
     /// - Throws: The writer's error when the value has no form in JSON.
@@ -35,19 +35,19 @@ public struct JSONRawValue: Hashable, Sendable, JSONReadable, JSONWritable, Cust
         self.init(unchecked: try JSONWriter.bytes(of: value))
     }
 
-    /// Takes any one value.
+    /// Reads any one value.
     public init(json reader: inout JSONReader) throws(JSONError) {
         self = try reader.readRawValue()
     }
 
-    /// Writes the bytes as they are.
+    /// Writes the bytes unchanged.
     public func write(json writer: inout JSONWriter) {
         writer.writeRaw(self)
     }
 
     /// Reads a value of another type from the bytes.
     ///
-    /// - Parameter type: What to read.
+    /// - Parameter type: The type of the value.
     /// - Returns: The value.
     /// - Throws: ``JSONError`` as the type's own ``JSONReadable/init(json:)`` does.
     public func read<T: JSONReadable>(_ type: T.Type = T.self) throws(JSONError) -> T {
@@ -69,8 +69,8 @@ public struct JSONRawValue: Hashable, Sendable, JSONReadable, JSONWritable, Cust
     /// The value as text.
     public var description: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Whether two values mean the same: spacing, the order of keys, and the spelling of strings and numbers do not
-    /// matter.
+    /// Whether two values have the same meaning: white space, the order of keys, and the spelling of strings and
+    /// numbers do not matter.
     public static func == (left: JSONRawValue, right: JSONRawValue) -> Bool {
         left.bytes == right.bytes || left.meaning == right.meaning
     }
@@ -91,7 +91,7 @@ private indirect enum Meaning: Hashable, JSONReadable {
     case bool(Bool)
     /// The digits without zeros at their ends, times ten to a power.
     case number(isNegative: Bool, digits: [UInt8], exponent: Int)
-    // Bytes, because two strings of Swift are equal already when they look alike.
+    // Bytes, because two Swift strings with different bytes are equal if they are canonically equivalent.
     case string([UInt8])
     case array([Meaning])
     case object([[UInt8]: Meaning])

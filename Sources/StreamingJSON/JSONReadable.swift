@@ -1,12 +1,13 @@
 /// A type that reads itself from JSON.
 ///
-/// `String`, `Bool`, the integers, `Double`, `Float`, `Optional`, `Array` and `Dictionary` are readable. Reading an
-/// `Optional` takes `null` for `nil`.
+/// `String`, `Bool`, the integers, `Double`, `Float`, `Optional`, `Array` and `Dictionary` are readable. An `Optional`
+/// reads `null` as `nil`.
 public protocol JSONReadable {
     /// Reads exactly one value.
     ///
-    /// - Parameter reader: A reader in front of the value; on return it must be behind it.
-    /// - Throws: The reader's errors; for a value that is wrong in itself, one made with ``JSONReader/error(_:_:)``.
+    /// - Parameter reader: A reader that is positioned before the value. On return it must be after the value.
+    /// - Throws: The errors of the reader. For a value that is valid JSON but not valid for the type, throw an error of
+    ///   ``JSONReader/error(_:_:)``.
     init(json reader: inout JSONReader) throws(JSONError)
 }
 
@@ -18,7 +19,7 @@ public protocol JSONWritable {
     ///
     /// A value without a form in JSON calls ``JSONWriter/fail(_:)``.
     ///
-    /// - Parameter writer: Where to write.
+    /// - Parameter writer: The writer to write the value to.
     func write(json writer: inout JSONWriter)
 }
 
@@ -154,7 +155,7 @@ extension Array: JSONWritable where Element: JSONWritable {
 }
 
 extension Dictionary: JSONReadable where Key == String, Value: JSONReadable {
-    /// Reads an object; of a key that is there twice the last value counts.
+    /// Reads an object. If a key occurs several times, the last value counts.
     ///
     /// Fails when the value is not an object, and with the error of the first member that fails.
     @inlinable
@@ -168,7 +169,7 @@ extension Dictionary: JSONReadable where Key == String, Value: JSONReadable {
 }
 
 extension Dictionary: JSONWritable where Key == String, Value: JSONWritable {
-    /// Writes an object, its keys sorted when ``JSONWriter/Options/sortedKeys`` asks for it.
+    /// Writes an object. Its keys are sorted if the writer has the option ``JSONWriter/Options/sortedKeys``.
     @inlinable
     public func write(json writer: inout JSONWriter) {
         writer.beginObject()

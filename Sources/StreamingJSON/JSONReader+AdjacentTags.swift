@@ -1,9 +1,9 @@
-// Adjacently tagged values: objects that hold a value and then its type, `{"value": X, "type": "T"}`. The names of both keys and of the
-// types are the caller's. A reader without this steps over the value, reads the type, and goes back to the value; here the usual shape is
-// read in one pass.
+// Adjacently tagged values are objects that hold a value and then its type: `{"value": X, "type": "T"}`. The caller
+// chooses the names of both keys and of the types. Without these functions, a reader has to skip the value, read the
+// type, and go back to the value. With them, the usual shape is read in one pass.
 
 extension JSONReader {
-    /// A value that has been stepped over, with what was found on the way.
+    /// A value that has been skipped and checked, with the facts that were found.
     package enum Token {
         /// A string.
         case string(Text)
@@ -13,7 +13,7 @@ extension JSONReader {
         case other(Kind)
     }
 
-    /// Steps over a value.
+    /// Skips a value.
     package mutating func readToken() throws(JSONError) -> Token {
         skipWhitespace()
         guard cursor < end else { throw valueExpected() }
@@ -31,27 +31,28 @@ extension JSONReader {
 
     /// A value and the index of its type in a table.
     package struct Tagged {
-        /// The value, stepped over.
+        /// The value, which has been skipped.
         package var token: Token
-        /// Where the value begins.
+        /// The position at which the value begins.
         package var position: Position
-        /// The index of the type in the table; `nil` when the reader is still in front of the value.
+        /// The index of the type in the table; `nil` when the reader is still before the value.
         package var tag: Int?
-        /// The index of the value's first key in the table of first keys, while the reader is in front of it.
+        /// The index of the value's first key in the table of first keys, while the reader is before the value.
         package var firstKey: Int
     }
 
     /// Reads an object that consists of a value and its type, in this order.
     ///
-    /// When the value is an object whose first key is in a table, reading stops in front of it: the key says as much as the type,
-    /// and the value is not stepped over first. ``endTagged(_:_:)`` then reads the rest.
+    /// If the value is an object whose first key is in a table, reading stops before the value: the key already says
+    /// the type, so the value is not skipped first. ``endTagged(_:_:)`` then reads the rest.
     ///
     /// - Parameters:
     ///   - keys: The keys of the value and of the type.
     ///   - tags: The types.
-    ///   - firstKeys: The keys that tell the type of an object.
-    /// - Returns: `nil`, and the reader is where it was, when the object is of another shape or the type is not in the table.
-    /// - Throws: A ``JSONError`` where the grammar of JSON is broken.
+    ///   - firstKeys: The first keys that say the type of an object.
+    /// - Returns: The value. It is `nil`, and the reader has not moved, if the object has another shape or the type is
+    ///   not in the table.
+    /// - Throws: A ``JSONError`` if the grammar of JSON is broken.
     package mutating func readTagged(
         _ keys: JSONKeys,
         _ tags: JSONKeys,
@@ -81,8 +82,8 @@ extension JSONReader {
     /// - Parameters:
     ///   - keys: The keys of the value and of the type.
     ///   - tags: The types.
-    /// - Returns: The index of the type in the table; `nil` when the object goes on in another way.
-    /// - Throws: A ``JSONError`` where the grammar of JSON is broken.
+    /// - Returns: The index of the type in the table; `nil` if something else follows the value.
+    /// - Throws: A ``JSONError`` if the grammar of JSON is broken.
     @inline(__always)
     package mutating func endTagged(_ keys: JSONKeys, _ tags: JSONKeys) throws(JSONError) -> Int? {
         guard try nextKey(in: keys) == 1 else { return nil }
@@ -96,7 +97,7 @@ extension JSONReader {
         return tag
     }
 
-    /// The text of an object around a value and its type where it has no white space, as services send it.
+    /// The text of an object before and after its value, without white space, as services send it.
     @usableFromInline
     package struct TaggedSpelling: Sendable {
         @usableFromInline let start: StaticString
@@ -104,7 +105,7 @@ extension JSONReader {
 
         /// - Parameters:
         ///   - start: The text before the value, such as `{"value":`; at least eight bytes.
-        ///   - end: The text behind it, such as `,"type":"STRING"}`; at least eight bytes.
+        ///   - end: The text after the value, such as `,"type":"STRING"}`; at least eight bytes.
         @inlinable
         package init(_ start: StaticString, _ end: StaticString) {
             self.start = start
@@ -112,13 +113,13 @@ extension JSONReader {
         }
     }
 
-    /// Reads an object of a value and its type, for readers that know the type before they see it: nothing has to be found in a table.
+    /// Reads an object of a value and its type, for a caller that expects one type. No table is needed.
     ///
     /// - Parameters:
-    ///   - spelling: How the object is most likely spelled; there may be white space between its tokens.
-    ///   - read: Reads the value; `nil` where it is of another kind.
-    /// - Returns: The value; `nil`, with the reader where it was, for an object of another shape or type, and where `read` fails: the
-    ///   caller then reads the object in its own way, and meets the same error.
+    ///   - spelling: The most likely text of the object. There may be white space between its tokens.
+    ///   - read: Reads the value; returns `nil` if it is of another kind.
+    /// - Returns: The value. It is `nil`, and the reader has not moved, if the object has another shape or type, or if
+    ///   `read` fails: the caller then reads the object in its own way, and gets the same error.
     @inlinable
     @inline(__always)
     package mutating func readTagged<Value>(
@@ -137,21 +138,21 @@ extension JSONReader {
         return nil
     }
 
-    /// Steps over a string, if one comes next.
+    /// Skips a string, if the next value is one.
     package mutating func scanStringIfPresent() throws(JSONError) -> Text? {
         skipWhitespace()
         guard cursor < end, cursor.pointee == ASCII.quote else { return nil }
         return try scanString()
     }
 
-    /// Reads a whole number that is spelled as one and fits, if such comes next.
+    /// Reads a whole number, if the next value is one without fraction or exponent and fits in an `Int64`.
     package mutating func readInt64IfPlain() throws(JSONError) -> Int64? {
         skipWhitespace()
         guard cursor < end, isNumber(cursor.pointee) else { return nil }
         return try scanNumber().int64
     }
 
-    /// Reads a number whose digits fit a machine word, if such comes next.
+    /// Reads a number, if the next value is one whose digits fit in 64 bits.
     package mutating func readDoubleIfPlain() throws(JSONError) -> Double? {
         skipWhitespace()
         guard cursor < end, isNumber(cursor.pointee) else { return nil }
@@ -159,7 +160,7 @@ extension JSONReader {
         return number.isExact ? number.double : nil
     }
 
-    /// Steps over a piece of JSON, of eight bytes or more, if it comes next spelled like this.
+    /// Skips a piece of JSON, of eight bytes or more, if it is next with exactly these bytes.
     @inlinable
     @inline(__always)
     mutating func skip(_ piece: StaticString) -> Bool {
@@ -176,7 +177,7 @@ extension JSONReader {
         return true
     }
 
-    /// Steps over a piece of JSON, of plain strings and structure, if it comes next with any white space between its tokens.
+    /// Skips a piece of JSON, of plain strings and structure, if it is next with any white space between its tokens.
     @usableFromInline
     @inline(never)
     mutating func skipTokens(of piece: StaticString) -> Bool {
@@ -195,7 +196,7 @@ extension JSONReader {
         return true
     }
 
-    /// The index in a table of the first key of the object that comes next.
+    /// The index in a table of the first key of the next object.
     private mutating func firstKey(in keys: JSONKeys) -> Int? {
         let brace = cursor
         defer { cursor = brace }

@@ -9,7 +9,7 @@ extension JSONReader {
 
     /// Reads a whole number of any integer type, exactly.
     ///
-    /// `1.0` and `1e2` are integers too; `1.5` is not an integer.
+    /// `1.0` and `1e2` are integers, too; `1.5` is not an integer.
     ///
     /// - Parameter type: The type of the number.
     /// - Returns: The number.
@@ -43,7 +43,8 @@ extension JSONReader {
         return try longDouble(from: first)
     }
 
-    /// The rare rest, which is just behind: more than 19 digits, or a large exponent.
+    /// Reads the rare other numbers: those with more than 19 digits or with a large exponent. The reader is just behind
+    /// the number.
     @inline(never)
     private mutating func longDouble(from first: Bytes) throws(JSONError) -> Double {
         guard
@@ -68,7 +69,7 @@ extension JSONReader {
         guard cursor < end, isNumber(cursor.pointee) else { throw mismatch("a number") }
         let first = cursor
         _ = try scanNumber()
-        // Not by way of a Double, which would round twice.
+        // The text is not read through `Double`, because that rounds twice.
         guard
             let value = Float(
                 String(decoding: UnsafeBufferPointer(start: first, count: cursor - first), as: UTF8.self)
@@ -88,7 +89,7 @@ extension JSONReader {
 
     // MARK: Whole numbers
 
-    /// A whole number as sign and magnitude, or the position of one whose magnitude has more than 64 bits.
+    /// A whole number as sign and magnitude, or the offset of a number whose magnitude has more than 64 bits.
     @usableFromInline
     struct WholeNumber {
         @usableFromInline var magnitude: UInt64
@@ -127,7 +128,7 @@ extension JSONReader {
         return try unusualWholeNumber(whole, from: first)
     }
 
-    /// Digits with a fraction or an exponent, which may be whole all the same, or many digits.
+    /// A number with a fraction or an exponent, which can still be whole, or a number with many digits.
     @inline(never)
     private mutating func unusualWholeNumber(
         _ number: WholeNumber,
@@ -152,7 +153,8 @@ extension JSONReader {
         return whole
     }
 
-    /// Reads a number of any size without loss, as its digits without zeros at either end times ten to a power.
+    /// Reads a number of any size without loss: as digits without zeros at either end, and a power of ten to multiply
+    /// them with.
     mutating func readDecimal() throws(JSONError) -> (isNegative: Bool, digits: [UInt8], exponent: Int) {
         skipWhitespace()
         guard cursor < end, isNumber(cursor.pointee) else { throw mismatch("a number") }
@@ -193,7 +195,7 @@ extension JSONReader {
         return digits.isEmpty ? ([], 0) : (digits, exponent)
     }
 
-    /// The value of a checked exponent, cut off where no input could tell it from a larger one.
+    /// The value of a checked exponent, limited to a value above which the result is the same for any input.
     private static func exponent(from first: Bytes, to last: Bytes) -> Int {
         var value = 0
         var cursor = first
@@ -247,19 +249,20 @@ extension JSONReader {
         /// Whether `mantissa` holds all of its digits.
         package var isExact: Bool
 
-        /// The whole number, where it is spelled as one and fits; `nil` says nothing of other spellings.
+        /// The whole number, if it has no fraction or exponent and fits. `nil` does not mean that the number is not
+        /// whole.
         package var int64: Int64? {
             guard isInteger, isExact, mantissa <= UInt64(Int64.max) else { return nil }
             return isNegative ? -Int64(mantissa) : Int64(mantissa)
         }
 
-        /// The nearest double, where it can be found by exact arithmetic in the machine's own integers.
+        /// The nearest double, if it can be computed exactly with the integers of the machine.
         package var double: Double? {
             var value: Double
             if exponent == 0 || mantissa == 0 {
                 value = Double(mantissa)
             } else if mantissa <= 1 << 53, exponent >= -22, exponent <= 22 {
-                // Both operands are exact, so IEEE 754 rounds but once (Clinger, "How to Read Floating Point Numbers
+                // Both operands are exact, so IEEE 754 rounds only once (Clinger, "How to Read Floating Point Numbers
                 // Accurately").
                 let power = doublePowersOfTen[abs(exponent)]
                 value = Double(mantissa)
@@ -276,9 +279,8 @@ extension JSONReader {
 
         /// The double nearest to the quotient of two numbers that are not 0.
         private static func quotient(_ dividend: UInt64, _ divisor: UInt64) -> Double {
-            // Both are shifted to 64 bits, so that the quotient has 63 or 64 of them, ten more than a double takes.
-            // That the division left a remainder goes into the lowest bit, where it decides what would look like a
-            // half.
+            // Both are shifted to 64 bits, so the quotient has 63 or 64 bits, ten more than a double holds. If the
+            // division leaves a remainder, the lowest bit is set: it decides the rounding of what looks like a half.
             let dividendShift = dividend.leadingZeroBitCount
             let divisorShift = divisor.leadingZeroBitCount
             let high = dividend &<< UInt64(dividendShift)
@@ -291,7 +293,7 @@ extension JSONReader {
         private static func product(_ left: UInt64, _ right: UInt64) -> Double {
             let (high, low) = left.multipliedFullWidth(by: right)
             guard high > 0 else { return Double(low) }
-            // The upper 64 bits, and in the lowest of them whether any bit below is set.
+            // The upper 64 bits. The lowest of them is also set if any bit below is set.
             let shift = high.leadingZeroBitCount
             let top = high << shift | low >> (64 - shift)
             let rest = low << shift
@@ -303,7 +305,7 @@ extension JSONReader {
         }
     }
 
-    /// Checks the number that begins with the next byte and steps over it.
+    /// Checks the number that begins with the next byte, and skips it.
     @inline(__always)
     mutating func scanNumber() throws(JSONError) -> Number {
         var cursor = self.cursor
@@ -331,11 +333,11 @@ extension JSONReader {
             )
         }
         self.cursor = cursor
-        // Of many digits the mantissa may be 0 only because it ran over.
+        // The mantissa of a number with many digits can be 0 after an overflow.
         return try scanFraction(mantissa, count: first.pointee == ASCII.zero ? 0 : count, isNegative: isNegative)
     }
 
-    /// Steps over digits and appends them to a number, which wraps around at 64 bits.
+    /// Skips digits and appends them to a number, which wraps around at 64 bits.
     @inline(__always)
     private static func scanDigits(into mantissa: inout UInt64, from cursor: inout Bytes, to end: Bytes) {
         while end - cursor >= 8 {
@@ -343,7 +345,7 @@ extension JSONReader {
             let others = Word.aboveNine(in: digits)
             let count = others.trailingZeroBitCount &>> 3
             guard count > 0 else { return }
-            // Zeros in front make them eight.
+            // Leading zeros fill them up to eight digits.
             let number = Word.number(of: digits &<< UInt64(truncatingIfNeeded: 64 &- count &* 8))
             mantissa = mantissa &* powersOfTen[count] &+ number
             cursor += count
@@ -355,7 +357,7 @@ extension JSONReader {
         }
     }
 
-    /// Goes on with the fraction and the exponent of a number.
+    /// Continues with the fraction and the exponent of a number.
     private mutating func scanFraction(
         _ whole: UInt64,
         count wholeCount: Int,
@@ -420,7 +422,7 @@ extension JSONReader {
     }
 }
 
-/// The powers of ten that an integer of 64 bits holds.
+/// The powers of ten that an integer of 64 bits can hold.
 private let powersOfTen: [UInt64] = [
     1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000, 10_000_000_000,
     100_000_000_000,
@@ -428,7 +430,7 @@ private let powersOfTen: [UInt64] = [
     100_000_000_000_000_000, 1_000_000_000_000_000_000, 10_000_000_000_000_000_000,
 ]
 
-/// The powers of ten that a double holds exactly.
+/// The powers of ten that a double can hold exactly.
 private let doublePowersOfTen: [Double] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,

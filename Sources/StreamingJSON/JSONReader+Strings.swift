@@ -2,15 +2,15 @@ extension JSONReader {
     /// Reads a string.
     ///
     /// - Returns: The text with its escapes resolved.
-    /// - Throws: ``JSONError/Code/typeMismatch`` for any other kind, and ``JSONError/Code/invalidUTF8`` for what
-    ///   is not Unicode, half a surrogate pair included.
+    /// - Throws: ``JSONError/Code/typeMismatch`` for any other kind, and ``JSONError/Code/invalidUTF8`` for text that
+    ///   is not Unicode, such as an escape of half a surrogate pair.
     public mutating func readString() throws(JSONError) -> String {
         skipWhitespace()
         guard cursor < end, cursor.pointee == ASCII.quote else { throw mismatch("a string") }
         return string(of: try scanString())
     }
 
-    /// Reads a string and tells which of the strings of a table it is, without building it.
+    /// Reads a string and returns its index in a table, without building the string.
     ///
     /// ```swift
     /// let start = reader.position
@@ -36,7 +36,7 @@ extension JSONReader {
 
     /// Reads a string of base64 (RFC 4648, section 4); its padding may be absent.
     ///
-    /// - Returns: The bytes that it stands for.
+    /// - Returns: The decoded bytes.
     /// - Throws: ``JSONError/Code/typeMismatch`` for any other kind, and ``JSONError/Code/invalidValue`` for text
     ///   that is not base64.
     public mutating func readBase64() throws(JSONError) -> [UInt8] {
@@ -46,7 +46,7 @@ extension JSONReader {
         let text = try scanString()
         let bytes: [UInt8]?
         if text.hasEscapes {
-            // Slashes are often escaped.
+            // Some writers escape the slashes of base64.
             var plain = string(of: text)
             bytes = plain.withUTF8 { Base64.decode($0) }
         } else {
@@ -59,7 +59,7 @@ extension JSONReader {
         return bytes
     }
 
-    /// The bytes between the quotes of a string that has been checked; good as long as its reader.
+    /// The bytes between the quotes of a string that has been checked. They are valid as long as the reader exists.
     @usableFromInline
     package struct Text {
         var start: Bytes
@@ -67,18 +67,18 @@ extension JSONReader {
         var hasEscapes: Bool
         var isASCII: Bool
 
-        /// How many bytes base64 of this length stands for, or up to three more.
+        /// The number of bytes that base64 of this length encodes, or up to three more.
         @usableFromInline
         var base64Capacity: Int { count / 4 * 3 + 3 }
     }
 
-    /// Hands the bytes that a text of base64 stands for to a closure.
+    /// Decodes a text of base64 and calls a closure with the bytes.
     ///
     /// - Parameters:
     ///   - text: A text of this reader.
-    ///   - isCanonical: Becomes `false` when the same bytes would be written in another way.
-    ///   - body: Gets the bytes.
-    /// - Returns: What `body` gives, or `nil` when the text is not Base64.
+    ///   - isCanonical: Becomes `false` if the writer would write the same bytes as a different text.
+    ///   - body: The closure, which gets the bytes.
+    /// - Returns: What `body` returns, or `nil` when the text is not base64.
     @inlinable
     package func withBase64<R>(
         of text: Text,
@@ -91,7 +91,7 @@ extension JSONReader {
         }
     }
 
-    /// Writes the bytes that a text of base64 stands for; `output` has room for all of them.
+    /// Decodes a text of base64 into `output`, which must have room for all bytes.
     @usableFromInline
     func decodeBase64(
         _ text: Text,
@@ -109,13 +109,13 @@ extension JSONReader {
         return decode(UnsafeBufferPointer(start: text.start, count: text.count))
     }
 
-    /// Checks a string, whose quote is the next byte, and steps over it.
+    /// Checks a string, whose quote is the next byte, and skips it.
     @inline(__always)
     mutating func scanString() throws(JSONError) -> Text {
         let first = cursor + 1
         var cursor = first
         let end = self.end
-        // All bytes of the string in one word.
+        // All bytes of the string, combined with OR.
         var all: UInt64 = 0
         while end - cursor >= 8 {
             let word = cursor.word
@@ -135,7 +135,7 @@ extension JSONReader {
         return try scanString(from: first, on: cursor, isASCII: Word.nonASCII(in: all) == 0)
     }
 
-    /// Goes on with a string that has escapes, is not ASCII, or is close to the end of the input.
+    /// Continues with a string that has escapes, is not ASCII, or is close to the end of the input.
     @inline(never)
     private mutating func scanString(
         from first: Bytes,
@@ -189,7 +189,7 @@ extension JSONReader {
 
     /// Checks the escape that begins with the next byte.
     ///
-    /// - Returns: Its length, which is that of both escapes for a surrogate pair.
+    /// - Returns: The length of the escape; for a surrogate pair, the length of both escapes.
     private func checkEscape() throws(JSONError) -> Int {
         guard end - cursor >= 2 else { throw error(.unexpectedEnd, "the input ends inside of an escape") }
         switch cursor[1] {
@@ -252,7 +252,7 @@ extension JSONReader {
 
     @inline(never)
     private func unescaped(_ text: Text) -> String {
-        // Every escape is longer than the UTF-8 that it stands for.
+        // Every escape is longer than the UTF-8 of its character.
         String(unsafeUninitializedCapacity: text.count) { Self.unescape(text, into: $0) }
     }
 
@@ -265,7 +265,7 @@ extension JSONReader {
         }
     }
 
-    /// Resolves the escapes of checked bytes; returns the count of bytes written.
+    /// Resolves the escapes of checked bytes. Returns the number of bytes written.
     private static func unescape(_ text: Text, into buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
         guard let first = buffer.baseAddress else { return 0 }
         var output = first
@@ -273,8 +273,8 @@ extension JSONReader {
         let end = text.start + text.count
         while cursor < end {
             if end - cursor >= 8 {
-                // There is as much room for output as there is input left. Of the eight bytes only those before a
-                // backslash count.
+                // The output has at least as much room as there is input left. Of the eight bytes, only those before a
+                // backslash are kept.
                 let word = cursor.word
                 UnsafeMutableRawPointer(output).storeBytes(of: word.littleEndian, as: UInt64.self)
                 let specials = Word.specials(in: word)

@@ -1,7 +1,7 @@
 /// Reads JSON from bytes, value by value, straight into Swift values.
 ///
-/// A reader walks over one buffer of UTF-8 and builds nothing in between. The type being read drives it: it asks for
-/// what it expects, and the reader answers or throws a ``JSONError`` with the offset.
+/// A reader moves through one buffer of UTF-8 and builds no intermediate values. The type that is read controls it: it
+/// asks for the value that it expects, and the reader returns the value or throws a ``JSONError`` with the offset.
 ///
 /// ```swift
 /// let names = try JSONReader.withReader(over: bytes.span) { reader throws(JSONError) in
@@ -14,9 +14,9 @@
 /// }
 /// ```
 ///
-/// The whole of RFC 8259 is checked, in the parts that are skipped too: grammar, escapes, well-formed UTF-8. A byte
-/// order mark at the beginning is passed over. When an object has a key twice, both values are met in their order;
-/// every reader of this module keeps the last one.
+/// Everything that RFC 8259 demands is checked, also in values that are skipped: grammar, escapes, well-formed UTF-8. A
+/// byte order mark at the beginning is skipped. If an object has a key twice, the reader delivers both values in order;
+/// every readable type of this module keeps the last one.
 ///
 /// ## Topics
 /// ### Reading whole inputs
@@ -45,16 +45,17 @@
 public struct JSONReader: ~Copyable {
     /// What a reader accepts.
     public struct Options: Sendable {
-        /// How deep arrays and objects may be nested; 512 unless told otherwise.
+        /// How deep arrays and objects may be nested; 512 by default.
         ///
-        /// Types that hold themselves, such as ``JSONValue``, use the stack for each level: raise the limit with care.
+        /// Types that contain themselves, such as ``JSONValue``, use the stack for each level: raise the limit with
+        /// care.
         public var maximumDepth: Int
 
-        /// A value for the types that are read, such as how dates are spelled. A type that knows the value's class
-        /// finds it as ``JSONReader/userInfo``.
+        /// A value for the types that are read, such as the format of dates. A type that knows the value's class gets
+        /// it from ``JSONReader/userInfo``.
         public var userInfo: (any AnyObject & Sendable)?
 
-        /// Makes options.
+        /// Creates options.
         ///
         /// - Parameters:
         ///   - maximumDepth: How deep arrays and objects may be nested.
@@ -81,7 +82,7 @@ public struct JSONReader: ~Copyable {
         case null
     }
 
-    /// A position between two values to come back to.
+    /// A position between two values, to which the reader can return.
     public struct Position: Hashable, Sendable {
         /// The number of bytes of the input before this position.
         public let offset: Int
@@ -100,38 +101,39 @@ public struct JSONReader: ~Copyable {
 
     @usableFromInline let start: Bytes
     @usableFromInline let end: Bytes
-    /// The next byte to look at, always in `start...end`.
+    /// The next byte to read, always in `start...end`.
     @usableFromInline var cursor: Bytes
-    /// How many more levels may be opened.
+    /// The number of levels that may still be opened.
     @usableFromInline var remainingDepth: Int
-    /// Whether an array or object has just been opened, so that no comma comes first.
+    /// Whether an array or object has just been opened, so that no comma is expected.
     @usableFromInline var isAtStart = false
     /// The bytes of the last key between its quotes.
     var keyStart: Bytes
     var keyCount = -1
 
-    /// The indices in the tables of keys at which the next key is expected, a byte for each of the innermost eight
-    /// containers, the innermost lowest. It is only a guess: keys mostly come in the order of the table.
+    /// For each of the innermost eight containers, the index in its table of keys at which the next key is expected.
+    /// Each index is one byte, the innermost lowest. The index is only a guess: most keys are in the order of the
+    /// table.
     @usableFromInline var expectedKeys: UInt64 = 0
     /// Whether the last key of ``nextKey()`` had escapes.
     private var keyHasEscapes = false
-    /// A count of elements that is likely to be met again, for the types that read arrays to make room at once.
+    /// A likely number of elements of the next array, with which types that read arrays reserve memory.
     package var countHint = 0
-    /// Objects that are likely to come again.
+    /// Objects that are likely to occur again.
     var repeatedObjects = RepeatedObjects()
-    /// Strings that are likely to come again; made when one is first asked for.
+    /// Strings that are likely to occur again; created at the first use.
     var repeatedStrings: RepeatedStrings?
 
-    /// The first error of readings that keep their errors to the end of the object.
+    /// The first error of functions that keep their errors until the end of the object.
     package var failure: JSONError?
-    /// Whether ``keys(of:)`` made the reader; the reader of an object then puts its table into ``keysOfType``.
+    /// Whether ``keys(of:)`` created the reader. A type that reads an object then puts its table into ``keysOfType``.
     package private(set) var isAskedForKeys = false
-    /// The table that a type reads itself with.
+    /// The table of keys with which a type reads itself.
     package var keysOfType: JSONKeys?
 
     private let options: Options
 
-    /// What the reader's maker gave for the types that are read; `nil` where it gave nothing.
+    /// The value of ``Options/userInfo``, for the types that are read.
     public var userInfo: (any AnyObject & Sendable)? { options.userInfo }
 
     private init(start: Bytes, count: Int, options: Options) {
@@ -155,8 +157,8 @@ public struct JSONReader: ~Copyable {
     ///   - options: What the reader accepts.
     ///   - body: Reads exactly one value.
     /// - Returns: What `body` returns.
-    /// - Throws: What `body` throws, completed with offset and path, and ``JSONError/Code/trailingData`` when `body`
-    ///   returns before the input is over.
+    /// - Throws: What `body` throws, completed with offset and path, and ``JSONError/Code/trailingData`` if there is
+    ///   more input when `body` returns.
     public static func withReader<R>(
         over bytes: Span<UInt8>,
         options: Options = Options(),
@@ -258,11 +260,11 @@ public struct JSONReader: ~Copyable {
         try read(type, from: Array(text.utf8), options: options)
     }
 
-    /// The keys of the object that a type reads itself from, as far as it reads itself by the functions that keep their
+    /// The keys of the object that a type reads itself from, if it reads itself with the functions that keep their
     /// errors.
     ///
-    /// The type is given nothing to read. It fails at once, and what it fails with is the table in which it would have
-    /// looked for its members; so no type needs a further requirement to name it.
+    /// The type gets an empty input, so it fails at once. Before that, it has passed its table of keys to the reader.
+    /// So types do not need another requirement that names the table.
     package static func keys<T: JSONReadable>(of type: T.Type) -> JSONKeys? {
         let nothing: StaticString = ""
         var reader = JSONReader(start: nothing.utf8Start, count: 0, options: Options())
@@ -273,12 +275,12 @@ public struct JSONReader: ~Copyable {
 
     // MARK: Single values
 
-    /// Tells the kind of the next value without reading it.
+    /// Returns the kind of the next value without reading it.
     ///
-    /// Only the first byte is looked at: reading the value may still fail.
+    /// Only the first byte is checked: reading the value may still fail.
     ///
-    /// - Returns: The kind of value that begins here.
-    /// - Throws: ``JSONError`` where none does.
+    /// - Returns: The kind of the next value.
+    /// - Throws: ``JSONError`` if no value begins here.
     public mutating func peekKind() throws(JSONError) -> Kind {
         skipWhitespace()
         guard cursor < end else { throw valueExpected() }
@@ -319,12 +321,12 @@ public struct JSONReader: ~Copyable {
         guard try readNullIfPresent() else { throw mismatch("null") }
     }
 
-    /// Steps over `null` if it comes next.
+    /// Skips the next value if it is `null`.
     ///
-    /// - Returns: Whether there was a `null`. Any other value is left to be read.
+    /// - Returns: Whether the value was `null`. Any other value is not skipped.
     @inlinable
     public mutating func readNullIfPresent() throws(JSONError) -> Bool {
-        // Few values are null, and most have no white space in front.
+        // The common case: a value that is not null, without white space before it.
         if cursor < end, cursor.pointee > UInt8(ascii: " "), cursor.pointee != UInt8(ascii: "n") { return false }
         return try readNullBehindWhitespace()
     }
@@ -337,9 +339,9 @@ public struct JSONReader: ~Copyable {
         return true
     }
 
-    /// Reads a value of a type that knows how.
+    /// Reads a value of a readable type.
     ///
-    /// - Parameter type: What to read.
+    /// - Parameter type: The type of the value.
     /// - Returns: The value.
     /// - Throws: ``JSONError`` as the type's own ``JSONReadable/init(json:)`` does.
     @inlinable
@@ -349,7 +351,7 @@ public struct JSONReader: ~Copyable {
 
     // MARK: Objects
 
-    /// Enters an object; ``nextKey(in:)`` then walks over its keys.
+    /// Enters an object; ``nextKey(in:)`` then moves through its keys.
     ///
     /// - Throws: ``JSONError/Code/typeMismatch`` for any other value, and ``JSONError/Code/depthLimitExceeded`` at too
     ///   many levels.
@@ -357,20 +359,20 @@ public struct JSONReader: ~Copyable {
         try begin(ASCII.leftBrace, "an object")
     }
 
-    /// Moves to the next key of an object and tells which of the keys of a table it is.
+    /// Moves to the next key of an object and returns its index in a table.
     ///
-    /// After a key its value must be read or skipped. The keys are compared as bytes; one that is spelled with escapes
-    /// is the same key.
+    /// After a key its value must be read or skipped. The keys are compared as bytes; a key that is written with
+    /// escapes is still the same key.
     ///
     /// - Parameter keys: The table.
-    /// - Returns: The index of the key in the table, ``JSONKeys/unknown`` for a key that is not there (``lastKey()``
-    ///   has its text), or `nil` when the object is over.
-    /// - Throws: ``JSONError/Code/malformed`` or ``JSONError/Code/unexpectedEnd`` where neither a key nor the end
-    ///   follows.
+    /// - Returns: The index of the key in the table, ``JSONKeys/unknown`` for a key that is not in the table
+    ///   (``lastKey()`` returns its text), or `nil` at the end of the object.
+    /// - Throws: ``JSONError/Code/malformed`` or ``JSONError/Code/unexpectedEnd`` if neither a key nor the end of the
+    ///   object follows.
     public mutating func nextKey(in keys: JSONKeys) throws(JSONError) -> Int? {
         let expected = Int(truncatingIfNeeded: expectedKeys & 0xFF)
         let entry = keys.table.entries + expected
-        // Without white space, everything from the comma to the colon can be told at once.
+        // Without white space, everything from the comma to the colon can be compared at once.
         if expected < keys.table.count {
             let key = cursor + (isAtStart ? 1 : 2)
             if end - key >= entry.pointee.memberReach, key[-1] == ASCII.quote,
@@ -391,7 +393,7 @@ public struct JSONReader: ~Copyable {
         return try nextKey(behindWhitespaceIn: keys, expected: expected)
     }
 
-    /// Goes on where white space is between the tokens, or the key is not the one after the last one.
+    /// Continues if there is white space between the tokens, or if the key is not the expected one.
     @inline(never)
     private mutating func nextKey(behindWhitespaceIn keys: JSONKeys, expected: Int) throws(JSONError) -> Int? {
         let entry = keys.table.entries + expected
@@ -409,7 +411,7 @@ public struct JSONReader: ~Copyable {
         return try nextKey(amongAll: keys)
     }
 
-    /// Finds a key that is not the one after the last one.
+    /// Finds a key that is not the expected one.
     @inline(never)
     private mutating func nextKey(amongAll keys: JSONKeys) throws(JSONError) -> Int {
         let text = try scanString()
@@ -430,9 +432,9 @@ public struct JSONReader: ~Copyable {
     ///
     /// After a key its value must be read or skipped.
     ///
-    /// - Returns: The key, or `nil` when the object is over.
-    /// - Throws: ``JSONError/Code/malformed`` or ``JSONError/Code/unexpectedEnd`` where neither a key nor the end
-    ///   follows.
+    /// - Returns: The key, or `nil` at the end of the object.
+    /// - Throws: ``JSONError/Code/malformed`` or ``JSONError/Code/unexpectedEnd`` if neither a key nor the end of the
+    ///   object follows.
     public mutating func nextKey() throws(JSONError) -> String? {
         guard try advanceToKey() else { return nil }
         let text = try scanString()
@@ -444,18 +446,17 @@ public struct JSONReader: ~Copyable {
         return key
     }
 
-    /// A number from 0 to 63 that is the same for equal keys: that of the key that ``nextKey()`` gave last. `nil` when
-    /// it had escapes.
+    /// A hash, from 0 to 63, of the key that ``nextKey()`` returned last. `nil` if the key had escapes.
     package var lastKeyDigest: Int? {
         guard keyCount >= 0, !keyHasEscapes else { return nil }
         let (first, last) = JSONKeys.ends(of: keyStart, count: keyCount, limit: end)
         return JSONKeys.hash(first, last, keyCount) & 63
     }
 
-    /// The text of the key that was met last, at whatever level.
+    /// The text of the key that was read last, at any level.
     ///
     /// - Returns: The key.
-    /// - Throws: ``JSONError/Code/missingKey`` when none has been met yet.
+    /// - Throws: ``JSONError/Code/missingKey`` if no key has been read yet.
     public mutating func lastKey() throws(JSONError) -> String {
         guard keyCount >= 0 else { throw error(.missingKey, "no key has been read yet") }
         let here = cursor
@@ -466,7 +467,7 @@ public struct JSONReader: ~Copyable {
 
     // MARK: Arrays
 
-    /// Enters an array; ``nextElement()`` then walks over its elements.
+    /// Enters an array; ``nextElement()`` then moves through its elements.
     ///
     /// - Throws: ``JSONError/Code/typeMismatch`` for any other value, and ``JSONError/Code/depthLimitExceeded`` at too
     ///   many levels.
@@ -476,11 +477,11 @@ public struct JSONReader: ~Copyable {
 
     /// Moves to the next element of an array, which then must be read or skipped.
     ///
-    /// - Returns: `false` when the array is over.
-    /// - Throws: ``JSONError/Code/malformed`` or ``JSONError/Code/unexpectedEnd`` where neither an element nor the end
-    ///   follows.
+    /// - Returns: `false` at the end of the array.
+    /// - Throws: ``JSONError/Code/malformed`` or ``JSONError/Code/unexpectedEnd`` if neither an element nor the end of
+    ///   the array follows.
     public mutating func nextElement() throws(JSONError) -> Bool {
-        // Without white space, the next byte tells everything but for what follows a comma.
+        // Without white space, the next byte decides, or the next two bytes if the first is a comma.
         if end - cursor > 1 {
             if isAtStart {
                 if cursor.pointee > ASCII.space, cursor.pointee != ASCII.rightBracket {
@@ -519,11 +520,11 @@ public struct JSONReader: ~Copyable {
 
     // MARK: Values to look at later
 
-    /// Steps over the next value whatever it is.
+    /// Skips the next value, of any kind.
     ///
-    /// It is checked as if it were read, but nothing is built. Duplicate keys are allowed.
+    /// The value is checked as if it were read, but nothing is built. Duplicate keys are allowed.
     ///
-    /// - Throws: A ``JSONError`` where the value breaks the grammar of JSON.
+    /// - Throws: A ``JSONError`` if the value breaks the grammar of JSON.
     public mutating func skipValue() throws(JSONError) {
         skipWhitespace()
         guard cursor < end else { throw valueExpected() }
@@ -539,7 +540,7 @@ public struct JSONReader: ~Copyable {
     private mutating func skipContainerOrLiteral() throws(JSONError) {
         var containers = ContainerStack()
         while true {
-            // Here a value must begin.
+            // A value must begin here.
             skipWhitespace()
             guard cursor < end else { throw valueExpected() }
             let byte = cursor.pointee
@@ -567,7 +568,7 @@ public struct JSONReader: ~Copyable {
             case UInt8(ascii: "n"): try skipLiteral("null")
             default: throw valueExpected()
             }
-            // Here a value is over: close what ends with it, then go on to the next element or key.
+            // A value has ended: close the containers that end with it, then continue with the next element or key.
             while true {
                 guard containers.count > 0 else { return }
                 skipWhitespace()
@@ -596,10 +597,10 @@ public struct JSONReader: ~Copyable {
         }
     }
 
-    /// Reads the next value as the bytes that it consists of.
+    /// Reads the next value as its bytes.
     ///
-    /// - Returns: The value, checked and kept as it was spelled.
-    /// - Throws: A ``JSONError`` where the value breaks the grammar of JSON.
+    /// - Returns: The value, checked and unchanged.
+    /// - Throws: A ``JSONError`` if the value breaks the grammar of JSON.
     public mutating func readRawValue() throws(JSONError) -> JSONRawValue {
         skipWhitespace()
         let first = cursor
@@ -628,10 +629,10 @@ public struct JSONReader: ~Copyable {
         )
     }
 
-    /// Goes to a position of this reader, backwards or forwards.
+    /// Moves to a position of this reader, backwards or forwards.
     ///
-    /// - Parameter position: A ``position`` of this reader. One of another reader leads to a meaningless position, but
-    ///   never outside the input.
+    /// - Parameter position: A ``position`` of this reader. A position of another reader leads to a meaningless
+    ///   position, but never outside of the input.
     public mutating func rewind(to position: Position) {
         cursor = start + min(max(position.offset, 0), end - start)
         remainingDepth = min(position.remainingDepth, options.maximumDepth)
@@ -641,18 +642,18 @@ public struct JSONReader: ~Copyable {
 
     // MARK: Errors
 
-    /// Makes an error at the current position.
+    /// Creates an error at the current position.
     ///
     /// - Parameters:
     ///   - code: The kind of failure.
-    ///   - message: What is wrong, for a person to read.
-    /// - Returns: The error, whose path is added when it leaves the function that was given the input.
+    ///   - message: A description for people.
+    /// - Returns: The error. Its path is added when it leaves the function that was given the input.
     @inline(never)
     public func error(_ code: JSONError.Code, _ message: String) -> JSONError {
         JSONError(code: code, message: message, offset: cursor - start)
     }
 
-    /// Adds the offset and the path to an error that lacks them.
+    /// Adds the offset and the path to an error that does not have them.
     private func locate(_ error: JSONError) -> JSONError {
         guard error.path == nil else { return error }
         let offset = min(max(error.offset ?? cursor - start, 0), end - start)
@@ -705,7 +706,7 @@ public struct JSONReader: ~Copyable {
 
     // MARK: Structure
 
-    /// Steps over spaces, line ends and tabs.
+    /// Skips spaces, line ends and tabs.
     @inline(__always)
     mutating func skipWhitespace() {
         guard cursor < end, cursor.pointee <= ASCII.space else { return }
@@ -716,7 +717,8 @@ public struct JSONReader: ~Copyable {
         skipLongWhitespace()
     }
 
-    /// The case of indented text: a line end, then a run of spaces; the first byte is a space or a control character.
+    /// Skips the white space of indented text: a line end, then many spaces. The first byte must be a space or a
+    /// control character.
     private mutating func skipLongWhitespace() {
         var cursor = self.cursor
         let end = self.end
@@ -757,7 +759,7 @@ public struct JSONReader: ~Copyable {
         isAtStart = true
     }
 
-    /// Moves to an opening bracket behind white space.
+    /// Moves to an opening bracket after white space.
     @inline(never)
     private mutating func findOpening(_ opening: UInt8, _ kind: String) throws(JSONError) {
         skipWhitespace()
@@ -765,7 +767,7 @@ public struct JSONReader: ~Copyable {
         guard remainingDepth > 0 else { throw depthLimitExceeded() }
     }
 
-    /// Steps over a closing bracket.
+    /// Skips a closing bracket.
     @inline(__always)
     mutating func close() {
         cursor += 1
@@ -774,7 +776,7 @@ public struct JSONReader: ~Copyable {
         isAtStart = false
     }
 
-    /// Moves to the quote of the next key; `false` when the object is over instead.
+    /// Moves to the quote of the next key. Returns `false` at the end of the object.
     @inline(__always)
     private mutating func advanceToKey() throws(JSONError) -> Bool {
         skipWhitespace()
@@ -810,7 +812,7 @@ public struct JSONReader: ~Copyable {
         cursor += 1
     }
 
-    /// Steps over a key and its colon.
+    /// Skips a key and its colon.
     @inline(__always)
     private mutating func skipKey() throws(JSONError) {
         guard cursor < end, cursor.pointee == ASCII.quote else { throw keyExpected() }
@@ -833,7 +835,7 @@ public struct JSONReader: ~Copyable {
     }
 }
 
-/// Which of the open containers are objects, innermost last; up to 64 levels need no memory.
+/// For each open container, whether it is an object, innermost last. Up to 64 levels need no allocation.
 private struct ContainerStack {
     private(set) var count = 0
     private var bits: UInt64 = 0
@@ -864,8 +866,7 @@ private struct ContainerStack {
 
 /// Describes the position of a byte as the keys and indices that lead to it.
 ///
-/// The bytes before `offset` may be taken for well-formed as far as brackets and strings go: they have been read
-/// before.
+/// The brackets and strings before `offset` are well-formed, because they have been read before.
 private func path(in bytes: UnsafeBufferPointer<UInt8>, to offset: Int) -> String {
     struct Container {
         var isObject: Bool

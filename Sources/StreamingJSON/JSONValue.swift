@@ -1,4 +1,4 @@
-/// Any JSON value as a tree, for what has no type of its own.
+/// Any JSON value as a tree, for JSON without a Swift type of its own.
 ///
 /// ```swift
 /// let value: JSONValue = ["name": "Mist", "sizes": [1, 2.5], "parent": nil]
@@ -6,7 +6,7 @@
 /// ```
 ///
 /// A number without fraction and exponent is an ``integer(_:)``, or an ``unsignedInteger(_:)`` beyond `Int64.max`.
-/// Every other number is a ``double(_:)``; those which a `Double` cannot tell apart need ``JSONRawValue``.
+/// Every other number is a ``double(_:)``. For numbers with more digits than a `Double` holds, use ``JSONRawValue``.
 public enum JSONValue: Hashable, Sendable, JSONReadable, JSONWritable {
     /// `null`
     case null
@@ -22,7 +22,7 @@ public enum JSONValue: Hashable, Sendable, JSONReadable, JSONWritable {
     case string(String)
     /// An array.
     case array([JSONValue])
-    /// An object; of a key that is there twice the last value counts.
+    /// An object. If a key occurs several times, the last value counts.
     case object([String: JSONValue])
 
     /// Reads any one value.
@@ -78,7 +78,7 @@ public enum JSONValue: Hashable, Sendable, JSONReadable, JSONWritable {
         if case .string(let value) = self { value } else { nil }
     }
 
-    /// The value of a number that is whole and fits, however it was spelled.
+    /// The value of a number that is whole and fits, in any spelling.
     public var int64Value: Int64? {
         switch self {
         case .integer(let value): value
@@ -109,7 +109,7 @@ public enum JSONValue: Hashable, Sendable, JSONReadable, JSONWritable {
 }
 
 extension JSONReader {
-    /// Reads a number as what it looks like.
+    /// Reads a number; its spelling decides the case.
     fileprivate mutating func readNumber() throws(JSONError) -> JSONValue {
         let first = position
         let number = try scanNumber()
@@ -163,7 +163,7 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
         self = .array(elements)
     }
 
-    /// An object; of a key that is there twice the last value counts.
+    /// An object. If a key occurs several times, the last value counts.
     public init(dictionaryLiteral members: (String, JSONValue)...) {
         self = .object(Dictionary(members) { _, last in last })
     }
@@ -185,8 +185,7 @@ extension JSONValue: Codable {
 
     /// Decodes any one value.
     ///
-    /// Fails as `decoder` does. A decoder that does not tell numbers apart by their spelling gives an ``integer(_:)``
-    /// for `1.0`.
+    /// Fails as `decoder` does. With a decoder that ignores the spelling of numbers, `1.0` becomes an ``integer(_:)``.
     public init(from decoder: any Decoder) throws {
         if let decoder = decoder as? TreeDecoder {
             self = decoder.value
@@ -224,7 +223,7 @@ extension JSONValue: Codable {
         }
     }
 
-    /// Encodes the value as what it is.
+    /// Encodes the value: null, a boolean, a number, a string, an array or an object.
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .object(let members):

@@ -32,12 +32,12 @@
 /// - ``writeEncodable(_:)``
 /// - ``fail(_:)``
 public struct JSONWriter: ~Copyable {
-    /// How JSON is spelled; compact and with plain slashes unless told otherwise.
+    /// How JSON is spelled. By default it is compact, and slashes are not escaped.
     public struct Options: OptionSet, Hashable, Sendable {
         /// The options as bits.
         public let rawValue: UInt8
 
-        /// Makes options from bits.
+        /// Creates options from bits.
         ///
         /// - Parameter rawValue: The options as bits.
         public init(rawValue: UInt8) {
@@ -46,18 +46,19 @@ public struct JSONWriter: ~Copyable {
 
         /// One line for each key and element, indented by two spaces, with ` : ` after keys.
         public static let prettyPrinted = Options(rawValue: 1 << 0)
-        /// The keys of dictionaries in the order of their Unicode scalars, so that equal values give equal bytes.
+        /// The keys of dictionaries in the order of their Unicode scalars, so that equal values have equal bytes.
         public static let sortedKeys = Options(rawValue: 1 << 1)
-        /// `\/` instead of `/`, as Foundation's encoder writes unless told otherwise.
+        /// `\/` instead of `/`, which is the default of Foundation's encoder.
         public static let escapingSlashes = Options(rawValue: 1 << 2)
         /// `1` instead of `1.0` for doubles that are whole.
         public static let wholeDoublesWithoutFraction = Options(rawValue: 1 << 3)
-        /// An empty line between the brackets of what is empty, as Foundation's encoder writes with ``prettyPrinted``.
+        /// An empty line between the brackets of an empty array or object, as Foundation's encoder writes when it
+        /// pretty-prints. It has an effect with ``prettyPrinted``.
         public static let emptyLinesInEmptyContainers = Options(rawValue: 1 << 4)
     }
 
     private enum State {
-        /// Nothing stands here yet: the beginning, or right after an opening bracket.
+        /// The beginning, or directly after an opening bracket.
         case start
         /// A value has been written.
         case afterValue
@@ -68,8 +69,7 @@ public struct JSONWriter: ~Copyable {
     /// How JSON is spelled.
     public let options: Options
 
-    /// What the writer's maker gave for the types that are written, such as how dates are spelled; `nil` where it gave
-    /// nothing.
+    /// A value for the types that are written, such as the format of dates; `nil` if there is none.
     public let userInfo: (any AnyObject & Sendable)?
 
     private var buffer: Buffer
@@ -79,16 +79,16 @@ public struct JSONWriter: ~Copyable {
     /// Objects that are written as one, the innermost last.
     private var merges: [Merge] = []
     private var isMerging = false
-    /// Open objects with the keys that are written as `null` where their member is absent, the innermost last.
+    /// Open objects with the keys that are written as `null` if their member is absent, the innermost last.
     private var nullKeys: [(depth: Int, keys: [String])] = []
-    /// Collects the values that are written, for types that compare themselves by them.
+    /// Collects the values that are written, for types that are compared by these values.
     package var parts: JSONParts?
 
-    /// Makes an empty writer.
+    /// Creates an empty writer.
     ///
     /// - Parameters:
     ///   - options: How JSON is spelled.
-    ///   - capacity: The count of bytes to make room for at first.
+    ///   - capacity: The number of bytes to reserve at first.
     ///   - userInfo: A value for the types that are written.
     public init(options: Options = [], capacity: Int = 256, userInfo: (any AnyObject & Sendable)? = nil) {
         self.options = options
@@ -99,7 +99,7 @@ public struct JSONWriter: ~Copyable {
     /// The bytes of a value.
     ///
     /// - Parameters:
-    ///   - value: What to write.
+    ///   - value: The value to write.
     ///   - options: How JSON is spelled.
     ///   - userInfo: A value for the types that are written.
     /// - Returns: One JSON value in UTF-8.
@@ -117,7 +117,7 @@ public struct JSONWriter: ~Copyable {
     /// Ends writing.
     ///
     /// - Returns: One JSON value in UTF-8.
-    /// - Throws: The first error that was met; ``JSONError/Code/invalidValue`` when what was written is not one whole
+    /// - Throws: The first error that occurred, or ``JSONError/Code/invalidValue`` if the output is not one whole
     ///   value.
     public consuming func finish() throws(JSONError) -> [UInt8] {
         if let error {
@@ -140,7 +140,7 @@ public struct JSONWriter: ~Copyable {
 
     // MARK: Objects and arrays
 
-    /// Opens an object; ``key(_:)-(StaticString)`` and a value follow in turns.
+    /// Opens an object. Write each member with ``key(_:)-(StaticString)`` and then its value.
     public mutating func beginObject() {
         if isMerging, isAtPart {
             merges[merges.count - 1].beginPart()
@@ -168,7 +168,7 @@ public struct JSONWriter: ~Copyable {
         close(ASCII.rightBracket)
     }
 
-    /// Writes a key that is known when the program is built.
+    /// Writes a key that is a literal.
     ///
     /// - Parameter name: The key.
     public mutating func key(_ name: StaticString) {
@@ -198,7 +198,7 @@ public struct JSONWriter: ~Copyable {
 
     /// Writes a string.
     ///
-    /// Quotes, backslashes and control characters are escaped, the rest stands as it is.
+    /// Quotes, backslashes and control characters are escaped, and nothing else unless an option says so.
     ///
     /// - Parameter value: The text.
     public mutating func write(_ value: String) {
@@ -206,7 +206,7 @@ public struct JSONWriter: ~Copyable {
         appendString(value)
     }
 
-    /// Writes a string that is known when the program is built.
+    /// Writes a string that is a literal.
     ///
     /// - Parameter value: The text.
     @_disfavoredOverload
@@ -238,7 +238,7 @@ public struct JSONWriter: ~Copyable {
 
     /// Writes a number with the fewest digits that read back as the same `Double`.
     ///
-    /// Infinities and what is not a number make the writer fail with ``JSONError/Code/notRepresentable``.
+    /// For infinities and NaN, the writer fails with ``JSONError/Code/notRepresentable``.
     ///
     /// - Parameter value: The number.
     public mutating func write(_ value: Double) {
@@ -259,7 +259,7 @@ public struct JSONWriter: ~Copyable {
 
     /// Writes a number with the fewest digits that read back as the same `Float`.
     ///
-    /// Infinities and what is not a number make the writer fail with ``JSONError/Code/notRepresentable``.
+    /// For infinities and NaN, the writer fails with ``JSONError/Code/notRepresentable``.
     ///
     /// - Parameter value: The number.
     public mutating func write(_ value: Float) {
@@ -274,7 +274,7 @@ public struct JSONWriter: ~Copyable {
         append("null")
     }
 
-    /// Writes JSON that is there already, as it is spelled.
+    /// Writes a raw value, with its bytes unchanged.
     ///
     /// - Parameter value: One JSON value.
     public mutating func writeRaw(_ value: JSONRawValue) {
@@ -282,10 +282,9 @@ public struct JSONWriter: ~Copyable {
         value.bytes.withUnsafeBufferPointer { buffer.append($0) }
     }
 
-    /// Writes the members of an object that is JSON already into the object that the writer is in, as they are spelled.
+    /// Writes the members of a raw object into the current object, with their bytes unchanged.
     ///
-    /// - Parameter object: An object without white space around it. None of its keys may be among those that are
-    ///   written beside it.
+    /// - Parameter object: An object without white space around it. The current object must not have any of its keys.
     package mutating func writeMembers(of object: JSONRawValue) {
         guard object.kind == .object, !isMerging else {
             let message = isMerging ? "spelled members cannot be put in order" : "only an object has members"
@@ -314,7 +313,7 @@ public struct JSONWriter: ~Copyable {
         bytes.withUnsafeBufferPointer { writeBase64(buffer: $0) }
     }
 
-    /// Writes a value of a type that knows how.
+    /// Writes a value of a writable type.
     ///
     /// - Parameter value: The value.
     @inlinable
@@ -324,10 +323,10 @@ public struct JSONWriter: ~Copyable {
 
     // MARK: Fixed parts
 
-    /// Opens an object with its first key at once, where JSON is written without white space.
+    /// Opens an object and writes its first key in one step, if JSON is written without white space.
     ///
     /// - Parameter text: A brace, a key and a colon.
-    /// - Returns: `false`, and nothing is written, where white space is.
+    /// - Returns: `false`, and nothing is written, if JSON is written with white space or objects are being merged.
     package mutating func beginCompactObject(_ text: StaticString) -> Bool {
         guard !options.contains(.prettyPrinted), !isMerging else { return false }
         prepareValue()
@@ -348,7 +347,7 @@ public struct JSONWriter: ~Copyable {
 
     // MARK: Merged objects
 
-    /// Several objects on their way into one.
+    /// Several objects that are being written as one.
     private struct Merge {
         /// A member that was written.
         struct Member {
@@ -361,18 +360,18 @@ public struct JSONWriter: ~Copyable {
             var isAdditional: Bool
         }
 
-        /// The depth inside of the one object.
+        /// The depth inside of the merged object.
         var depth: Int
-        /// Where its members begin.
+        /// The offset in the buffer at which the members of the merged object begin.
         var start: Int
-        /// How many of the objects have been opened and not closed, one inside of the other.
+        /// The number of objects that are open, one inside of the other.
         var openParts = 0
-        /// How many of the objects have been opened.
+        /// The number of objects that were opened so far.
         var part = 0
-        /// Whether the members that follow are ones that their object's type does not list.
+        /// Whether the type of the current object does not list the members that follow.
         var isAdditional = false
         var members: [Member] = []
-        /// The keys that an object's type lists and has no value for, and the number of the object.
+        /// The keys that an object's type lists but that have no value, with the number of the object.
         var absent: [(key: String, part: Int)] = []
 
         mutating func beginPart() {
@@ -381,10 +380,10 @@ public struct JSONWriter: ~Copyable {
         }
     }
 
-    /// Opens an object into which the objects that follow are written as if they were one.
+    /// Opens an object into which the following objects are written as one.
     ///
-    /// Of a key that several have, the last counts, but an additional member gives way to one that another object's
-    /// type lists. The members are in the order of their keys.
+    /// If several objects have the same key, the last one counts. But a member that the type of its object does not
+    /// list is replaced with a member that the type of another object lists. The members are sorted by their keys.
     package mutating func beginMerging() {
         if isMerging, isAtPart {
             merges[merges.count - 1].beginPart()
@@ -408,10 +407,10 @@ public struct JSONWriter: ~Copyable {
         close(ASCII.rightBrace)
     }
 
-    /// Says whether the members that follow in the object are ones that its type does not list.
+    /// Sets whether the type of the current object does not list the members that follow.
     ///
-    /// When several types read one object, each keeps the members that it does not list, those of the other types among
-    /// them. Only the type that lists a member writes its current value.
+    /// When several types read one object, each type keeps the members that it does not list, including those that
+    /// another type lists. Only the type that lists a member has its current value.
     package mutating func markAdditional(_ isAdditional: Bool) {
         guard isMerging else { return }
         merges[merges.count - 1].isAdditional = isAdditional
@@ -433,13 +432,13 @@ public struct JSONWriter: ~Copyable {
         endObject()
     }
 
-    /// Whether it makes a difference that a member is absent, so that ``noteAbsentMember(_:)`` has to be called.
+    /// Whether ``noteAbsentMember(_:)`` has to be called for absent members.
     package var notesAbsentMembers: Bool { isMerging || !nullKeys.isEmpty }
 
-    /// Notes that a member which the type of the object lists has no value.
+    /// Records that a member that the object's type lists has no value.
     ///
-    /// The member is written as `null` where ``beginObject(writingNullFor:)`` says so. Where several types write one
-    /// object, the others do not write what they kept of the member when they read the object.
+    /// The member is written as `null` if ``beginObject(writingNullFor:)`` lists its key. If several types write one
+    /// object, the other types do not write the value of this member that they kept when they read the object.
     @inline(never)
     package mutating func noteAbsentMember(_ name: StaticString) {
         let name = name.description
@@ -463,7 +462,7 @@ public struct JSONWriter: ~Copyable {
         var pieces: [(key: String, bytes: [UInt8])] = []
         for (index, member) in members.enumerated() {
             let end = index + 1 < members.count ? members[index + 1].start : buffer.count
-            // Every member but the first begins with a comma.
+            // Every member except the first begins with a comma.
             pieces.append((member.key, buffer.bytes(member.start + (index == 0 ? 0 : 1), end)))
         }
         var winners: [String: Int] = [:]
@@ -490,7 +489,7 @@ public struct JSONWriter: ~Copyable {
         left.unicodeScalars.lexicographicallyPrecedes(right.unicodeScalars)
     }
 
-    /// Whether a value would stand where the members of a merged object stand.
+    /// Whether the next value is an object to merge, not the value of a member.
     private var isAtPart: Bool { state != .afterKey && depth == merges[merges.count - 1].depth }
 
     @inline(never)
@@ -597,7 +596,8 @@ public struct JSONWriter: ~Copyable {
 
     /// Appends a string with its quotes.
     private mutating func appendString(_ text: UnsafeBufferPointer<UInt8>) {
-        // Each step stores eight bytes, though fewer may count: the bytes behind them are room for that.
+        // Each step stores eight bytes, of which fewer can be part of the string. Eight more bytes are reserved for
+        // this.
         buffer.reserve(text.count + 2 + 8)
         var target = buffer.base + buffer.count
         target.pointee = ASCII.quote
@@ -656,7 +656,7 @@ public struct JSONWriter: ~Copyable {
     }
 
     private mutating func appendInteger(_ magnitude: UInt64, isNegative: Bool) {
-        // The digits come from the last to the first; at most 20 of them and a sign.
+        // The digits are written from the last to the first; there are at most 20 of them, and a sign.
         buffer.reserve(32)
         let target = buffer.base + buffer.count
         var rest = magnitude
@@ -683,7 +683,7 @@ public struct JSONWriter: ~Copyable {
         buffer.count += 24 - first
     }
 
-    /// Writes a number whose text is known to be one.
+    /// Writes the text of a number without a check.
     @usableFromInline
     mutating func writeNumber(_ text: String) {
         prepareValue()

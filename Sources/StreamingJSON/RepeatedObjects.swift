@@ -1,4 +1,4 @@
-/// Objects made before from the same input, found again by comparing bytes.
+/// A cache of objects that were created from the same input, found by comparing bytes.
 struct RepeatedObjects {
     struct Slot {
         var start: Bytes
@@ -10,7 +10,7 @@ struct RepeatedObjects {
     private var slots: [Slot] = []
     private var oldest = 0
 
-    /// The object that was made from the very bytes that come next.
+    /// The object that was created from bytes equal to the next ones.
     func first<Object: AnyObject>(at cursor: Bytes, end: Bytes, remainingDepth: Int) -> (Object, count: Int)? {
         for slot in slots where slot.count <= end - cursor && slot.remainingDepth <= remainingDepth {
             if Self.isEqual(slot.start, cursor, count: slot.count), let object = slot.object as? Object {
@@ -31,7 +31,7 @@ struct RepeatedObjects {
 
     @inline(__always)
     private static func isEqual(_ left: Bytes, _ right: Bytes, count: Int) -> Bool {
-        // Objects differ in their ends more often than in their beginnings.
+        // Objects differ more often at their ends than at their beginnings.
         if count >= 8, (left + (count - 8)).word != (right + (count - 8)).word { return false }
         var offset = 0
         while count - offset >= 8 {
@@ -47,18 +47,19 @@ struct RepeatedObjects {
 }
 
 extension JSONReader {
-    /// Reads a value that is likely to come again byte for byte in the same input, such as the zone of a page's records.
+    /// Reads a value that is likely to occur again, byte for byte, in the same input, such as the zone of a page's
+    /// records.
     ///
     /// Only objects and arrays are kept.
     ///
-    /// - Parameter make: Reads the value when it has not come before.
-    /// - Returns: The object that `make` gave, now or the last time.
+    /// - Parameter make: Reads the value if it is not kept yet.
+    /// - Returns: The object that `make` returned, now or the last time.
     /// - Throws: What `make` throws.
     package mutating func readRepeated<Object: AnyObject>(
         _ make: (inout JSONReader) throws(JSONError) -> Object
     ) throws(JSONError) -> Object {
         skipWhitespace()
-        // A number could go on behind bytes that are equal.
+        // A number can continue after bytes that are equal.
         guard cursor < end, cursor.pointee == ASCII.leftBrace || cursor.pointee == ASCII.leftBracket else {
             return try make(&self)
         }

@@ -1,13 +1,14 @@
-/// Strings met before in the same input, found again by their bytes.
+/// A cache of strings from the same input, found by their bytes.
 ///
-/// Pages of records have the same keys, names and types over and over. Handing out the string made before saves making
-/// and freeing one each time. Each string has two entries in the table where it may be, and a new string replaces the
-/// older of the two: with one entry, two strings that are met in turns would replace each other every time.
+/// Pages of records contain the same keys, names and types many times. Returning an existing string saves creating and
+/// freeing a new one each time. Each string can be in one of two entries of the table, and a new string replaces the
+/// older of the two. With only one entry, two strings that alternate would replace each other every time.
 ///
-/// What is met in one member of the records is often the same in each. So a string may be asked for with a hint, a number that says in
-/// which member it is: the string that had this hint last is compared with the bytes before these are looked through.
+/// The same member of different records often has the same value. So a string can be requested with a hint, a number
+/// that identifies the member. The string that had this hint last is compared with the bytes first, before the bytes
+/// are scanned.
 final class RepeatedStrings {
-    /// Longer strings are not worth comparing.
+    /// The maximum length, in bytes, of the strings in the table. Longer strings rarely occur again.
     static let maximumCount = 64
     private static let slots = 128
     private static let hints = 64
@@ -19,7 +20,7 @@ final class RepeatedStrings {
         var last: UInt64
         var string: String
 
-        /// Whether a text with these first and last bytes spells the string.
+        /// Whether a text, with its first and last eight bytes, is equal to the string.
         @inline(__always)
         func isSpelled(by text: JSONReader.Text, _ first: UInt64, _ last: UInt64) -> Bool {
             count == text.count && self.first == first && self.last == last
@@ -41,10 +42,10 @@ final class RepeatedStrings {
     }
 
     private let entries: UnsafeMutablePointer<Entry>
-    /// The index of the entry that had a hint last.
+    /// The index of the entry that had each hint last.
     private let guesses: UnsafeMutablePointer<UInt8>
 
-    /// - Parameter nowhere: Any address; it stands in empty slots.
+    /// - Parameter nowhere: Any address, as a placeholder in empty entries.
     init(nowhere: Bytes) {
         entries = .allocate(capacity: Self.slots)
         entries.initialize(
@@ -61,18 +62,18 @@ final class RepeatedStrings {
         entries.deallocate()
     }
 
-    /// The string that the bytes spell; they are not empty, and stay where they are as long as this table.
+    /// The string with the given bytes.
     ///
     /// - Parameters:
-    ///   - text: Checked bytes without escapes.
-    ///   - limit: The end of the memory that may be looked at.
-    /// - Returns: The string that was made for the same bytes before, or a new one.
+    ///   - text: Checked bytes without escapes. They must not be empty, and must stay in memory as long as this table.
+    ///   - limit: The end of the memory that may be read.
+    /// - Returns: The string that was created for the same bytes before, or a new one.
     @inline(__always)
     func string(of text: JSONReader.Text, limit: Bytes) -> String {
         entries[index(of: text, limit: limit)].string
     }
 
-    /// The string that the bytes spell, and which is remembered for a hint.
+    /// The string with the given bytes, which is then remembered for a hint.
     func string(of text: JSONReader.Text, limit: Bytes, hint: Int) -> String {
         let index = index(of: text, limit: limit)
         guesses[hint & (Self.hints - 1)] = UInt8(truncatingIfNeeded: index)
@@ -86,7 +87,7 @@ final class RepeatedStrings {
         return entry.pointee.isSpelled(at: text, limit: limit) ? (entry.pointee.string, entry.pointee.count) : nil
     }
 
-    /// The index of the string that the bytes spell, which is made if it is not there.
+    /// The index of the string with the given bytes, which is created if it is not in the table.
     @inline(__always)
     private func index(of text: JSONReader.Text, limit: Bytes) -> Int {
         let (first, last) = JSONKeys.ends(of: text.start, count: text.count, limit: limit)
@@ -105,7 +106,7 @@ final class RepeatedStrings {
         return index
     }
 
-    /// Compares what lies between the first and the last eight bytes.
+    /// Compares the bytes between the first eight and the last eight.
     @inline(__always)
     fileprivate static func isEqual(_ left: Bytes, _ right: Bytes, count: Int) -> Bool {
         var offset = 8
@@ -118,17 +119,17 @@ final class RepeatedStrings {
 }
 
 extension JSONReader {
-    /// Reads a string that is likely to come again and again in the same input, such as a type or a user's name.
+    /// Reads a string that is likely to occur many times in the same input, such as a type or a user's name.
     ///
-    /// The result is the same as that of ``readString()``; strings met before are handed out again instead of being
-    /// made again.
+    /// The result is the same as that of ``readString()``. A string that occurred before is returned again, instead of
+    /// a new one.
     ///
     /// - Returns: The text with its escapes resolved.
     /// - Throws: ``JSONError`` as ``readString()`` does.
     public mutating func readRepeatedString() throws(JSONError) -> String {
         skipWhitespace()
         guard cursor < end, cursor.pointee == ASCII.quote else { throw mismatch("a string") }
-        // The keys of the innermost objects tell which member it is.
+        // The expected keys of the innermost objects identify the member.
         let hint = Int(truncatingIfNeeded: (expectedKeys &* 0x9E37_79B9_7F4A_7C15) &>> 58)
         if let (string, count) = repeatedStrings?.string(at: cursor + 1, limit: end, hint: hint) {
             cursor += count &+ 2
@@ -144,7 +145,7 @@ extension JSONReader {
         return tableOfRepeatedStrings().string(of: text, limit: end, hint: hint)
     }
 
-    /// The string that checked bytes spell, likely to be met again.
+    /// The string of checked bytes, through the table of repeated strings if it is short.
     @inline(__always)
     mutating func repeatedString(of text: Text) -> String {
         guard text.mayBeRepeated else { return string(of: text) }
@@ -164,7 +165,7 @@ extension JSONReader {
     static func newString(of text: Text) -> String {
         let bytes = UnsafeBufferPointer(start: text.start, count: text.count)
         if #available(macOS 26.0, iOS 26.0, watchOS 26.0, tvOS 26.0, visionOS 26.0, *) {
-            // The bytes have been checked; they need not be again.
+            // The bytes have been checked already.
             return String(
                 copying: UTF8Span(unchecked: Span(_unsafeElements: bytes), isKnownASCII: text.isASCII)
             )
@@ -174,7 +175,7 @@ extension JSONReader {
 }
 
 extension JSONReader.Text {
-    /// Whether the text is one that the table of repeated strings takes.
+    /// Whether the table of repeated strings can hold the text.
     @inline(__always)
     fileprivate var mayBeRepeated: Bool {
         !hasEscapes && count > 0 && count <= RepeatedStrings.maximumCount

@@ -7,17 +7,17 @@ import StreamingJSON
 enum DiagnosticsFormat: String, ExpressibleByArgument, CaseIterable {
     /// `file:line:column: severity: message`, as compilers do.
     case text
-    /// One JSON object a line.
+    /// One JSON object per line.
     case json
 }
 
-/// What a run has to say about a document, in the forms that people and tools read.
+/// The diagnostics of a run, as text for people and as JSON or YAML for tools.
 struct DiagnosticsReport {
     var diagnostics: [Diagnostic]
 
     var hasErrors: Bool { diagnostics.contains { $0.severity == .error } }
 
-    /// In the order of the documents: diagnostics without a position first, then file by file from top to bottom.
+    /// The report sorted by position: diagnostics without a position first, then file by file from top to bottom.
     var sorted: DiagnosticsReport {
         var files: [String: Int] = [:]
         for case let location? in diagnostics.map(\.location) where files[location.file] == nil {
@@ -31,7 +31,7 @@ struct DiagnosticsReport {
         return DiagnosticsReport(diagnostics: order.map { diagnostics[$0] })
     }
 
-    /// One line for each.
+    /// One line for each diagnostic.
     func lines(as format: DiagnosticsFormat) -> [String] {
         switch format {
         case .text: diagnostics.map(\.description)
@@ -39,7 +39,7 @@ struct DiagnosticsReport {
         }
     }
 
-    /// How many there are of each severity, in one line.
+    /// The number of diagnostics of each severity, in one line.
     func summary(of document: String, as format: DiagnosticsFormat) -> String {
         var counts: [Diagnostic.Severity: Int] = [:]
         for diagnostic in diagnostics { counts[diagnostic.severity, default: 0] += 1 }
@@ -93,7 +93,7 @@ struct DiagnosticsReport {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// A double-quoted YAML scalar, which a JSON string is as well.
+    /// A double-quoted YAML scalar; every JSON string is one.
     private func quoted(_ text: String) -> String {
         jsonText(of: text)
     }
@@ -104,8 +104,8 @@ private func jsonText<T: JSONWritable>(of value: T) -> String {
     (try? JSONWriter.bytes(of: value)).map { String(decoding: $0, as: UTF8.self) } ?? "null"
 }
 
-/// A diagnostic as an object: `severity`, `message` and, where there are such, `location` with `file`, `line` and
-/// `column`, `remedy`, and `context` with strings by name.
+/// A diagnostic as an object with `severity`, `message`, and the optional members `location` (with `file`, `line` and
+/// `column`), `remedy`, and `context` (strings by name).
 private struct DiagnosticObject: JSONWritable {
     let diagnostic: Diagnostic
 

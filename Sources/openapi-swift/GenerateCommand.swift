@@ -96,8 +96,8 @@ struct GenerateCommand: ParsableCommand {
         }
     }
 
-    /// Removes the files of tags that are gone. Only files that begin with the generator's own first line are its to
-    /// remove.
+    /// Removes the files of tags that the document does not have any more. It only removes files that begin with the
+    /// generator's first line.
     private func removeStaleFiles(from directory: URL, keeping names: Set<String>) throws {
         let present: [String] = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
         for name in present.sorted() {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import OpenAPISwiftGenerator
 
-/// What `generate` and `lint` both take: a document and the settings for it.
+/// The arguments of both `generate` and `lint`: a document and the settings for it.
 struct GenerationOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
@@ -70,9 +70,9 @@ struct GenerationOptions: ParsableArguments {
 
     /// The settings of the file, replaced by those of the command line.
     ///
-    /// - Parameter defaultModes: What to generate where neither says; `nil` to make that an error.
+    /// - Parameter defaultModes: The parts to generate if neither names any; `nil` to throw an error instead.
     /// - Returns: The settings.
-    /// - Throws: An error of the command line or the file.
+    /// - Throws: An error about the command line or the file.
     func configuration(
         defaultModes: Set<GeneratorConfiguration.Mode>? = nil
     ) throws -> GeneratorConfiguration {
@@ -91,7 +91,7 @@ struct GenerationOptions: ParsableArguments {
         return configuration
     }
 
-    /// Runs the generator over the document and writes the diagnostics file, whatever comes of it.
+    /// Runs the generator on the document, and writes the diagnostics file also after errors.
     func generate(with configuration: GeneratorConfiguration) throws -> GeneratorResult {
         let document = try reporting { () throws(Diagnostic) in
             try contents(of: docPath, what: "OpenAPI document")
@@ -102,7 +102,8 @@ struct GenerationOptions: ParsableArguments {
         return result
     }
 
-    /// Runs what reads a file named on the command line; an error is reported like any other and ends the program.
+    /// Runs a closure that reads a file named on the command line. An error is reported like any other diagnostic, and
+    /// ends the program.
     private func reporting<T>(_ body: () throws(Diagnostic) -> T) throws -> T {
         do throws(Diagnostic) {
             return try body()

@@ -19,20 +19,20 @@ extension AccessModifier: ExpressibleByArgument {}
 extension NamingStrategy: ExpressibleByArgument {}
 extension DocumentFilter.OutputFormat: ExpressibleByArgument {}
 
-/// The value that `--feature-flag` takes; the tool has no features to switch on.
+/// The only value of `--feature-flag`. The tool has no features to switch on.
 enum FeatureFlag: String, ExpressibleByArgument, CaseIterable {
     case empty
 }
 
 /// The plugin that runs the tool.
 enum PluginSource: String, ExpressibleByArgument, CaseIterable {
-    /// A build-tool plugin, which needs every file it was promised.
+    /// A build-tool plugin, which needs every file that it has announced.
     case build
     /// A command plugin.
     case command
 }
 
-/// Text for people, apart from what a program reads from standard output.
+/// Prints text for people, separate from the output for programs.
 func printToStandardError(_ text: String) {
     FileHandle.standardError.write(Data((text + "\n").utf8))
 }

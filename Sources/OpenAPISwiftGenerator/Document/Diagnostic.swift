@@ -1,6 +1,6 @@
-/// One remark of the generator about a document: an error that stopped it, a part it left out, a fact worth knowing.
+/// A message of the generator about a document: an error that stopped it, a part it left out, or a fact worth knowing.
 public struct Diagnostic: Error, Hashable, Sendable {
-    /// How much a remark matters.
+    /// How serious a diagnostic is.
     public enum Severity: String, Hashable, Sendable, CaseIterable {
         /// Something worth knowing; nothing is missing from the output.
         case note
@@ -10,11 +10,11 @@ public struct Diagnostic: Error, Hashable, Sendable {
         case error
     }
 
-    /// How much this remark matters.
+    /// How serious this diagnostic is.
     public var severity: Severity
     /// What was found, in one line.
     public var message: String
-    /// Where in the document, when the remark belongs to one position.
+    /// Where in the document, when the diagnostic is about one position.
     public var location: SourceLocation?
     /// What the author of the document can do about it.
     public var remedy: String?
@@ -78,13 +78,13 @@ extension SourceLocation: CustomStringConvertible {
     public var description: String { "\(file):\(line):\(column)" }
 }
 
-/// What all stages of a run say about the document besides their results.
+/// Collects the diagnostics of all stages of a run.
 ///
-/// A run makes one collector and gives it to each stage.
+/// A run creates one collector and passes it to each stage.
 final class Diagnostics {
     /// The texts of the documents, which turn positions into lines and columns.
     private var sources: SourceTexts
-    /// Everything said so far, in order and without repetition.
+    /// The diagnostics so far, in order and without repetition.
     private(set) var all: [Diagnostic] = []
     private(set) var hasErrors = false
     /// Why references could not be followed, by their positions.
@@ -103,7 +103,7 @@ final class Diagnostics {
         sources.add(name: name, bytes: bytes)
     }
 
-    /// Says that a part of the document is left out.
+    /// Adds a warning: a part of the document is left out.
     func warn(
         _ message: String,
         at position: SourcePosition?,
@@ -113,7 +113,7 @@ final class Diagnostics {
         add(.warning, message, at: position, remedy: remedy, foundIn: foundIn)
     }
 
-    /// Says something that changes nothing in the output.
+    /// Adds a note: a fact that changes nothing in the output.
     func note(
         _ message: String,
         at position: SourcePosition?,
@@ -123,7 +123,7 @@ final class Diagnostics {
         add(.note, message, at: position, remedy: remedy, foundIn: foundIn)
     }
 
-    /// An error to throw.
+    /// Creates an error for the caller to throw.
     func error(_ message: String, at position: SourcePosition?, remedy: String? = nil) -> Diagnostic {
         Diagnostic(
             severity: .error,
@@ -133,7 +133,7 @@ final class Diagnostics {
         )
     }
 
-    /// Keeps an error and goes on, so that one run can report several.
+    /// Adds an error without throwing it, so that one run can report several.
     func report(_ error: Diagnostic) {
         hasErrors = true
         if seen.insert(error).inserted {
@@ -141,12 +141,14 @@ final class Diagnostics {
         }
     }
 
-    /// Keeps why a reference cannot be followed. It becomes an error where a later stage needs the reference.
+    /// Keeps the reason why a reference cannot be followed. The reason becomes an error when a later stage needs the
+    /// reference.
     func keep(_ failure: Diagnostic, ofReferenceAt position: SourcePosition) {
         if brokenReferences[position] == nil { brokenReferences[position] = failure }
     }
 
-    /// Why a reference cannot be followed: what an earlier stage found, or that there is nothing where it leads.
+    /// Why a reference cannot be followed: the reason that an earlier stage kept, or else an error with the given
+    /// message.
     func failure(ofReferenceAt position: SourcePosition, _ message: String, remedy: String? = nil) -> Diagnostic {
         brokenReferences[position] ?? error(message, at: position, remedy: remedy)
     }

@@ -1,4 +1,4 @@
-/// A value of the document before it is interpreted: what JSON and YAML have in common, with its position.
+/// A value of JSON or YAML with its position, before it is interpreted as OpenAPI.
 struct DocumentNode: Hashable, Sendable {
     /// One member of an object, in document order.
     struct Member: Hashable, Sendable {
@@ -43,7 +43,7 @@ extension DocumentNode {
 
     var isNull: Bool { content == .null }
 
-    /// A scalar as text, for values where documents write `1` and mean `"1"`.
+    /// The text of a scalar, for keys whose value is a string but for which documents write `1` instead of `"1"`.
     var scalarText: String? {
         switch content {
         case .string(let value): value
@@ -63,7 +63,7 @@ extension DocumentNode {
         return nil
     }
 
-    /// What this value is, for a message.
+    /// The kind of this value with its article, for messages.
     var kindName: String {
         switch content {
         case .null: "null"

@@ -1,13 +1,13 @@
 import StreamingJSON
 import Yams
 
-/// Bytes to nodes: JSON through StreamingJSON, everything else through Yams.
+/// Parses the bytes of a document into nodes: JSON with StreamingJSON, everything else with Yams.
 enum DocumentParser {
     /// Reads one document.
     ///
-    /// The format goes by content: what starts with a brace or a bracket is tried as JSON first. YAML's flow style
-    /// starts so too, and then the JSON error stands only if the text is no YAML either. With a quoted key at its
-    /// beginning a document is JSON and nothing else: YAML would take `{"a": }` for a value left out.
+    /// The content decides the format. A text that starts with a brace or a bracket is tried as JSON first. YAML's flow
+    /// style starts in the same way, so the JSON error is thrown only if the text is not valid YAML either. A text that
+    /// starts with a brace and a quote is tried as JSON only: YAML would read `{"a": }` as a key without a value.
     static func parse(_ source: SourceText) throws(Diagnostic) -> DocumentNode {
         let start = source.bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         try checkEncoding(of: source)
@@ -38,7 +38,7 @@ enum DocumentParser {
         )
     }
 
-    /// Refuses what is not UTF-8, and says how to make it so.
+    /// Throws for a document that is not UTF-8; the error says how to convert it.
     private static func checkEncoding(of source: SourceText) throws(Diagnostic) {
         let isWide =
             source.bytes.starts(with: [0xFF, 0xFE]) || source.bytes.starts(with: [0xFE, 0xFF])
@@ -61,7 +61,7 @@ enum DocumentParser {
     }
 
     private static func firstInvalidByte(of bytes: [UInt8]) -> Int? {
-        // Most documents are ASCII or right.
+        // Most documents are valid: the fast path.
         if String(validating: bytes, as: UTF8.self) != nil { return nil }
         var decoder = Unicode.UTF8.ForwardParser()
         var iterator = bytes.makeIterator()
@@ -75,7 +75,7 @@ enum DocumentParser {
         }
     }
 
-    /// The keys of one object, to find one that comes twice.
+    /// The keys of one object, which find a key that appears twice.
     private struct KeySet {
         private var few: [String] = []
         private var many: Set<String> = []
@@ -123,7 +123,7 @@ enum DocumentParser {
         case .string:
             return DocumentNode(content: .string(try reader.readString()), position: position)
         case .number:
-            // Not by way of the double, which rounds: beyond 2^53 it is whole where the number is not.
+            // An integer is not read through `Double`: beyond 2^53 each double is whole, even where the number is not.
             let start = reader.position
             if let integer = try? reader.readInteger(Int.self) {
                 return DocumentNode(content: .integer(integer), position: position)
@@ -209,15 +209,16 @@ enum DocumentParser {
         )
     }
 
-    /// Nodes of Yams to nodes of the document.
+    /// Converts nodes of Yams to nodes of the document.
     ///
-    /// Aliases stand for what they name, so a few lines of aliases of aliases can stand for more than the memory holds,
-    /// or nest deeper than the stack.
+    /// Yams replaces each alias with the value that it names. So a few lines with aliases of aliases can become more
+    /// values than the memory holds, or nest deeper than the stack allows.
     private struct YAMLConverter {
         let source: SourceText
-        /// How many values may still come: more than any text of that many bytes can spell without aliases.
+        /// The number of values that may still be converted. The limit is above the number of values that a text of
+        /// this size can hold without aliases.
         private var room: Int
-        /// How much deeper values may nest.
+        /// The number of levels that values may still nest.
         private var depth = 512
 
         init(source: SourceText) {
@@ -253,7 +254,7 @@ enum DocumentParser {
             case .mapping(let mapping):
                 return try convert(mapping)
             case .alias(let alias):
-                // Yams writes aliases out itself, so none is left.
+                // Yams has replaced all aliases.
                 return DocumentNode(content: .null, position: position(alias.mark))
             }
         }
@@ -274,7 +275,7 @@ enum DocumentParser {
                 if name.string == "<<", name.style == .plain {
                     merged += try mergedMembers(of: value)
                 } else {
-                    // Yams tells `1` from `"1"`; here both are the key "1".
+                    // Yams distinguishes the keys `1` and `"1"`; in a document both are the key "1".
                     guard keys.insert(name.string) else {
                         throw error("The same key appears twice: '\(name.string)'.", at: position(name.mark))
                     }
@@ -290,7 +291,7 @@ enum DocumentParser {
             return DocumentNode(content: .object(members), position: position(mapping.mark))
         }
 
-        /// What a `<<` key brings in: the members of one mapping, or of several, of which the first wins.
+        /// The members that a `<<` key merges: those of one mapping, or of several, of which the first has precedence.
         private mutating func mergedMembers(of node: Node) throws(Diagnostic) -> [DocumentNode.Member] {
             let value = try convert(node)
             if let members = value.members { return members }
@@ -311,7 +312,7 @@ enum DocumentParser {
             SourcePosition(line: mark?.line ?? 1, column: mark?.column ?? 1, in: source.index)
         }
 
-        /// The value of a scalar by YAML 1.2's core schema: only plain scalars can be other than strings.
+        /// The value of a scalar according to YAML 1.2's core schema. A scalar in quotes is always a string.
         private func content(of scalar: Node.Scalar) -> DocumentNode.Content {
             let text = scalar.string
             guard scalar.style == .plain else { return .string(text) }
@@ -321,7 +322,7 @@ enum DocumentParser {
         }
     }
 
-    /// The value of a scalar without quotes by YAML 1.2's core schema.
+    /// The value of a scalar without quotes, according to YAML 1.2's core schema.
     static func plainContent(of text: String) -> DocumentNode.Content {
         switch text {
         case "", "~", "null", "Null", "NULL": return .null
@@ -333,7 +334,7 @@ enum DocumentParser {
         if let integer = Int(text) { return .integer(integer) }
         if text.hasPrefix("0x"), let integer = Int(text.dropFirst(2), radix: 16) { return .integer(integer) }
         if text.hasPrefix("0o"), let integer = Int(text.dropFirst(2), radix: 8) { return .integer(integer) }
-        // Double's parser takes more than YAML's numbers: `0x1p3`, `nan`, `infinity`.
+        // `Double.init` also accepts texts that are not numbers of YAML: `0x1p3`, `nan`, `infinity`.
         guard text.utf8.allSatisfy(isNumberByte), let number = Double(text), number.isFinite else {
             return .string(text)
         }

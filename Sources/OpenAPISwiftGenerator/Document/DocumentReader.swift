@@ -1,13 +1,13 @@
-/// Nodes to the terms of OpenAPI.
+/// Reads the nodes of a document as paths, operations, components and schemas.
 ///
-/// Only what the generator uses is looked at; examples and extensions cost nothing.
+/// It looks only at the parts that the generator uses; examples and unknown extensions cost nothing.
 struct DocumentReader {
     private let diagnostics: Diagnostics
     private var version: OpenAPIDocument.Version = .v31
     private var callbacks = Sightings()
     private var links = Sightings()
 
-    /// Where a construct stands that nothing comes of.
+    /// The number of uses of a construct that is not generated, and the position of the first.
     private struct Sightings {
         var count = 0
         var first: SourcePosition?
@@ -36,8 +36,8 @@ struct DocumentReader {
 
     /// Reads a whole document.
     ///
-    /// A mistake in one component, path or operation does not hide those in others: it is reported, and reading goes on
-    /// with the next.
+    /// A mistake in one component, path or operation does not hide mistakes in others: it is reported, and reading
+    /// continues with the next.
     mutating func read(_ root: DocumentNode) throws(Diagnostic) -> OpenAPIDocument {
         guard root.members != nil else {
             throw diagnostics.error("A document is an object, this is \(root.kindName).", at: root.position)
@@ -73,7 +73,7 @@ struct DocumentReader {
         )
     }
 
-    /// What a part of the document reads as, or nothing and a report of the error.
+    /// The result of reading a part of the document, or `nil` after the error was reported.
     private mutating func recovering<T>(
         _ read: (inout DocumentReader) throws(Diagnostic) -> T
     ) -> T? {
@@ -87,7 +87,7 @@ struct DocumentReader {
 
     // MARK: What has no counterpart
 
-    /// Says once of each construct that nothing comes of it.
+    /// Adds one diagnostic for each construct of the document that is not generated.
     private mutating func noteWhatIsNotGenerated(in root: DocumentNode) {
         if let node = root["webhooks"], let members = node.members, !members.isEmpty {
             diagnostics.warn(
@@ -206,7 +206,7 @@ struct DocumentReader {
         )
     }
 
-    /// The values of a server variable; the default is always one of them.
+    /// The allowed values of a server variable, always with the default; `nil` where any value is allowed.
     private mutating func readAllowedValues(_ variable: DocumentNode.Member, default value: String) -> [String]? {
         guard let node = variable.value["enum"], let values = node.elements?.compactMap(\.scalarText), !values.isEmpty
         else { return nil }
@@ -292,7 +292,7 @@ struct DocumentReader {
         return result
     }
 
-    /// The key of an additional operation is the method as it is sent.
+    /// Checks the key of an additional operation: it is the method as it is sent, and not one of the fixed methods.
     private func checkMethod(_ operation: DocumentNode.Member) throws(Diagnostic) {
         let others = Set("#!$%&'*+-.^_`|~")
         let isToken = operation.key.allSatisfy { character in
@@ -369,7 +369,7 @@ struct DocumentReader {
         )
     }
 
-    /// The name of an operation: any scalar, because YAML takes some words for booleans and numbers.
+    /// The name of an operation. Any scalar is accepted, because YAML reads some words as booleans or numbers.
     private func identifier(_ node: DocumentNode?) throws(Diagnostic) -> String? {
         guard let node, !node.isNull else { return nil }
         guard let text = node.scalarText else {
@@ -598,7 +598,7 @@ struct DocumentReader {
         )
     }
 
-    /// Says which keys of a schema have values of a kind that means nothing.
+    /// Adds a warning for each key of a schema that has no effect because its value has the wrong JSON type.
     private mutating func warnOfMismatches(in node: DocumentNode) {
         for member in node.members ?? [] {
             let expected: String
@@ -635,7 +635,7 @@ struct DocumentReader {
         return entry.string.map { [$0] } ?? []
     }
 
-    /// The type that the other keys of a schema without `type` speak of.
+    /// The type that the other keys of a schema without `type` imply, such as `properties`.
     private func impliedKinds(_ node: DocumentNode) -> [Schema.Kind] {
         let objectKeys: [String] = ["properties", "additionalProperties", "minProperties", "maxProperties"]
         let arrayKeys: [String] = ["items", "prefixItems", "minItems", "maxItems", "uniqueItems"]

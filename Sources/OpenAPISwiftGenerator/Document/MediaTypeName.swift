@@ -55,7 +55,7 @@ struct MediaTypeName: Hashable, Sendable {
         }
     }
 
-    /// As it is sent with text in UTF-8.
+    /// The value of `Content-Type` for text in UTF-8.
     var withCharset: String {
         parameters.contains { $0.name.lowercased() == "charset" } ? normalized : normalized + "; charset=utf-8"
     }

@@ -1,4 +1,4 @@
-/// A document in the terms of OpenAPI: what the reader hands to resolution.
+/// A document in the terms of OpenAPI: the result of the stage *Document*, and the input of *Resolution*.
 struct OpenAPIDocument: Sendable {
     enum Version: String, Sendable {
         case v30 = "3.0"
@@ -11,7 +11,7 @@ struct OpenAPIDocument: Sendable {
     var servers: [Server]
     var paths: [Path]
     var components: Components
-    /// Names of tags declared at the root.
+    /// The names of the tags that the root declares.
     var tags: [String]
 }
 
@@ -43,7 +43,7 @@ struct Operation: Sendable {
     /// Upper-case, as on the wire.
     var method: String
     var path: String
-    /// As the document has it.
+    /// The `operationId`, unchanged.
     var identifier: String?
     var position: SourcePosition
     var summary: String?
@@ -60,7 +60,7 @@ struct Operation: Sendable {
     var documentName: String { identifier ?? "\(method.lowercased())\(path)" }
 }
 
-/// What a response is filed under.
+/// The key of a response in the document.
 enum ResponseStatus: Hashable, Sendable {
     case code(Int)
     /// The first digit: `4` for `4XX`.
@@ -104,7 +104,7 @@ struct Header: Sendable {
 
 /// One entry of `content`.
 struct MediaType: Sendable {
-    /// As the document has it, parameters included.
+    /// The key in the document, with its parameters.
     var name: String
     var position: SourcePosition
     var schema: Schema?
@@ -134,7 +134,7 @@ struct Response: Sendable {
     var content: [MediaType]
 }
 
-/// What the document names for use by several operations.
+/// The components of a document, which several operations can use.
 struct Components: Sendable {
     enum Kind: String, Sendable, CaseIterable {
         case schemas

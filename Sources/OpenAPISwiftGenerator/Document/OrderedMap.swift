@@ -22,7 +22,7 @@ struct OrderedMap<Value> {
         keys.compactMap { key in values[key].map { (key, $0) } }
     }
 
-    /// Leaves out what does not satisfy the condition.
+    /// The entries whose names satisfy the condition.
     func filter(_ isIncluded: (String) -> Bool) -> OrderedMap<Value> {
         var result = OrderedMap<Value>()
         for (key, value) in pairs where isIncluded(key) {

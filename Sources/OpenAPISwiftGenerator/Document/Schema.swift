@@ -1,8 +1,8 @@
-/// A schema as the document has it, in the terms that 3.0, 3.1 and 3.2 share.
+/// A schema of the document, in the terms that OpenAPI 3.0, 3.1 and 3.2 share.
 ///
-/// A class because schemas nest in themselves; immutable, so it is a value all the same.
+/// It is a class because schemas contain schemas. It is immutable, so it still behaves like a value.
 final class Schema: Sendable {
-    /// The types that `type` can name, `null` apart.
+    /// The types that `type` can name, except `null`.
     enum Kind: String, Sendable {
         case string
         case integer
@@ -17,7 +17,7 @@ final class Schema: Sendable {
         var schema: Schema
     }
 
-    /// What an object may hold beside its properties.
+    /// Which members an object may have in addition to its properties.
     enum AdditionalProperties: Sendable {
         case unspecified
         case allowed
@@ -43,16 +43,16 @@ final class Schema: Sendable {
     let isNullable: Bool
     /// The schema allows `null` and nothing else.
     let isNull: Bool
-    /// `true` and `false` are schemas of their own.
+    /// The value of a schema that is `true` or `false` instead of an object.
     let boolean: Bool?
     let format: String?
     let contentEncoding: String?
     let contentMediaType: String?
-    /// `enum`, or `const` as a list of one.
+    /// The values of `enum` or of `x-extensible-enum`, or `const` as a list of one value.
     let enumeration: [DocumentNode]?
-    /// `x-extensible-enum`: values that are known today, of a type that has others as well.
+    /// Whether ``enumeration`` comes from `x-extensible-enum`: the values are known today, and others can follow.
     let isExtensible: Bool
-    /// `x-enumDescriptions`: what the values of the enumeration mean.
+    /// `x-enumDescriptions`: the meaning of each value of the enumeration.
     let valueDocumentation: [String: String]
     let properties: [Property]
     let required: [String]
@@ -119,7 +119,7 @@ final class Schema: Sendable {
         self.isDeprecated = isDeprecated
     }
 
-    /// Every schema that stands directly inside this one.
+    /// Every schema directly inside of this one.
     var children: [Schema] {
         var result = properties.map(\.schema)
         if case .schema(let schema) = additionalProperties { result.append(schema) }
@@ -131,12 +131,12 @@ final class Schema: Sendable {
     }
 }
 
-/// A `$ref` and where it stands.
+/// The text of a `$ref` and its position.
 struct Reference: Hashable, Sendable {
     var text: String
     var position: SourcePosition
 
-    /// The key of the component of a kind that this names, where it names one directly.
+    /// The key of the component, if the text has the form `#/components/<kind>/<key>`.
     func componentName(in kind: Components.Kind) -> String? {
         let prefix = "#/components/\(kind.rawValue)/"
         guard text.utf8.starts(with: prefix.utf8) else { return nil }
@@ -145,7 +145,7 @@ struct Reference: Hashable, Sendable {
         return Reference.unescape(Substring(rest))
     }
 
-    /// A JSON pointer's token as the text it stands for.
+    /// The text of a token of a JSON pointer, without its escapes.
     static func unescape(_ token: Substring) -> String {
         guard token.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "%") }) else {
             return String(token)
@@ -185,7 +185,7 @@ struct Reference: Hashable, Sendable {
     }
 }
 
-/// A value written inline, or the name of one written elsewhere.
+/// A value written inline, or a reference to a value elsewhere.
 enum Referenced<Value> {
     case inline(Value)
     case reference(Reference)

@@ -2,17 +2,17 @@
 struct SourcePosition: Hashable, Sendable {
     fileprivate var line: Int32
     fileprivate var column: Int32
-    /// Which of a run's documents, see ``SourceText/index``.
+    /// The index of the document, see ``SourceText/index``.
     fileprivate var file: Int32
 
-    /// A position known by line and column, both counted from one.
+    /// Creates a position from a line and a column, both counted from one.
     init(line: Int, column: Int, in file: Int = 0) {
         self.line = Int32(clamping: line)
         self.column = Int32(clamping: column)
         self.file = Int32(clamping: file)
     }
 
-    /// A position known by its byte offset.
+    /// Creates a position from a byte offset.
     init(offset: Int, in file: Int = 0) {
         self.line = 0
         self.column = Int32(clamping: offset)
@@ -20,12 +20,13 @@ struct SourcePosition: Hashable, Sendable {
     }
 }
 
-/// The bytes of a document and the name it goes by.
+/// The bytes of a document and its name.
 struct SourceText: Sendable {
     /// The name used in diagnostics, usually the path the user typed.
     let name: String
     let bytes: [UInt8]
-    /// The index among a run's documents: zero for the one that was asked for, the others as references led to them.
+    /// The index among the documents of a run: zero for the document that the run began with. The others follow in the
+    /// order in which references led to them.
     var index = 0
 
     /// Line and column of a position in this document.
@@ -55,7 +56,7 @@ struct SourceText: Sendable {
         }
         var column = 1
         var start = lineStarts[low]
-        // A byte-order mark has no width.
+        // A byte-order mark does not count as a column.
         if start == 0, bytes.starts(with: [0xEF, 0xBB, 0xBF]) { start = min(3, offset) }
         for byte in bytes[start..<offset] where byte & 0xC0 != 0x80 {
             column += 1
@@ -64,10 +65,10 @@ struct SourceText: Sendable {
     }
 }
 
-/// The documents of a run: the one that was asked for and those that references led to.
+/// The documents of a run: the document that the run began with, and those that references led to.
 struct SourceTexts: Sendable {
     private(set) var all: [SourceText]
-    /// By the index of the document, for documents with a diagnostic.
+    /// The offsets of the lines of each document that had a diagnostic, by the document's index.
     private var lineStarts: [Int: [Int]] = [:]
 
     init(_ source: SourceText) {
@@ -88,7 +89,7 @@ struct SourceTexts: Sendable {
         return all[index].location(of: position, lineStarts: starts)
     }
 
-    /// The same, with the starts of the lines kept for the next call.
+    /// File, line and column of a position. Keeps the offsets of the document's lines for the next call.
     mutating func rememberedLocation(of position: SourcePosition) -> SourceLocation {
         let index = Int(position.file)
         if position.line == 0, lineStarts[index] == nil { lineStarts[index] = all[index].lineStarts }

@@ -1,4 +1,4 @@
-/// Swift syntax to text.
+/// Renders Swift declarations as text.
 struct Renderer {
     var access: AccessModifier
     var fileComments: [String]
@@ -25,8 +25,9 @@ struct Renderer {
         }
         output.line("// swift-format-ignore-file")
         for item in file.imports {
-            // Once a file imports a module at a level of its own, the files beside it have to name theirs. Where none
-            // does, no level is best: it goes together with the plain imports of hand-written files.
+            // When one file of a module imports something with an access level, the other files must write a level on
+            // their imports of it, too. Where no file needs a level, none is written: this agrees with the plain
+            // imports of hand-written files.
             var level = ""
             if access == .public || access == .package {
                 if exposed.contains(item.module) {
@@ -55,15 +56,15 @@ struct Renderer {
     }
 }
 
-/// The text so far, and how far the next line is indented.
+/// The text so far, and the indentation of the next line.
 private struct Output {
     private(set) var text: String = ""
     private var depth = 0
     private let access: AccessModifier
-    /// Written before declarations outside of types; nothing for the level that needs no word.
+    /// The access level before declarations outside of types; empty for `internal`.
     private let outerAccess: String
-    /// Written before those inside of types. What is private in a type is hidden from the types beside it, so the word
-    /// for the same reach is `fileprivate`.
+    /// The access level before declarations inside of types. A member that is `private` is hidden from other types of
+    /// the file, so `fileprivate` replaces it.
     private let innerAccess: String
     private var accessText: String { depth == 0 ? outerAccess : innerAccess }
     /// Requirements of a protocol carry no access level.
@@ -220,8 +221,7 @@ private struct Output {
     }
 }
 
-/// The lines of a text as comments can hold them: without white space at the end and without signs that control a
-/// terminal.
+/// The lines of a text for a comment: without white space at their ends, and without control characters.
 private func commentLines(_ text: String) -> [Substring] {
     func isControl(_ byte: UInt8) -> Bool { (byte < 0x20 && byte != 0x09) || byte == 0x7F }
     var result: [Substring] = []
@@ -245,11 +245,11 @@ private func commentLines(_ text: String) -> [Substring] {
 }
 
 extension Substring {
-    /// Without its last byte, which is a character of its own.
+    /// The text without its last byte, which must be ASCII.
     fileprivate func dropLastByte() -> Substring { self[..<utf8.index(before: endIndex)] }
 }
 
-/// Swift source for a string, whatever is in it.
+/// A Swift string literal for any text.
 func stringLiteral(_ text: String) -> String {
     if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }) { return "\"\(text)\"" }
     var result = "\""

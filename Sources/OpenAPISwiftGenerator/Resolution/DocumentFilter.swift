@@ -1,15 +1,15 @@
 import StreamingJSON
 import Yams
 
-/// Which parts of a document to use: the union of the four lists, and all that they refer to.
+/// Which parts of a document to use: everything that one of the four lists selects, and all that it refers to.
 public struct DocumentFilter: Hashable, Sendable {
-    /// By `operationId`.
+    /// Selects operations by `operationId`.
     public var operations: [String]
-    /// By a tag of an operation.
+    /// Selects operations by a tag.
     public var tags: [String]
-    /// By path, with all its operations.
+    /// Selects paths, with all their operations.
     public var paths: [String]
-    /// By the name of a component schema.
+    /// Selects component schemas by name.
     public var schemas: [String]
 
     /// Creates a filter.
@@ -32,11 +32,11 @@ public struct DocumentFilter: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - document: The bytes of a YAML or JSON document.
-    ///   - name: What errors call the document.
+    ///   - name: The name of the document in errors.
     ///   - filter: The filter; `nil` for all.
     ///   - format: The format of the result.
-    ///   - load: Gives the bytes of other documents that this one refers to; what it refers to becomes part of the
-    ///     result.
+    ///   - load: Gives the bytes of other documents that this one refers to. The values that references lead to become
+    ///     part of the result.
     /// - Returns: The text of the document.
     /// - Throws: An error for a document that cannot be read, or a name that is not in it.
     public static func filter(
@@ -67,10 +67,10 @@ public struct DocumentFilter: Hashable, Sendable {
         "get", "put", "post", "delete", "options", "head", "patch", "trace", "query",
     ]
 
-    /// Whether no list names anything: then nothing is filtered, and `tags: []` means what a missing `tags` means.
+    /// Whether all lists are empty. Then nothing is filtered: `tags: []` means the same as a missing `tags`.
     var isEmpty: Bool { operations.isEmpty && tags.isEmpty && paths.isEmpty && schemas.isEmpty }
 
-    /// The root without what is neither selected nor needed by what is.
+    /// The root with the selected parts and everything that they need.
     func apply(to root: DocumentNode, diagnostics: Diagnostics) throws(Diagnostic) -> DocumentNode {
         guard !isEmpty else { return root }
         try checkNames(in: root, diagnostics: diagnostics)
@@ -99,7 +99,7 @@ public struct DocumentFilter: Hashable, Sendable {
         return root.replacing(result)
     }
 
-    /// The components of a document, found without a search.
+    /// The components of a document by kind and name.
     private struct ComponentNodes {
         private var nodes: [String: [String: DocumentNode]] = [:]
 
@@ -115,13 +115,13 @@ public struct DocumentFilter: Hashable, Sendable {
         subscript(kind: String, name: String) -> DocumentNode? { nodes[kind]?[name] }
     }
 
-    /// The lists that select operations, for many questions.
+    /// The lists that select operations, as sets.
     private struct Selection {
         var operations: Set<String>
         var tags: Set<String>
         var paths: Set<String>
 
-        /// A path with the operations that are selected, `nil` when none is.
+        /// A path with its selected operations, `nil` if no operation is selected.
         func filtered(_ path: DocumentNode.Member, _ components: ComponentNodes) -> DocumentNode? {
             if paths.contains(path.key) { return path.value }
             var item = path.value
@@ -189,7 +189,7 @@ public struct DocumentFilter: Hashable, Sendable {
     }
 }
 
-/// Components that are needed, and those of them whose own needs are not known yet.
+/// The components that are needed, and a queue of those whose own references are not collected yet.
 private struct References {
     struct Name: Hashable {
         var kind: String
@@ -236,7 +236,7 @@ private struct References {
         add(kind: String(tokens[2]), name: Reference.unescape(tokens[3]))
     }
 
-    /// The node of `components` without what is not needed.
+    /// The node of `components` with the needed components only.
     func filtered(_ components: DocumentNode) -> DocumentNode {
         var result: [DocumentNode.Member] = []
         for kind in components.members ?? [] {
@@ -255,7 +255,7 @@ extension DocumentNode {
         DocumentNode(content: .object(members), position: position)
     }
 
-    /// This value as Yams has it.
+    /// This value as a node of Yams.
     fileprivate var yaml: Node {
         switch content {
         case .null: Node("null", Tag(.null), .plain)
@@ -269,10 +269,10 @@ extension DocumentNode {
         }
     }
 
-    /// Words that YAML 1.1 takes for booleans, which many readers still go by.
+    /// Words that are booleans in YAML 1.1, which many parsers still implement.
     private static let oldBooleans: Set<String> = ["yes", "no", "on", "off", "y", "n"]
 
-    /// A string, in quotes where it would be something else without.
+    /// A string, in quotes where YAML would otherwise read it as another type.
     private static func yaml(_ text: String) -> Node {
         guard case .string = DocumentParser.plainContent(of: text), text != "<<",
             !oldBooleans.contains(text.lowercased()), text.utf8.first.map({ $0 < 0x30 || $0 > 0x39 }) ?? true

@@ -1,16 +1,16 @@
 /// Gives the bytes of a document that another one refers to.
 ///
 /// The path is relative to the same folder as the name of the document that generation began with, for instance
-/// `schemas/pet.yaml`, or `api/schemas/pet.yaml` for a document named `api/openapi.yaml`. Throw what the user should
-/// read.
+/// `schemas/pet.yaml`, or `api/schemas/pet.yaml` for a document named `api/openapi.yaml`. An error that it throws
+/// becomes part of a diagnostic, so its description should be text for the user.
 public typealias DocumentLoader = (_ path: String) throws -> [UInt8]
 
 /// Brings everything that references lead to into one document.
 ///
-/// Later stages know references of one form, `#/components/<kind>/<name>`. All others become such: a value in another
-/// file, or below a component, becomes a component with a name of its own, and a schema that is referred to where it
-/// stands gives way to a reference, so that there is one type for it. Path items take the place of the references to
-/// them.
+/// Later stages know references of one form, `#/components/<kind>/<name>`. References of other forms are rewritten to
+/// it: a value in another file, or below a component, becomes a component with a name of its own. A schema that is
+/// written inline and referred to is replaced with a reference to its new component, so that it has only one type.
+/// A reference to a path item is replaced with the path item.
 struct DocumentLinker {
     /// The kind of object that a reference replaces, which is the kind that it must lead to.
     private enum Kind: String {
@@ -40,7 +40,7 @@ struct DocumentLinker {
         var root: DocumentNode
     }
 
-    /// The schemas that references replace, by the tokens that lead to them.
+    /// The inline schemas that are replaced with references, by the tokens that lead to them.
     private final class PointerTree {
         var name: String?
         var children: [String: PointerTree] = [:]
@@ -54,12 +54,12 @@ struct DocumentLinker {
     private var unreadable: [String: Diagnostic] = [:]
     private var names: [Target: String] = [:]
     private var taken: [Kind: Set<String>] = [:]
-    /// Components that come in beside the document's own, and the values they are taken from.
+    /// The components that are added to those of the document, and the values that they are taken from.
     private var added: [(target: Target, name: String)] = []
-    /// Components of the document that are nothing but a reference to what has no other name: it moves there.
+    /// Components of the document that hold only a reference to a value without another name: the value moves there.
     private var adopted: [Kind: [String: Target]] = [:]
     private var moved: [Int: PointerTree] = [:]
-    /// The path items on the way to the one at work.
+    /// The path items that are being inlined: the current one and those that led to it.
     private var inlining: Set<Target> = []
     /// The members of large objects by key.
     private var memberIndices: [DocumentPointer: [String: Int]] = [:]
@@ -72,7 +72,7 @@ struct DocumentLinker {
         fileIndices = [path: 0]
     }
 
-    /// The document with all that it refers to.
+    /// The document with everything that it refers to.
     mutating func link() -> DocumentNode {
         guard DocumentLinker.hasFarReferences(files[0].root) else { return files[0].root }
         for kind in [Kind.schemas, .parameters, .requestBodies, .responses, .headers, .pathItems] {
@@ -80,14 +80,14 @@ struct DocumentLinker {
             taken[kind] = Set(members.map(\.key))
         }
         adoptNames()
-        // The first walk finds the values and names them, the second knows all of them from the beginning.
+        // The first walk finds the values and names them. The second walk can use every name from the beginning.
         _ = rewriteRoot()
         for (target, name) in added where target.kind == .schemas { markMoved(target.pointer, as: name) }
         for (name, target) in adopted[.schemas] ?? [:] { markMoved(target.pointer, as: name) }
         return rewriteRoot()
     }
 
-    /// Whether some reference is of another form than `#/components/<kind>/<name>`.
+    /// Whether a reference has another form than `#/components/<kind>/<name>`.
     private static func hasFarReferences(_ node: DocumentNode) -> Bool {
         switch node.content {
         case .object(let members):
@@ -113,7 +113,9 @@ struct DocumentLinker {
 
     // MARK: Pointers
 
-    /// Where a reference leads, following references that stand alone there; `nil` with a failure on record.
+    /// The value that a reference leads to, through values that are references themselves.
+    ///
+    /// The result is `nil` after a failure, which is kept among the diagnostics.
     private mutating func target(of text: String, at position: SourcePosition, in file: Int, _ kind: Kind) -> Target? {
         var text = text
         var file = file
@@ -271,12 +273,12 @@ struct DocumentLinker {
         let source = diagnostics.addSource(name: path, bytes: bytes)
         let root = try DocumentParser.parse(source)
         files.append(File(path: path, root: root))
-        // Files that did not parse have a source and no root, so the two are counted apart.
+        // A file that did not parse has a source but no root, so the two indices can differ.
         fileIndices[path] = files.count - 1
         return files.count - 1
     }
 
-    /// A path without `.` and without `..` where that is possible.
+    /// A path without `.`, and without `..` except at its beginning.
     private static func normalized<Text: StringProtocol>(_ path: Text) -> String {
         var parts: [Text.SubSequence] = []
         for part in path.split(separator: "/", omittingEmptySubsequences: false) {
@@ -293,7 +295,7 @@ struct DocumentLinker {
 
     // MARK: Names
 
-    /// The document's components that are only references give their names to what they refer to.
+    /// Gives the names of components that are only references to the values that they refer to.
     private mutating func adoptNames() {
         for kind in [Kind.schemas, .parameters, .requestBodies, .responses, .headers] {
             for member in files[0].root["components"]?[kind.rawValue]?.members ?? [] {
@@ -347,13 +349,13 @@ struct DocumentLinker {
         return cleaned(String(text))
     }
 
-    /// The keys in whose objects the next token is a name.
+    /// The keys of objects whose members have names of the document's author, not keys of OpenAPI.
     private static let mapKeys: Set<String> = [
         "schemas", "properties", "patternProperties", "$defs", "definitions", "parameters", "requestBodies",
         "responses",
         "headers", "pathItems", "paths", "content", "encoding", "callbacks",
     ]
-    /// Keys that a name is clear enough without.
+    /// Keys that are left out of the name of a component.
     private static let silentKeys: Set<String> = mapKeys.union(["components", "schema"])
 
     /// `Pet_owner` for `/components/schemas/Pet/properties/owner`, nothing for a whole document.
@@ -368,7 +370,7 @@ struct DocumentLinker {
         return words.isEmpty ? nil : words.joined(separator: "_")
     }
 
-    /// The text without signs that could not stand in the name of a component.
+    /// The text without characters that the name of a component cannot have; `_` replaces them between others.
     private static func cleaned(_ text: String) -> String {
         var result = ""
         var isPending = false
@@ -436,7 +438,7 @@ struct DocumentLinker {
         }
     }
 
-    /// Adds what references led to; more may come up while that is rewritten.
+    /// Adds the components that references led to. Rewriting one of them can add further components.
     private mutating func addComponents(to node: DocumentNode) -> DocumentNode {
         var extra: [Kind: [DocumentNode.Member]] = [:]
         var index = 0
@@ -462,7 +464,7 @@ struct DocumentLinker {
         return DocumentNode(content: .object(members), position: node.position)
     }
 
-    /// The value of a pointer, rewritten for the document it comes into.
+    /// The value at a pointer, rewritten for the document that it becomes part of.
     private mutating func content(of target: Target) -> DocumentNode {
         guard let node = node(at: target.pointer, SourcePosition(line: 1, column: 1), "") else {
             return DocumentNode(content: .null, position: SourcePosition(line: 1, column: 1))
@@ -472,7 +474,7 @@ struct DocumentLinker {
         return rewrite(node, as: target.kind, Context(file: target.pointer.file, tree: tree), isMoved: true)
     }
 
-    /// Where the walk is.
+    /// The current file, and the schemas to replace below the current node.
     private struct Context {
         var file: Int
         var tree: PointerTree?
@@ -564,7 +566,7 @@ struct DocumentLinker {
         _ context: Context
     ) -> DocumentNode {
         if context.file == 0, DocumentLinker.isNear(text) { return node }
-        // One path may not be another under a new name: its operations would exist twice.
+        // A path cannot refer to another path: its operations would exist twice.
         if kind == .pathItems, context.file == 0, text.hasPrefix("#/paths/") { return node }
         guard let target = target(of: text, at: position, in: context.file, kind) else { return node }
         if let other = otherKind(of: target) {
@@ -584,7 +586,7 @@ struct DocumentLinker {
         }
     }
 
-    /// The section of the components that a target stands in, where it is not the one of its use.
+    /// The kind of components that a target belongs to, if it is not the kind that its use requires.
     private func otherKind(of target: Target) -> String? {
         let tokens = target.pointer.tokens
         guard tokens.count == 3, tokens[0] == "components", tokens[1] != target.kind.rawValue,
@@ -593,7 +595,7 @@ struct DocumentLinker {
         return tokens[1]
     }
 
-    /// The path item with the members beside the reference; path items that refer to themselves stay references.
+    /// The path item with the members beside the reference. A path item that refers to itself stays a reference.
     private mutating func inlinePathItem(
         _ node: DocumentNode,
         _ target: Target,
@@ -647,7 +649,7 @@ struct DocumentLinker {
         }
     }
 
-    /// A parameter, header, request body or response: their keys mean the same in all of them.
+    /// Rewrites a parameter, header, request body or response: a key means the same in all of them.
     private mutating func rewriteValue(_ node: DocumentNode, _ context: Context) -> DocumentNode {
         mapMembers(of: node) { linker, member in
             let inner = context.below(member.key)
@@ -703,7 +705,7 @@ struct DocumentLinker {
                 if context.file == 0, DocumentLinker.isNear(text) { return member.value }
                 let own = DocumentPointer(file: context.file, tokens: ["components", "schemas", text])
                 if !text.contains("#") {
-                    // A plain name means a component of the file it stands in before it means a file.
+                    // A plain name means a component of its own file first, and then a file.
                     if linker.hasValue(at: own) {
                         if context.file == 0 { return member.value }
                         text = DocumentLinker.text(of: text, .schemas)

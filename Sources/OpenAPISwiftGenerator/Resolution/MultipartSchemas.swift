@@ -1,5 +1,5 @@
 extension ResolvedDocument {
-    /// The components that are used for nothing but whole multipart bodies: these are enums of parts instead of
+    /// The component schemas that are only used as the whole of a multipart body. They become enums of parts instead of
     /// structs.
     var multipartSchemas: Set<String> {
         var usage = SchemaUsage(schemas: schemas)
@@ -17,7 +17,7 @@ extension ResolvedDocument {
     }
 }
 
-/// What component schemas are used for.
+/// Which component schemas are used for multipart bodies, and which for anything else.
 private struct SchemaUsage {
     let schemas: SchemaCatalog
     private(set) var multipart: Set<String> = []

@@ -1,9 +1,10 @@
 /// The names taken in one scope of the output: the first declaration gets a name, later ones get it with a number.
 struct NameScope {
-    /// Names that generated code needs for itself wherever it is: its modules and its own first namespace.
+    /// Names that generated code uses in every scope: its modules and the namespace `Components`.
     ///
-    /// A type of such a name would hide them from the types inside of it. Properties, cases and methods do not:
-    /// generated code names modules and namespaces only where the compiler looks for types.
+    /// A type with one of these names would hide the module or the namespace from the types inside of it. Properties,
+    /// cases and methods hide nothing: generated code names modules and namespaces only where the compiler looks for
+    /// types.
     static let reserved: Set<String> = ["Swift", "StreamingJSON", "OpenAPISwiftRuntime", "Components"]
 
     private var taken: Set<String>

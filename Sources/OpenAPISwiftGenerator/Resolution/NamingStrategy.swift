@@ -1,12 +1,13 @@
 /// How names of the document become Swift identifiers.
 public enum NamingStrategy: String, Hashable, Sendable, CaseIterable {
-    /// Keeps the spelling and replaces each character that Swift does not allow by a word.
+    /// Keeps the spelling, and replaces each character that Swift does not allow with a word.
     case defensive
-    /// Upper camel case for types, lower camel case for members, then as `defensive`.
+    /// Upper camel case for types, lower camel case for members. Characters that Swift does not allow are then replaced
+    /// as in ``defensive``.
     case idiomatic
 }
 
-/// Names for one run: a strategy and the user's exceptions from it.
+/// Makes the names of one run: with a strategy, and with the user's overrides.
 struct NameAssigner: Sendable {
     var strategy: NamingStrategy
     var overrides: [String: String]
@@ -29,7 +30,7 @@ struct NameAssigner: Sendable {
         }
     }
 
-    /// The name of a media type: the case of a body, and the hint for its payload's name. Never overridden.
+    /// The name of a media type: of the case of a body, and of the type of its payload. Overrides do not apply.
     func contentName(_ mediaType: MediaTypeName) -> String {
         if mediaType.parameters.isEmpty, let short = NameAssigner.contentShortNames[mediaType.essence] { return short }
         switch strategy {
@@ -49,7 +50,7 @@ struct NameAssigner: Sendable {
         }
     }
 
-    /// `_1d` becomes `_1D`: the first letter, wherever it stands.
+    /// The text with its first letter in upper case, also behind other characters: `_1d` becomes `_1D`.
     private static func withFirstLetterUppercased(_ text: String) -> String {
         guard let index = text.firstIndex(where: \.isLetter) else { return text }
         return text[..<index] + text[index].uppercased() + text[text.index(after: index)...]
@@ -98,7 +99,7 @@ enum DefensiveNaming {
         return reserved.contains(result) ? "_\(result)" : result
     }
 
-    /// Whether a name is one already, of ASCII letters, digits and underscores: most are.
+    /// Whether a name is an identifier of ASCII letters, digits and underscores, as most names are.
     private static func isIdentifier(_ name: String) -> Bool {
         var isFirst = true
         for byte in name.utf8 {
@@ -147,12 +148,12 @@ extension Unicode.GeneralCategory {
     }
 }
 
-/// The strategy that changes the case, a state machine over characters.
+/// The strategy that changes the case of letters: a state machine over characters.
 enum IdiomaticNaming {
     private enum State {
         /// Before the first letter.
         case lead
-        /// In the first word. `isRun` while a member's leading upper-case letters are being lowered.
+        /// In the first word. `isRun` is true while the leading upper-case letters of a member's name are lowered.
         case first(isRun: Bool)
         /// In a later word.
         case word
@@ -228,7 +229,7 @@ enum IdiomaticNaming {
         return DefensiveNaming.identifier(result)
     }
 
-    /// One character inside a member's leading run of upper-case letters.
+    /// The output for one character in the leading upper-case letters of a member's name, and whether they go on.
     private static func runStep(
         _ character: Character,
         after index: Int,

@@ -1,4 +1,4 @@
-/// A document in which every reference has been followed and every name chosen: what resolution hands to translation.
+/// A document in which every reference is followed and every name is chosen: the input of the stage *Translation*.
 struct ResolvedDocument: Sendable {
     var title: String
     var servers: [Server]
@@ -21,7 +21,7 @@ struct ResolvedComponent<Value> {
 
 extension ResolvedComponent: Sendable where Value: Sendable {}
 
-/// A value that stands in an operation: written there, or taken from the components.
+/// A value that an operation uses: written inline, or taken from the components.
 enum Placed<Value> {
     case inline(Value)
     case component(ResolvedComponent<Value>)

@@ -3,11 +3,11 @@ struct Resolver {
     var names: NameAssigner
     var typeOverrides: [String: String]
     var unknownMembers: UnknownMembersRule
-    /// The type that the schemas stand in; `nil` for types of the module itself.
+    /// The type that contains the types of the schemas; `nil` for types of the module itself.
     var namespace: String?
     let diagnostics: Diagnostics
 
-    /// Resolves a whole document; what contradicts itself is reported, and the result is then of no use.
+    /// Resolves a whole document. After an error among the diagnostics, the result is incomplete and must not be used.
     func resolve(_ document: OpenAPIDocument) -> ResolvedDocument {
         let schemas = resolveSchemas(document)
         let parameters = resolveComponents(
@@ -179,8 +179,7 @@ struct Resolver {
     /// The names that operations have taken.
     private struct OperationScope {
         var types = NameScope(taken: NameScope.reserved.union(["Operations"]))
-        // Clients and servers name the namespace, and the module for a method of HTTP that has no name, among the
-        // methods.
+        // Methods of clients and servers use the namespace, and the module for an HTTP method without a constant.
         var methods = NameScope(taken: ["registerHandlers", "Operations", "OpenAPISwiftRuntime"])
         var identifiers: Set<String> = []
     }
@@ -220,8 +219,8 @@ struct Resolver {
         )
     }
 
-    /// Parameters of the path, then those of the operation; the operation's replace the path's of the same name and
-    /// location.
+    /// The parameters of the path, then those of the operation. A parameter of the operation replaces one of the path
+    /// with the same name and location.
     private func mergeParameters(
         _ path: Path,
         _ operation: Operation,
@@ -255,7 +254,7 @@ struct Resolver {
 
     // MARK: Schemas outside the components
 
-    /// Checks the schemas outside of the components, and gives them back.
+    /// Checks the schemas outside of the components, and returns them.
     private func checkSchemas(of document: ResolvedDocument) -> [Schema] {
         let index = Index(of: document)
         var schemas: [Schema] = []

@@ -1,5 +1,5 @@
-/// The component schemas of a document with their Swift names, and what can be said about a schema only by following
-/// its references.
+/// The component schemas of a document with their Swift names, and the facts about schemas that depend on following
+/// references.
 struct SchemaCatalog: Sendable {
     /// One component schema.
     struct Entry: Sendable {
@@ -7,13 +7,14 @@ struct SchemaCatalog: Sendable {
         var key: String
         /// The name inside of the namespace.
         var swiftName: String
-        /// The type that the component stands in; `nil` for a type of the module itself.
+        /// The type that contains the component's type; `nil` for a type of the module itself.
         var namespace: String?
         var schema: Schema
-        /// The user's own type in place of a generated one.
+        /// The user's own type that replaces the generated one.
         var override: String?
         var unknownMembers: UnknownMembersStyle
-        /// Declared under a name of its own, so that only callers are warned of its deprecated name.
+        /// Whether the type is declared under a second name, so that only code of users is warned about the deprecated
+        /// name.
         var isHidden = false
 
         /// The name inside of the namespace that generated code uses.
@@ -44,15 +45,16 @@ struct SchemaCatalog: Sendable {
     let version: OpenAPIDocument.Version
     private(set) var entries: [Entry] = []
     private var indexByKey: [String: Int] = [:]
-    /// For each component the number of the cycle it stands in, where it stands in one.
+    /// The number of the cycle that a component belongs to, by the key of the component.
     private var cycles: [String: Int] = [:]
-    /// The same, for cycles of compositions that consume nothing of a value: `oneOf` itself.
+    /// The number of the cycle of compositions that a component belongs to. Reading a composition such as `oneOf`
+    /// consumes no bytes before it reads its members.
     private var compositionCycles: [String: Int] = [:]
     private var unsupportedReasons: [String: String] = [:]
     /// The components whose values are not JSON objects.
     private var otherThanObjects: Set<String> = []
-    /// How many stored values the type of a component has, those of types inside of it included unless they are held in
-    /// a box.
+    /// The number of stored values of the type of each component, including those of types inside of it that are not
+    /// held in a box.
     private var weights: [String: Int] = [:]
 
     init(version: OpenAPIDocument.Version, entries: [Entry], diagnostics: Diagnostics) {
@@ -82,7 +84,7 @@ struct SchemaCatalog: Sendable {
 
     // MARK: Shapes
 
-    /// What a schema becomes, by the order of precedence: reference, composition, type.
+    /// What a schema becomes. A reference has precedence over a composition, and a composition over a type.
     func shape(of schema: Schema) -> Shape {
         if schema.boolean != nil { return .scalar(.value) }
         if let reference = schema.reference {
@@ -108,7 +110,7 @@ struct SchemaCatalog: Sendable {
             }
             return .array(items)
         case .object:
-            // What states only names of required members is an object without properties. Other constraints allow any
+            // A schema that only lists required members is an object without properties. Other constraints allow any
             // members.
             if schema.properties.isEmpty, schema.required.isEmpty, case .unspecified = schema.additionalProperties {
                 return .scalar(.valueObject)
@@ -120,7 +122,7 @@ struct SchemaCatalog: Sendable {
     private func composition(_ members: [Schema], _ shape: ([Schema]) -> Shape) -> Shape {
         let remaining = members.filter { !$0.isNull }
         guard !remaining.isEmpty else { return .unsupported("a composition without members") }
-        // `oneOf: [X, null]` says nothing but that X may be null.
+        // `oneOf: [X, null]` only means that X may be null.
         if remaining.count == 1, members.count > 1 { return self.shape(of: remaining[0]) }
         return shape(remaining)
     }
@@ -201,7 +203,7 @@ struct SchemaCatalog: Sendable {
         return false
     }
 
-    /// Whether a value keeps whatever JSON it is read from.
+    /// Whether values of a schema can be any JSON, or any JSON object.
     func isFreeForm(_ schema: Schema) -> Bool {
         if case .scalar(let type) = resolvedShape(of: schema) { return type == .value || type == .valueObject }
         return false
@@ -219,8 +221,10 @@ struct SchemaCatalog: Sendable {
         }
     }
 
-    /// All count as objects until something speaks against it, so a cycle is an object unless a member from outside of
-    /// it is not.
+    /// Finds the components whose values are not JSON objects.
+    ///
+    /// A component counts as an object until one of its members is found not to be. So a cycle of components is an
+    /// object unless a member outside of the cycle is not.
     private mutating func findOtherThanObjects() {
         spread { catalog, entry in
             guard !catalog.otherThanObjects.contains(entry.key), !catalog.isObjectLike(entry.schema) else {
@@ -231,7 +235,7 @@ struct SchemaCatalog: Sendable {
         }
     }
 
-    /// Goes over the components, and over those that refer to one whenever something was found out about it.
+    /// Visits every component. When `findsOut` returns `true` for a component, visits those that refer to it again.
     private mutating func spread(_ findsOut: (inout SchemaCatalog, Entry) -> Bool) {
         var users: [[Int]] = Array(repeating: [], count: entries.count)
         for (index, entry) in entries.enumerated() {
@@ -245,7 +249,7 @@ struct SchemaCatalog: Sendable {
         }
     }
 
-    /// The components that decide about a schema: not those of its properties.
+    /// Collects the components that decide what a schema is: those of its items and members, not of its properties.
     private func collectReferences(of schema: Schema, into result: inout [Int]) {
         if let reference = schema.reference {
             if let index = reference.componentName(in: .schemas).flatMap({ indexByKey[$0] }) { result.append(index) }
@@ -272,7 +276,7 @@ struct SchemaCatalog: Sendable {
         }
     }
 
-    /// Unsupported is what leads to something unsupported.
+    /// Finds the components that have no counterpart in Swift because they refer to a schema that has none.
     private mutating func findUnsupported() {
         spread { catalog, entry in
             guard catalog.unsupportedReasons[entry.key] == nil, entry.override == nil,
@@ -285,7 +289,8 @@ struct SchemaCatalog: Sendable {
 
     // MARK: Deprecation
 
-    /// Gives deprecated types that generated code uses a second name for that, since generated code must not warn.
+    /// Gives a second name to each deprecated type that generated code uses, because generated code must not cause
+    /// warnings.
     ///
     /// - Parameter others: The schemas outside of the components.
     mutating func hideDeprecated(usedBy others: [Schema]) {
@@ -317,8 +322,9 @@ struct SchemaCatalog: Sendable {
 
     /// The weight from which a value is held in a box.
     ///
-    /// The compiler writes out how each struct is copied, value by value, and does so again for every struct around it.
-    /// With no more than this many values held inline, what it writes stays in proportion to the document.
+    /// The compiler emits code that copies each struct value by value, and emits it again for every struct that
+    /// contains it. With at most this number of values held inline, the amount of code stays in proportion to the
+    /// document.
     static let heaviest: Int = 4
 
     /// Whether values of a schema have more parts than may be held without a box.
@@ -353,14 +359,15 @@ struct SchemaCatalog: Sendable {
         case .allOf(let members), .anyOf(let members):
             return members.reduce(0) { $0 + placedWeight(of: $1) }
         case .oneOf(let members):
-            // Each member once: asked twice on every level, a deep nest would take as long as its depth doubles.
+            // Each member is weighed once: with two calls on every level, the time would double with each level.
             let weight = members.reduce(0) { $0 + placedWeight(of: $1) }
             return weight > SchemaCatalog.heaviest ? 1 : weight + 1
         case .scalar, .array, .stringEnumeration, .integerEnumeration, .unsupported: return 1
         }
     }
 
-    /// Weighs each component after those that it holds; of a cycle, where one is boxed anyway, in any order.
+    /// Weighs each component after those that it holds. The order within a cycle does not matter, because one of its
+    /// components is held in a box anyway.
     private mutating func weigh() {
         var isSeen: Set<String> = []
         for entry in entries {
@@ -391,7 +398,7 @@ struct SchemaCatalog: Sendable {
         checkAliasChains(diagnostics: diagnostics)
     }
 
-    /// Every reference inside a schema leads somewhere in this document.
+    /// Reports every reference inside a schema that does not lead to a component of this document.
     func check(_ schema: Schema, diagnostics: Diagnostics) {
         if let reference = schema.reference, entry(for: reference) == nil {
             diagnostics.report(
@@ -407,7 +414,8 @@ struct SchemaCatalog: Sendable {
         }
     }
 
-    /// The component that an alias of this schema would be spelled with: behind a reference, or an array of references.
+    /// The component whose name a type alias of this schema would contain: the target of a reference, or of the items
+    /// of an array.
     private func aliasTarget(of schema: Schema) -> Entry? {
         var schema = schema
         while true {
@@ -419,10 +427,9 @@ struct SchemaCatalog: Sendable {
         }
     }
 
-    /// No component is a reference that leads back to itself, nor an array of nothing but itself: no alias can say
-    /// that.
+    /// Reports each component that is a reference to itself, or an array of itself: Swift has no type alias for it.
     private func checkAliasChains(diagnostics: Diagnostics) {
-        // The chain in which an entry was met first, by the index of that chain's first entry.
+        // The chain that each entry was first found in, named by the index of the chain's first entry.
         var chains: [Int?] = Array(repeating: nil, count: entries.count)
         for start in entries.indices where chains[start] == nil {
             var current: Int? = start
@@ -443,8 +450,10 @@ struct SchemaCatalog: Sendable {
         }
     }
 
-    /// Whether reading a component as the member of a composition could come back to that composition without having
-    /// read anything. Of such a cycle, the later component does not try the earlier.
+    /// Whether reading a component as the member of a composition could lead back to that composition before anything
+    /// is read.
+    ///
+    /// In such a cycle, the later component does not try the earlier one.
     func leadsBack(from owner: String?, to entry: Entry) -> Bool {
         guard let owner, let cycle = compositionCycles[owner], compositionCycles[entry.key] == cycle else {
             return false
@@ -452,7 +461,7 @@ struct SchemaCatalog: Sendable {
         return (indexByKey[entry.key] ?? 0) <= (indexByKey[owner] ?? 0)
     }
 
-    /// Whether a value of one component can hold a value of another inline, and that one the first again.
+    /// Whether values of two components can hold each other inline.
     func isRecursive(from owner: String?, to entry: Entry) -> Bool {
         guard let owner, let cycle = cycles[owner] else { return false }
         return cycles[entry.key] == cycle
@@ -476,7 +485,7 @@ private struct CycleFinder {
         self.followsProperties = followsProperties
     }
 
-    /// A step of the walk: a component and what is left of its edges.
+    /// A step of the walk: a component and its edges, of which `next` is the first that is not followed yet.
     private struct Frame {
         var key: String
         var edges: [String]
@@ -490,7 +499,7 @@ private struct CycleFinder {
         return result
     }
 
-    /// Tarjan's strongly connected components, with a stack of its own: documents can be deep.
+    /// Tarjan's strongly connected components. It uses an array instead of recursion, because documents can be deep.
     private mutating func visit(_ root: SchemaCatalog.Entry) {
         var frames: [Frame] = [open(root.key)]
         while var frame = frames.popLast() {

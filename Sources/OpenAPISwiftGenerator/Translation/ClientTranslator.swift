@@ -5,7 +5,7 @@ struct ClientTranslator {
     /// How multipart bodies are written and read.
     let multipart: [Declaration]
     let imports: [SwiftImport]
-    /// Which operations have a second call that leaves the body of a success to the caller.
+    /// The operations that have a second method, which leaves reading the body of a success to the caller.
     let bufferedResponses: OperationSelection
 
     var file: SwiftFile {
@@ -142,7 +142,7 @@ struct ClientTranslator {
 
     // MARK: Reading and writing
 
-    /// How the client writes an input and reads an output.
+    /// The extension of an operation that writes its input and reads its output.
     private func coding(of operation: TranslatedOperation) -> Declaration {
         var members = [inputEncoder(of: operation), outputDecoder(of: operation)]
         if isBuffered(operation) { members += [bufferedOutput(of: operation), bufferedOutputDecoder(of: operation)] }
@@ -174,8 +174,8 @@ struct ClientTranslator {
     }
 
     private func bufferedOutputDecoder(of operation: TranslatedOperation) -> Declaration {
-        // Exact statuses come before the range, whatever the document's order. Those that are read as usual are named
-        // only where the range would take them.
+        // Exact statuses come before the range, in any order of the document. An exact status whose body is not left to
+        // the caller needs a case only where the range includes it.
         var exact: [Statement] = []
         var range: [Statement] = []
         let other = [Statement.line("return .other(try decode(response))")]
@@ -290,7 +290,7 @@ struct ClientTranslator {
     // MARK: Responses
 
     private func outputDecoder(of operation: TranslatedOperation) -> Declaration {
-        // Exact statuses come before ranges, whatever the document's order.
+        // Exact statuses come before ranges, in any order of the document.
         var exact: [Statement] = []
         var ranges: [Statement] = []
         var last: [Statement] = [
@@ -334,7 +334,7 @@ struct ClientTranslator {
         return reads + [.line("return .\(name)(\(statusCode)\(response.path)(\(arguments)))")]
     }
 
-    /// Statements that read the parts of a response, and the arguments that make its payload of them.
+    /// Statements that read the parts of a response, and the arguments that create its payload from these parts.
     private func payloadReads(of response: TranslatedResponse) -> (statements: [Statement], arguments: String) {
         var statements: [Statement] = []
         var arguments: [String] = []
@@ -349,7 +349,7 @@ struct ClientTranslator {
         return (statements, arguments.joined(separator: ", "))
     }
 
-    /// How a response that several operations share is read.
+    /// The extension of a response component that reads it, for all operations that share it.
     private func decoder(of response: TranslatedResponse) -> Declaration {
         let (reads, arguments) = payloadReads(of: response)
         return .type(
@@ -376,7 +376,7 @@ struct ClientTranslator {
 
 // MARK: What client and server share
 
-/// A value as an argument of an encoding function, with a closure where its own conformance does not serve.
+/// A value as an argument of an encoding function. A closure follows when the type's own conformance cannot write it.
 func argument(_ field: TranslatedParameter, _ value: String) -> String {
     let type: SwiftType = field.type.unwrapped
     return type.needsClosure ? "\(value), \(Snippets.writerClosure(type))" : value

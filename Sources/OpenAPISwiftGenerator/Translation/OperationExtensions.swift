@@ -5,7 +5,7 @@ struct OperationExtensions {
     let names: NameAssigner
     let diagnostics: Diagnostics
 
-    /// A table for each key; none for a key whose values have no common type.
+    /// A table for each key, except for keys whose values have no common type.
     func tables(for keys: [String]) -> [Declaration] {
         var scope = NameScope()
         return keys.compactMap { key in

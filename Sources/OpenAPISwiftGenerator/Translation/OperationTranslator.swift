@@ -1,4 +1,5 @@
-/// Parameters, bodies, responses and operations to declarations, and to what client and server need to know of them.
+/// Translates parameters, bodies, responses and operations into declarations, and into the values from which the
+/// translators of client and server work.
 struct OperationTranslator {
     let document: ResolvedDocument
     let names: NameAssigner
@@ -24,7 +25,7 @@ struct OperationTranslator {
     }
 
     var components = TranslatedComponents()
-    /// What several operations declare alike.
+    /// The types that several operations declare in the same way.
     var shared = SharedDeclarations()
     /// The types of path parameters that the configuration names.
     var pathTypes: PathTypes
@@ -122,7 +123,7 @@ struct OperationTranslator {
         components.headers = parent.declarations
     }
 
-    /// Declares a component's type under its own name: an alias where the schema needs no type.
+    /// Declares a component's type under the component's name. It is an alias if the schema needs no type of its own.
     private mutating func componentType(
         of schema: Schema,
         named name: String,
@@ -134,7 +135,7 @@ struct OperationTranslator {
             parent.declarations.append(.alias(documentation: documentation, name: name, target: type.text))
             return type.needsClosure || type == .body ? .alias(full, type) : .named(full)
         }
-        // The name is this component's own, so it may be claimed once more.
+        // The name belongs to this component already, so a new scope may claim it again.
         var inner = DeclarationScope(path: parent.path)
         let type = types.type(of: schema, named: name, in: &inner)
         parent.declarations += inner.declarations
@@ -263,7 +264,7 @@ struct OperationTranslator {
         )
     }
 
-    /// Summary, description, and the request it stands for.
+    /// The summary and the description of an operation, and its method and path.
     static func documentation(of operation: Operation) -> String {
         [operation.summary, operation.documentation, remark(of: operation)].compactMap { $0 }.joined(separator: "\n\n")
     }
@@ -272,7 +273,7 @@ struct OperationTranslator {
         "- Remark: HTTP `\(operation.method) \(operation.path)`."
     }
 
-    /// The parameters; one that is the whole query excludes the others of the query.
+    /// The parameters of an operation. A parameter that is the whole query excludes all others of the query.
     private mutating func parameters(of resolved: ResolvedOperation) -> [Placed<Parameter>] {
         var hasQuery = resolved.parameters.contains { $0.value.location == .query }
         return resolved.parameters.filter { parameter in
@@ -350,9 +351,9 @@ struct OperationTranslator {
         case (.path, "simple"): return (name, false)
         case (.query, "form"): return (name, explode)
         case (.query, "deepObject") where explode: return (name, true)
-        // Exploded they are what the form style makes of them.
+        // With `explode`, these styles give the same text as the form style.
         case (.query, "spaceDelimited"), (.query, "pipeDelimited"): return explode ? ("form", true) : (name, false)
-        // Only members are spelled otherwise.
+        // `explode` only changes how the members of objects are written.
         case (.header, "simple") where !explode || !types.schemas.isObjectLike(schema): return (name, false)
         case (.cookie, "form"), (.cookie, "cookie"): return (name, explode)
         default:
@@ -362,7 +363,7 @@ struct OperationTranslator {
         }
     }
 
-    /// Source of a `ParameterShape`, which says how text becomes JSON.
+    /// The source of a `ParameterShape`, which says how text becomes JSON.
     private func shape(of schema: Schema, depth: Int = 0) -> String {
         guard depth < 6 else { return ".any" }
         switch types.schemas.shape(of: schema) {
@@ -390,11 +391,11 @@ struct OperationTranslator {
         }
     }
 
-    /// What objects have for members, as source.
+    /// The shapes of the members of an object, as source.
     private struct MembersShape {
         var members: [(name: String, shape: String)] = []
         var additional = "nil"
-        /// Members of the form that are spread otherwise than as usual.
+        /// The members of a form that are sent as JSON text.
         var jsonMembers: Set<String> = []
 
         init(of schema: Schema, depth: Int, jsonMembers: Set<String> = [], _ translator: OperationTranslator) {
@@ -402,7 +403,7 @@ struct OperationTranslator {
             add(schema, depth: depth, translator)
         }
 
-        /// The members of several objects together; nil if one is not an object.
+        /// Merges the members of several objects; `nil` if one of the schemas is not an object.
         init?(
             merging schemas: [Schema],
             depth: Int,
@@ -438,7 +439,7 @@ struct OperationTranslator {
                 if jsonMembers.contains(property.name) {
                     shape = ".json"
                 } else if schema.required.contains(property.name), shape.hasPrefix(".array(") {
-                    // An empty one leaves no trace.
+                    // An empty array adds nothing to the text, so a missing member means an empty array.
                     shape = ".requiredArray(" + shape.dropFirst(".array(".count)
                 }
                 members.append((property.name, shape))
@@ -499,10 +500,10 @@ struct OperationTranslator {
         }
     }
 
-    /// The body of a content that is nothing but `application/json`, where the runtime's type can hold it.
+    /// The body of a content that is only `application/json`, if the runtime's body type can hold it.
     ///
-    /// A type that the schema needs is declared beside the body, under a name that begins with the body's or its
-    /// response's. The runtime's body leads to it by the name that callers know.
+    /// If the schema needs a type, it is declared beside the body, under a name that begins with the name of the body
+    /// or of its response. The runtime's body has an alias for it, with the name that callers know.
     private mutating func jsonBody(
         of content: [MediaType],
         path: String,
@@ -543,7 +544,7 @@ struct OperationTranslator {
             if type.needsClosure || isStream(type) { return nil }
             return isNullable ? type.asOptional : type
         }
-        // The runtime's `jsonPayload` is the value, which callers know as the type without its `?`.
+        // The runtime's `jsonPayload` is an alias of the value's type. Callers expect the type without its `?`.
         guard !isNullable else { return nil }
         let name = "\(names.typeName("json"))Payload"
         guard name == "JsonPayload" || name == "jsonPayload" else { return nil }
@@ -554,14 +555,15 @@ struct OperationTranslator {
         }
     }
 
-    /// Whether the schema stands in the document where it is used, and `null` is one of its values.
+    /// Whether the schema is written inline, and `null` is one of its values.
     private func isNullableInline(_ schema: Schema) -> Bool {
         schema.reference == nil && types.schemas.isNullable(schema)
     }
 
-    /// Declares the enum of a body, or an alias for one that is there already. `nil` when no media type is supported.
+    /// Declares the enum of a body, or an alias of an equal enum that exists already. `nil` when no media type is
+    /// supported.
     ///
-    /// What may be `null` is an optional in a response; a request has a body or has none.
+    /// A payload that may be `null` is an optional in a response, but not in a request.
     private mutating func translateBody(
         _ content: [MediaType],
         named name: String,
@@ -747,7 +749,7 @@ struct OperationTranslator {
         var headerScope = DeclarationScope(path: "\(inner.path).Headers")
         let headers = self.headers(response.headers, of: "response", in: &headerScope)
         var body: TranslatedBody?
-        // The runtime's type, where one serves.
+        // The runtime's type, if one can hold the response.
         var target: String?
         if headers.isEmpty,
             let json = jsonBody(
@@ -869,7 +871,7 @@ struct OperationTranslator {
 
     // MARK: Acceptable content
 
-    /// Whether the runtime's enum serves.
+    /// Whether the runtime's enum has exactly these content types.
     private func isOnlyJSON(_ acceptable: [(name: String, mediaType: String)]) -> Bool {
         acceptable.count == 1 && acceptable[0].name == "json" && acceptable[0].mediaType == "application/json"
     }
@@ -879,8 +881,8 @@ struct OperationTranslator {
         var scope = NameScope(taken: ["other"])
         var result: [(name: String, mediaType: String)] = []
         for item in responses.flatMap({ $0.body?.cases ?? [] }) where seen.insert(item.mediaType.essence).inserted {
-            // Parameters are part of the name, as they are for the body, but not of the header field: types are chosen
-            // without them.
+            // Parameters of the media type are part of the name, as they are for the body. They are not part of the
+            // header field, because content types are chosen without them.
             result.append((scope.claim(names.contentName(item.mediaType)), item.mediaType.essence))
         }
         return result

@@ -1,11 +1,11 @@
 /// The types of path parameters that the configuration names.
 ///
-/// Many operations have the same path parameters. Where the configuration names a type for them, it is declared once, among the
-/// components, and the `Path` of each of these operations is an alias of it.
+/// Many operations have the same path parameters. If the configuration names a type for these parameters, the type is
+/// declared once, among the components, and the `Path` of each operation is an alias of it.
 struct PathTypes {
     static let namespace = "Components.Parameters"
 
-    /// By name, so that the output does not depend on the order of a dictionary.
+    /// Sorted by name, so that the output does not depend on the order of a dictionary.
     private let rules: [(name: String, parameters: Set<String>)]
     /// The first operation of each type.
     private var firstUses: [String: String] = [:]
@@ -61,7 +61,9 @@ struct PathTypes {
         declarations.append(declaration)
     }
 
-    /// Reports types that no operation has: a name that is not known would only be noticed by a program that does not compile.
+    /// Reports types that no operation uses.
+    ///
+    /// Without a report, a mistake in the configuration would only show as a program that does not compile.
     func checkUse() {
         for rule in rules where firstUses[rule.name] == nil {
             let list = rule.parameters.sorted().joined(separator: ", ")

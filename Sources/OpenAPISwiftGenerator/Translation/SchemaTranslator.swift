@@ -1,10 +1,10 @@
-/// Where types are being declared: a type's full name, the names taken in it, and the declarations so far.
+/// The type in which other types are being declared: its full name, the names taken in it, and its declarations so far.
 struct DeclarationScope {
     /// `Components.Schemas` for instance; empty where types of the module itself are declared.
     var path: String
     var names: NameScope
     var declarations: [Declaration] = []
-    /// The key of the component schema around, where there is one.
+    /// The key of the component schema that contains the declarations, if there is one.
     var owner: String?
 
     init(path: String, names: NameScope = NameScope(), owner: String? = nil) {
@@ -17,16 +17,16 @@ struct DeclarationScope {
     func path(of name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
 }
 
-/// Schemas to Swift types.
+/// Translates schemas into Swift types.
 ///
-/// Types read themselves from a `JSONReader` with a switch over a table of keys, and write themselves with keys already
-/// in order. `Codable` and `Hashable` come from `JSONCodable`'s default implementations: synthesis was measured to be
-/// more than half of what such types cost the compiler.
+/// A generated type reads itself from a `JSONReader` with a switch over a table of keys, and writes its keys in a fixed
+/// order. `Codable` and `Hashable` come from `JSONCodable`'s default implementations: in measurements, synthesis took
+/// more than half of the compiler's time for such types.
 struct SchemaTranslator {
     let schemas: SchemaCatalog
     let names: NameAssigner
     let enumerations: EnumerationStyle
-    /// The type that component schemas stand in; empty where they are types of the module itself.
+    /// The type that contains component schemas; empty where they are types of the module itself.
     var namespace: String = SchemaCatalog.namespace
     let unknownMembers: UnknownMembersStyle
     let diagnostics: Diagnostics
@@ -97,7 +97,8 @@ struct SchemaTranslator {
 
     // MARK: Types of schemas in other declarations
 
-    /// The type of a schema, declaring what must be declared under a name. `nil` for what has no counterpart.
+    /// The type of a schema. If it needs a declaration, it is declared under the name. `nil` for a schema without a
+    /// counterpart in Swift.
     func type(of schema: Schema, named name: String, in parent: inout DeclarationScope) -> SwiftType? {
         if let reason = schemas.unsupportedReason(of: schema) {
             diagnostics.warn(
@@ -118,7 +119,7 @@ struct SchemaTranslator {
             return .named(parent.path(of: alias))
         default:
             let claimed = parent.names.claim(name)
-            // A composition that `null` reduced to one member is that member.
+            // A composition of `null` and one other member is that member.
             declare(schema, named: claimed, in: &parent)
             return .named(parent.path(of: claimed))
         }
@@ -142,8 +143,8 @@ struct SchemaTranslator {
         }
     }
 
-    /// Whether a schema is, by whatever names, a type of the standard library: of those StreamingJSON says how they are
-    /// read.
+    /// Whether a schema is a type of the standard library, also through references. StreamingJSON implements the
+    /// reading of these types.
     func isForeign(_ schema: Schema) -> Bool {
         switch schemas.resolvedShape(of: schema) {
         case .array: true
@@ -152,7 +153,7 @@ struct SchemaTranslator {
         }
     }
 
-    /// What a component's alias stands for; `nil` when the component is a type of its own.
+    /// The type behind a component's alias; `nil` when the component has a type of its own.
     private func aliasedType(of schema: Schema) -> SwiftType? {
         simpleType(of: schema)
     }
@@ -166,8 +167,8 @@ struct SchemaTranslator {
         return .array(element)
     }
 
-    /// Elements are optional only where the schema itself says so and needs no type of its own; compatible callers rely
-    /// on it.
+    /// Whether the elements of an array are optional: only if the schema of the elements itself allows `null` and needs
+    /// no type of its own. Code written for Apple's generator relies on this.
     private func isNullableElement(_ schema: Schema) -> Bool {
         guard schema.reference == nil, schemas.isNullable(schema) else { return false }
         switch schemas.shape(of: schema) {
@@ -257,7 +258,7 @@ struct SchemaTranslator {
         named name: String,
         in parent: inout DeclarationScope
     ) {
-        // What `RawRepresentable` and `CaseIterable` bring along.
+        // The names that `RawRepresentable` and `CaseIterable` use.
         var scope = NameScope(taken: ["rawValue", "RawValue", "allCases", "AllCases"])
         var seen: Set<String> = []
         var listed: [(name: String, literal: String, documentation: String?)] = []
@@ -322,7 +323,7 @@ struct SchemaTranslator {
             ),
         ]
         if rawType == "Swift.String" {
-            // Not the protocol's: a file that does not import the runtime may use literals, too.
+            // Not inherited from the runtime's protocol: files that do not import the runtime can use literals, too.
             members.append(
                 .function(
                     FunctionDeclaration(
@@ -377,12 +378,12 @@ struct SchemaTranslator {
         var type: SwiftType
         /// Held in a box because the type contains the struct again.
         var isBoxed: Bool
-        /// Stored under a private name and reached through a computed property: boxes, and what is deprecated, since
-        /// the struct's own code must not warn.
+        /// Whether it is stored under a private name, behind a computed property. This is so for boxes, and for
+        /// deprecated properties, because the struct's own code must not cause warnings.
         var hasPrivateStorage: Bool { isBoxed || isDeprecated }
         var documentation: String?
         var isDeprecated: Bool
-        /// What it keeps, for the property of the members that the document does not list.
+        /// What the property for unknown members keeps; `nil` for other properties.
         var keeps: UnknownMembersStyle?
     }
 
@@ -439,8 +440,8 @@ struct SchemaTranslator {
         )
     }
 
-    /// Components that only callers use say themselves that they are deprecated; for others their alias does, for
-    /// inline types the property.
+    /// The attribute of a deprecated component that only code of users uses. For a component that generated code uses,
+    /// its alias is deprecated; for an inline type, the property.
     private func deprecation(of schema: Schema, in parent: DeclarationScope) -> [String] {
         guard schema.isDeprecated, parent.path == namespace, let owner = parent.owner,
             let entry = schemas[owner], !entry.isHidden, entry.schema === schema
@@ -480,7 +481,7 @@ struct SchemaTranslator {
         isRecursive(schema, owner: owner) || schemas.isHeavy(schema)
     }
 
-    /// Whether a schema leads back to the component it stands in with nothing but references in between.
+    /// Whether a schema is a reference that leads back to the component that contains the schema.
     private func isRecursive(_ schema: Schema, owner: String?) -> Bool {
         switch schemas.shape(of: schema) {
         case .reference(let entry): schemas.isRecursive(from: owner, to: entry)
@@ -520,9 +521,9 @@ struct SchemaTranslator {
         )
     }
 
-    /// The property for the members that the document does not list, where the configuration asks to keep them.
+    /// The property for the members that the document does not list, if the configuration says to keep them.
     ///
-    /// A schema that says something about them itself is taken at its word.
+    /// A schema with `additionalProperties` decides itself about these members.
     private func unknownMembersField(of schema: Schema, scope: inout NameScope, in parent: DeclarationScope) -> Field? {
         guard case .unspecified = schema.additionalProperties else { return nil }
         let style: UnknownMembersStyle = parent.owner.flatMap { schemas[$0]?.unknownMembers } ?? unknownMembers
@@ -580,13 +581,13 @@ struct SchemaTranslator {
         field.hasPrivateStorage ? "__\(field.name)" : escaped(field.name)
     }
 
-    /// A value as it is stored.
+    /// An expression that puts a value into a box if the property is stored in one.
     private func storedValue(of value: String, _ field: Field) -> String {
         guard field.isBoxed else { return value }
         return field.type.isOptional ? "\(value).map { .init($0) }" : ".init(\(value))"
     }
 
-    /// A property's value as code inside the type gets it.
+    /// An expression with which code inside the type reads a property.
     private func storedAccess(_ field: Field) -> String {
         guard field.isBoxed else { return "self.\(storageName(field))" }
         return "self.\(storageName(field))\(field.type.isOptional ? "?" : "").value"
@@ -725,8 +726,8 @@ struct SchemaTranslator {
         return Snippets.writingMethod(body: body)
     }
 
-    /// Writes the properties in the order of the document, and then the members that have none in the order in which
-    /// they came.
+    /// Writes the properties in the order of the document, and then the unknown members in the order in which they were
+    /// read.
     private func keepingWriter(of fields: [Field], unknown: Field) -> Declaration {
         let members = "self.\(escaped(unknown.name))"
         var body: [Statement] = [.line("writer.beginObject(keeping: \(members))")]
@@ -744,7 +745,7 @@ struct SchemaTranslator {
         var name: String
         var type: SwiftType
         var isObjectLike: Bool
-        /// Whether it keeps all members of the object, those of the other parts among them.
+        /// Whether it keeps all members of the object, including those of the other parts.
         var isFreeForm: Bool
         var isBoxed: Bool
         /// Whether reading tries it; trying a composition inside itself would never end.
@@ -867,15 +868,15 @@ struct SchemaTranslator {
         appendComposition(schema, keyword: .structure, name: name, members: declarations, in: &parent)
     }
 
-    /// Writes parts as one object. Of a key that several write, the last counts: parts that keep all members as they
-    /// were read come first.
+    /// Writes parts as one object. If several parts write the same key, the last one counts. So the parts that keep all
+    /// members as they were read come first.
     private func merging(_ parts: [Part]) -> Statement {
         let ordered = parts.filter(\.isFreeForm) + parts.filter { !$0.isFreeForm }
         let values = ordered.map { "self.\($0.name)" }
         return .line("writer.writeMerged([\(values.joined(separator: ", "))])")
     }
 
-    /// Values are compared by all members, also those that are not written.
+    /// Passes all members to a writer that compares values, also those members that are not written.
     private func collecting(_ fields: [Field]) -> Statement {
         let values = fields.map { "self.\(escaped($0.name))" }
         return .line("if writer.collects([\(values.joined(separator: ", "))]) { return }")
@@ -990,7 +991,7 @@ struct SchemaTranslator {
         of schema: Schema,
         in parent: inout DeclarationScope
     ) -> [Alternative] {
-        // Positions count all members, those that say only `null` included.
+        // Positions count all members, also those that are only `null`.
         let all = schema.oneOf ?? members
         var scope = NameScope()
         var result: [Alternative] = []
@@ -1096,7 +1097,7 @@ struct SchemaTranslator {
     }
 }
 
-/// A name as an identifier in source: the few reserved words that naming lets through go into backticks.
+/// A name as an identifier in source. The few reserved words that the naming strategies keep are put into backticks.
 func escaped(_ name: String) -> String {
     switch name {
     case "default", "continue", "extension", "internal", "self", "init", "Type", "Protocol": "`\(name)`"

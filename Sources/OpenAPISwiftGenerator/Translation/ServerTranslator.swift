@@ -73,7 +73,7 @@ struct ServerTranslator {
           - middlewares: What sees each request and response on its way, outermost first.
         """
 
-    /// Statements that make the runtime's server, `server`.
+    /// Statements that create the runtime's server in the variable `server`.
     private var serverStatements: [Statement] {
         [
             .line("let server: OpenAPISwiftRuntime.UniversalServer<Self> = .init("),
@@ -110,7 +110,7 @@ struct ServerTranslator {
 
     // MARK: Handlers with a context
 
-    /// A protocol as `APIProtocol`, whose methods take a context, and what registers its handlers.
+    /// A protocol like `APIProtocol` whose methods take a context, and the code that registers its handlers.
     private var contextualProtocol: [Declaration] {
         let contextType: [Declaration] = [
             .text([
@@ -215,8 +215,10 @@ struct ServerTranslator {
 
     // MARK: Deprecated operations
 
-    /// A server must call deprecated operations, and must not warn. A deprecated function may call another without a
-    /// warning, and itself be called without one through a protocol that is not deprecated.
+    /// Declarations with which a server calls deprecated operations without a warning.
+    ///
+    /// A deprecated function can call another one without a warning. It can itself be called without a warning through
+    /// a protocol that is not deprecated.
     private var deprecatedCalls: [Declaration] {
         var requirements: [String] = []
         var functions: [String] = []
@@ -247,7 +249,7 @@ struct ServerTranslator {
 
     // MARK: Requests
 
-    /// How the server reads an input and writes an output.
+    /// The extension of an operation that reads its input and writes its output.
     private func coding(of operation: TranslatedOperation) -> Declaration {
         .type(
             TypeDeclaration(
@@ -291,7 +293,7 @@ struct ServerTranslator {
                 body += bodyReads(requestBody, from: "request")
             } else {
                 let reads: [Statement] = bodyReads(requestBody, from: "request").map { statement in
-                    // Declared before the condition instead.
+                    // The variable is declared before the condition.
                     if case .line(let text) = statement, text.hasPrefix("let body: ") {
                         guard let equals = text.firstIndex(of: "=") else { return .line("") }
                         return .line("body \(text[equals...])")
@@ -440,7 +442,7 @@ struct ServerTranslator {
         return statements
     }
 
-    /// How a response that several operations share is written.
+    /// The extension of a response component that writes it, for all operations that share it.
     private func encoder(of response: TranslatedResponse) -> Declaration {
         .type(
             TypeDeclaration(

@@ -1,7 +1,7 @@
-/// The types of operations that were declared so far, by what they consist of.
+/// The types of operations that were declared so far, by their contents.
 ///
-/// What an operation declares again, with the same names, types and comments, becomes an alias of the first. The
-/// compiler's work grows with the number of types, and many operations have the same path parameters and header fields.
+/// A type that has the same names, types and comments as an earlier one becomes an alias of it. The compiler's work
+/// grows with the number of types, and many operations have the same path parameters and header fields.
 struct SharedDeclarations {
     private var paths: [String: String] = [:]
 
@@ -16,7 +16,7 @@ struct SharedDeclarations {
         return .alias(documentation: nil, name: structure.name, target: first)
     }
 
-    /// The full name of the first type with a key; `nil` for the first, which is at `path`.
+    /// The full name of the first type with a key; `nil` if the type at `path` is the first.
     mutating func first(_ key: String, at path: String) -> String? {
         if let first = paths[key] { return first }
         paths[key] = path

@@ -1,6 +1,6 @@
 /// Pieces of code that many declarations share.
 enum Snippets {
-    /// What every generated value type conforms to: reading, writing, and all that follows from them.
+    /// The protocols that every generated value type conforms to.
     static let valueConformances: [String] = ["StreamingJSON.JSONCodable", "Swift.Sendable"]
 
     /// The methods that HTTPTypes has names for.
@@ -12,17 +12,17 @@ enum Snippets {
         namedMethods.contains(method)
     }
 
-    /// An expression for the method of a request, which may throw for one without a name.
+    /// An expression for the method of a request. It throws for a text that is not a method.
     static func method(_ method: String) -> String {
         isNamedMethod(method)
             ? ".\(method.lowercased())" : "OpenAPISwiftRuntime.requestMethod(\(stringLiteral(method)))"
     }
 
-    /// What `CodingKeys` of all types are.
+    /// The generic type behind the alias `CodingKeys` of every type.
     static let propertyKey: String = "OpenAPISwiftRuntime.PropertyKey"
 
-    /// The keys of a type. They are members of one generic type, and its extensions stand at the level of the file
-    /// only.
+    /// The keys of a type. They are members of a generic type, in an extension. Swift allows extensions only outside of
+    /// other declarations.
     static func keys(_ keys: [(name: String, key: String)], of type: String, attributes: [String]) -> TypeDeclaration {
         TypeDeclaration(
             attributes: attributes,
@@ -66,8 +66,8 @@ enum Snippets {
 
     /// An expression that reads a value of a type from `reader`.
     ///
-    /// It names the type after `as`, where the compiler looks for types alone: in front of `.self` a property, a case
-    /// or a method of the same name as the module or the namespace would be found first.
+    /// The expression names the type after `as`, where the compiler looks only for types. Before `.self`, it would
+    /// first find a property, a case or a method with the name of the module or the namespace.
     static func read(_ type: SwiftType) -> String {
         switch type {
         case .string: "try reader.readString()"
@@ -85,8 +85,8 @@ enum Snippets {
         }
     }
 
-    /// A statement that reads a member of an object into a variable, which is left alone or made `nil` by `null` if it
-    /// is optional.
+    /// A statement that reads a member of an object into a variable. `null` leaves an optional variable unchanged or
+    /// sets it to `nil`.
     static func readMember(_ type: SwiftType, into variable: String) -> String {
         let label = type.isOptional ? "optional" : "required"
         let type = type.unwrapped
@@ -129,15 +129,15 @@ enum Snippets {
         "{ (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> \(type.text) in \(read(type)) }"
     }
 
-    /// An expression that reads a value by a function that takes no more than a closure where the type's own
-    /// conformance does not serve.
+    /// An expression that calls a function to read a value, with a closure when the type's own conformance cannot read
+    /// it.
     ///
     /// - Parameters:
-    ///   - function: The function, as a member of what the value is read from.
-    ///   - arguments: What the function is called with in any case.
+    ///   - function: The function, with the message or part that it reads from.
+    ///   - arguments: The arguments before the closure.
     ///   - type: The type to read.
-    ///   - isOptional: Whether the function gives an optional of the type.
-    /// - Returns: The expression, with its type after `as` unless a closure says it.
+    ///   - isOptional: Whether the function returns an optional of the type.
+    /// - Returns: The expression, with its type after `as` unless a closure names the type.
     static func call(
         _ function: String,
         _ arguments: [String] = [],
@@ -149,9 +149,10 @@ enum Snippets {
         return type.needsClosure ? call : "\(call) as \(type.text)\(isOptional ? "?" : "")"
     }
 
-    /// A type as an argument of a reading function: itself, or a closure where its own conformance does not serve.
+    /// A type as an argument of a reading function: the type itself, or a closure when its own conformance cannot read
+    /// it.
     ///
-    /// Only for code in whose scope no name of the document is that of a property, a case or a method.
+    /// Use it only for code in whose scope no property, case or method has a name from the document.
     static func typeArgument(_ type: SwiftType) -> String {
         type.needsClosure ? readerClosure(type) : "\(parenthesized(type)).self"
     }

@@ -172,8 +172,8 @@ struct InputDeclaration {
 struct OutputDeclaration {
     var name = "Output"
     var conformance = "OpenAPISwiftRuntime.OperationValue"
-    /// The case of everything else; `nil` for that of responses that the document does not describe, where there can be
-    /// any.
+    /// The case for all other responses. If it is `nil`, there is a case for undocumented responses, unless the
+    /// document describes every status.
     var otherCase: Declaration?
     let responses: [TranslatedResponse]
 

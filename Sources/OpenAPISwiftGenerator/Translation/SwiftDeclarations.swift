@@ -1,4 +1,4 @@
-/// A file of the output before it is text.
+/// A file of the output, as declarations.
 struct SwiftFile: Sendable {
     var name: String
     var imports: [SwiftImport]
@@ -7,13 +7,13 @@ struct SwiftFile: Sendable {
 
 /// One import line.
 struct SwiftImport: Hashable, Sendable {
-    /// The module; Foundation is imported by its smaller part where there is one.
+    /// The module. For Foundation, FoundationEssentials is imported where it exists, unless ``isWhole`` is set.
     var module: String
     var isSPI: Bool = false
-    /// Whether files that import the output's module see this one too: members of the runtime's types, such as
-    /// `body.json`, are called in files that do not import it.
+    /// Whether files that import the output's module can use this module, too. Such files use members of the runtime's
+    /// types, such as `body.json`, without importing the runtime.
     var isReexported: Bool = false
-    /// Foundation as a whole, as users ask for it.
+    /// Whether all of Foundation is imported, because the configuration lists it.
     var isWhole: Bool = false
     /// Whether declarations of the output mention the module, so that it is imported at their access level. `nil` to
     /// find out.
@@ -21,10 +21,10 @@ struct SwiftImport: Hashable, Sendable {
 }
 
 extension SwiftFile {
-    /// Whether what others see of this file mentions a module: an import at their level is a warning where nothing
-    /// does.
+    /// Whether a declaration that other files can see mentions a module.
     ///
-    /// The compiler counts conformances of public types only.
+    /// Where none does, an import with an access level is a warning. The compiler counts conformances of public types
+    /// only.
     func exposes(_ module: String, at access: AccessModifier) -> Bool {
         declarations.contains { $0.exposes(module, countsConformances: access == .public) }
     }
@@ -33,8 +33,8 @@ extension SwiftFile {
 /// A declaration. The access level is the same for all and is added in rendering.
 indirect enum Declaration: Sendable {
     case type(TypeDeclaration)
-    /// A module that says of a type which is not its own what the target asks of it, is exposed without being
-    /// mentioned.
+    /// `conformancesOf` is a module that declares the conformances of a target from another module. This module counts
+    /// as exposed although nothing mentions it.
     case alias(
         documentation: String?,
         attributes: [String] = [],
@@ -45,8 +45,8 @@ indirect enum Declaration: Sendable {
     case property(PropertyDeclaration)
     case function(FunctionDeclaration)
     case enumCase(documentation: String?, text: String)
-    /// The keys of the type around it: an alias inside, and members of what it stands for in an extension behind the
-    /// type.
+    /// The keys of the type that contains this declaration: an alias inside of the type, and an extension behind the
+    /// type with the keys as members.
     case codingKeys([(name: String, key: String)])
     /// Source text as it is, line by line.
     case text([String])
@@ -73,7 +73,7 @@ extension Declaration {
 }
 
 extension Declaration {
-    /// How much it takes of a file: about its lines without comments.
+    /// The size of the declaration: about its number of lines without comments.
     var weight: Int {
         switch self {
         case .type(let type): type.members.reduce(2) { $0 + $1.weight }
@@ -118,7 +118,7 @@ struct TypeDeclaration: Sendable {
 }
 
 extension SwiftFile {
-    /// The file with extensions for what cannot stand inside of other declarations.
+    /// The file with extensions for declarations that cannot be inside of others.
     var withExtensions: SwiftFile {
         var result = self
         result.declarations = declarations.flatMap { (declaration: Declaration) -> [Declaration] in
@@ -129,20 +129,19 @@ extension SwiftFile {
 }
 
 extension TypeDeclaration {
-    /// How many types may stand inside of one another. With each the compiler takes twice as long to name what is in
-    /// them.
+    /// How deep types may be nested. With each level, the compiler takes twice as long for the names of the members.
     private static let deepest = 8
 
-    /// The declaration with nothing too deep in it, extensions that hold what was, and extensions with the keys of
-    /// types.
+    /// The declaration without types that are nested too deep, extensions with these types, and extensions with the
+    /// keys of types.
     fileprivate var withExtensions: [Declaration] {
         var extensions: [Declaration] = []
         let type = moving(into: &extensions, path: name, attributes: [], depth: 0)
         return [.type(type)] + extensions
     }
 
-    // `outer` are the attributes of the types around: a declaration that names a deprecated type, or is inside of one,
-    // is deprecated too.
+    // `outer` are the attributes of the outer types: a declaration that names a deprecated type, or is inside of one,
+    // must be deprecated, too.
     private func moving(
         into extensions: inout [Declaration],
         path: String,

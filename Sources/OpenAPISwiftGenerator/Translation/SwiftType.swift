@@ -7,18 +7,18 @@ indirect enum SwiftType: Hashable, Sendable {
     case int64
     case double
     case float
-    /// Dates go through the configuration's transcoder, so they are read and written by functions of their own.
+    /// A date. It has its own functions for reading and writing, because the configuration's transcoder converts it.
     case date
     case base64
     /// Any JSON value.
     case value
     case valueObject
     case valueArray
-    /// A stream of bytes; no JSON value.
+    /// A stream of bytes, which is not a JSON value.
     case body
     /// A generated type, by its full name.
     case named(String)
-    /// A type of the user's in place of a generated one, by its generated name; it may be only `Codable`.
+    /// A type of the user that replaces a generated one, by its generated name. It may be `Codable` only.
     case overridden(String)
     /// A generated alias that readers must look through.
     case alias(String, SwiftType)
@@ -49,7 +49,7 @@ indirect enum SwiftType: Hashable, Sendable {
         }
     }
 
-    /// This type or, when it is not optional yet, its optional.
+    /// The optional of this type, or this type if it is optional already.
     var asOptional: SwiftType {
         if case .optional = self { return self }
         return .optional(self)
@@ -66,7 +66,7 @@ indirect enum SwiftType: Hashable, Sendable {
         return false
     }
 
-    /// Whether members of this type are read and written by functions of their own.
+    /// Whether the reader and the writer have functions for members of this type.
     var isMemberScalar: Bool {
         switch self {
         case .string, .bool, .int, .int32, .int64, .double, .float, .date: true
@@ -83,7 +83,7 @@ indirect enum SwiftType: Hashable, Sendable {
     /// Whether reading and writing need more than the type's own conformances.
     var needsClosure: Bool { containsDate || containsOverride }
 
-    /// Whether a type of the user's is somewhere inside.
+    /// Whether the type contains a type of the user.
     var containsOverride: Bool {
         switch self {
         case .overridden: true
@@ -93,7 +93,7 @@ indirect enum SwiftType: Hashable, Sendable {
         }
     }
 
-    /// Whether a date is somewhere inside, so that the types' own conformances do not suffice.
+    /// Whether the type contains a date, so that its own conformance cannot read and write it.
     var containsDate: Bool {
         switch self {
         case .date: true

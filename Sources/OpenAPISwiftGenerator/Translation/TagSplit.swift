@@ -1,13 +1,13 @@
 /// Gives the operations of each tag, and the schemas that only they use, a file of their own.
 ///
-/// Such files build in parallel, and an edit of the document touches few of them. What several tags use, and what has
-/// no tag, stays where it is without a split.
+/// The compiler builds these files in parallel, and an edit of the document changes few of them. Declarations that
+/// several tags use, or that have no tag, stay in the same files as without a split.
 struct TagSplit {
     let document: ResolvedDocument
     let names: NameAssigner
     let operations: [TranslatedOperation]
 
-    /// The files with those of the tags behind them.
+    /// The given files without the moved declarations, followed by the files of the tags.
     func split(_ files: [SwiftFile]) -> [SwiftFile] {
         let groups = Groups(of: document)
         var operationTags: [String: String] = [:]
@@ -49,14 +49,14 @@ struct TagSplit {
         return result
     }
 
-    /// A declaration on its way into the file of a tag.
+    /// A declaration that is moved into the file of a tag.
     private struct Moved {
         var type: String
         var member: Declaration
         var imports: [SwiftImport]
     }
 
-    /// Names that differ by more than their case, for file systems that do not tell it apart.
+    /// The name of a tag's file. Names differ by more than the case of letters, because some file systems ignore it.
     private func fileName(for tag: String, in scope: inout NameScope) -> String {
         let name = names.typeName(tag)
         let folded = name.lowercased()
@@ -64,7 +64,7 @@ struct TagSplit {
         return "\(TagSplit.fileNamePrefix)\(name)\(claimed.dropFirst(folded.count)).swift"
     }
 
-    /// What the names of the files begin with.
+    /// The first letters of the names of the files.
     static let fileNamePrefix = "Types+Operations+"
 
     private func file(_ name: String, _ moved: [Moved]) -> SwiftFile {
@@ -84,15 +84,15 @@ struct TagSplit {
     }
 }
 
-/// Which schemas the operations of one tag alone use.
+/// The schemas that only the operations of one tag use.
 private struct Groups {
-    /// Every tag that an operation begins its list with, in document order.
+    /// Every tag that is the first tag of an operation, in document order.
     private(set) var tags: [String] = []
     /// By the Swift name of the schema.
     private(set) var schemaTags: [String: String] = [:]
 
     init(of document: ResolvedDocument) {
-        // For each schema the tag that uses it, or nothing where several do.
+        // The tag that uses a schema, or `nil` where several do, by schema.
         var users: [String: String?] = [:]
         var groups: [String?: [ResolvedOperation]] = [:]
         for operation in document.operations {
@@ -113,7 +113,7 @@ private struct Groups {
     }
 }
 
-/// The component schemas that operations lead to.
+/// Finds the component schemas that operations use.
 private struct SchemaWalk {
     let document: ResolvedDocument
     private(set) var keys: Set<String> = []
@@ -172,7 +172,7 @@ private struct SchemaWalk {
 }
 
 extension Declaration {
-    /// What it declares, as other source calls it.
+    /// The name of the type or alias that it declares, without backticks.
     fileprivate var name: String? {
         switch self {
         case .type(let type): type.name.filter { $0 != "`" }

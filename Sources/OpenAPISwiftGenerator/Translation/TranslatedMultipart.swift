@@ -18,7 +18,7 @@ struct TranslatedMultipart: Sendable {
         var type: SwiftType
     }
 
-    /// What becomes of parts that the document does not name.
+    /// What happens to parts that the document does not name.
     enum Others: Sendable {
         case undocumented
         case other
@@ -161,7 +161,7 @@ extension OperationTranslator {
         return TranslatedMultipart(path: path, parts: parts, others: others)
     }
 
-    /// The object that a body's schema is, through references.
+    /// The object schema behind the references of a body's schema; `nil` if there is not an object.
     private func objectSchema(behind schema: Schema) -> Schema? {
         var schema = schema
         var seen: Set<String> = []
@@ -260,7 +260,7 @@ extension OperationTranslator {
         return TranslatedMultipart.Body(mediaType: mediaType, type: type)
     }
 
-    /// The media type of a part: what the document says if that is one type, else what suits the schema.
+    /// The media type of a part: the document's, if it names one media type, or else the usual type for the schema.
     private func partType(of schema: Schema, encoding: PartEncoding?) -> MediaTypeName? {
         if let text = encoding?.contentType, !text.contains(","), let mediaType = MediaTypeName(text) {
             return mediaType
@@ -294,7 +294,7 @@ extension TranslatedMultipart {
         "try \(message).setMultipartBody(value, contentType: \(stringLiteral(contentType)), \(path).partRequirements(), { (part: \(path), writer: inout OpenAPISwiftRuntime.MultipartPartWriter) throws -> Swift.Void in try part.encode(part: &writer) })"
     }
 
-    /// What a file needs to write some bodies and to read others.
+    /// The extensions with which a file writes some multipart bodies and reads others.
     static func extensions(writing written: [TranslatedBody], reading read: [TranslatedBody]) -> [Declaration] {
         let all = (written + read).flatMap(\.cases).compactMap(\.multipart)
         let writtenPaths: Set<String> = Set(written.flatMap(\.cases).compactMap(\.multipart?.path))

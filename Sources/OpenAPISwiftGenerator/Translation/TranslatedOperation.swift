@@ -1,4 +1,4 @@
-/// What the translators of types, client and server all need to know of one operation.
+/// An operation, prepared for the translators of types, client and server.
 struct TranslatedOperation: Sendable {
     /// `Operations.QueryRecords`.
     var path: String
@@ -21,7 +21,7 @@ struct TranslatedOperation: Sendable {
     var hasHeaders: Bool { !headerFields.isEmpty || !acceptable.isEmpty }
     /// Whether the client can leave the body of a success to its caller.
     var isBufferable: Bool { responses.contains(where: \.isBufferable) }
-    /// Whether its header fields are the runtime's type.
+    /// Whether its header fields are only `Accept`, for which the runtime has a type.
     var hasOnlyAccept: Bool { headerFields.isEmpty && !acceptable.isEmpty }
 }
 
@@ -38,17 +38,17 @@ struct TranslatedParameter: Sendable {
     /// A case of `ParameterStyle`.
     var style: String
     var explode: Bool
-    /// Source of the arguments that say how it is spread, where that is not the default of its location.
+    /// The source of the arguments for style and `explode`; empty for the form style with `explode`.
     var styleArguments: String {
         style == "form" && explode ? "" : ", style: .\(style), explode: \(explode)"
     }
-    /// Sent as JSON text.
+    /// Whether it is sent as JSON text.
     var isJSON: Bool
     /// Whether it is the whole query: JSON or a form.
     var isQueryString: Bool = false
-    /// Source of the argument that says how members of a form are spread, where that is not as usual.
+    /// The source of the argument with the styles of a form's members; empty if all have the default.
     var memberStyles: String = ""
-    /// Source of the `ParameterShape` that readers go by.
+    /// The source of the `ParameterShape` that says how its text is read.
     var shape: String
 }
 
@@ -57,13 +57,13 @@ struct TranslatedBody: Sendable {
     struct Case: Sendable {
         var name: String
         var mediaType: MediaTypeName
-        /// As the document has it.
+        /// The media type as the document writes it.
         var contentType: String
         var coding: MediaTypeName.Coding
         var type: SwiftType
-        /// Source of the `ParameterShape` that the reader of a form goes by.
+        /// The source of the `ParameterShape` that says how the text of a form is read.
         var shape = ""
-        /// Source of the argument that says how members of a form are spread, where that is not as usual.
+        /// The source of the argument with the styles of a form's members; empty if all have the default.
         var styles = ""
         var multipart: TranslatedMultipart?
     }
@@ -71,9 +71,9 @@ struct TranslatedBody: Sendable {
     /// The full name of the enum.
     var path: String
     var cases: [Case]
-    /// Whether the enum is the runtime's, which one JSON type needs no more than.
+    /// Whether the enum is the runtime's, which is enough for one JSON type.
     var isJSONBody: Bool = false
-    /// The module that says how the type of such a body is read and written; `nil` where the type itself does.
+    /// The module that declares how the type of such a body is read and written; `nil` where its own module does.
     var conformances: String?
 }
 
@@ -110,6 +110,6 @@ struct TranslatedResponse: Sendable {
         result.path = "OpenAPISwiftRuntime.BufferedResponse<\(headers)>"
         return result
     }
-    /// Whether its payload is a type of its own, declared and read inline.
+    /// Whether its payload has its own type, neither empty nor the runtime's.
     var hasOwnType: Bool { !isEmpty && !isJSONResponse }
 }

@@ -1,4 +1,4 @@
-/// A resolved document to the files of the output, still as syntax.
+/// Translates a resolved document into the files of the output, as declarations.
 struct Translator {
     let document: ResolvedDocument
     let names: NameAssigner
@@ -89,8 +89,9 @@ struct Translator {
         return isInOneFile ? merged(files) : files
     }
 
-    /// A name in the configuration that no operation fits would only be noticed when a program that calls it does not
-    /// compile.
+    /// Reports names of the configuration that do not fit an operation.
+    ///
+    /// Without a report, such a mistake would only show as a program that does not compile.
     private func checkBufferedResponses(of operations: [TranslatedOperation]) {
         guard case .named(let names) = configuration.bufferedResponses, configuration.modes.contains(.client) else {
             return
@@ -113,7 +114,7 @@ struct Translator {
         }
     }
 
-    /// Private declarations are seen in one file only.
+    /// Whether all declarations must be in one file, because they are private.
     private var isInOneFile: Bool {
         switch configuration.accessModifier {
         case .public, .package, .internal: false
@@ -121,8 +122,8 @@ struct Translator {
         }
     }
 
-    /// Everything in the first file, and the others empty; those of tags, whose names depend on the document, are left
-    /// out.
+    /// The files with all declarations in the first, and the others empty. The files of tags, whose names depend on the
+    /// document, are left out.
     private func merged(_ files: [SwiftFile]) -> [SwiftFile] {
         var result = files.filter { !$0.name.hasPrefix(TagSplit.fileNamePrefix) }
             .map { SwiftFile(name: $0.name, imports: [], declarations: []) }
@@ -139,8 +140,10 @@ struct Translator {
         return result
     }
 
-    /// The extensions by which the file of a mode writes and reads multipart bodies. A client writes those of requests
-    /// and a server reads them; where both stand in one file, the first has the extensions of both.
+    /// The extensions with which the file of a mode writes and reads multipart bodies.
+    ///
+    /// A client writes the bodies of requests and a server reads them. If both are in one file, the extensions are
+    /// generated once, with the first mode.
     private func multipart(
         of operations: [TranslatedOperation],
         for mode: GeneratorConfiguration.Mode
@@ -162,7 +165,7 @@ struct Translator {
         var result: [SwiftImport] = [SwiftImport(module: "OpenAPISwiftRuntime", isSPI: true)]
         switch kind {
         case .shared(let usesAcceptHeaders):
-            // The default of an argument of a public function counts as well, and does not mention the module.
+            // The default value of an argument of a public function exposes the module without mentioning it.
             if usesAcceptHeaders, configuration.accessModifier == .public { result[0].isExposed = true }
             result[0].isReexported = true
             if !document.servers.isEmpty { result.append(SwiftImport(module: "Foundation", isExposed: true)) }
@@ -173,7 +176,7 @@ struct Translator {
             result.append(SwiftImport(module: "Foundation", isExposed: true))
             result.append(SwiftImport(module: "HTTPTypes"))
         }
-        // With types of another module, its names are in what client and server declare.
+        // If the types are in another module, the declarations of client and server contain its names.
         var isExposed = !hasTypes
         if case .schemas = kind, !configuration.typeOverrides.isEmpty { isExposed = true }
         var additional = configuration.additionalImports
@@ -189,7 +192,7 @@ struct Translator {
         return result
     }
 
-    /// What a file's declarations mention.
+    /// The kinds of files, which import different modules.
     private enum ImportKind {
         case shared(usesAcceptHeaders: Bool)
         case schemas

@@ -7,9 +7,9 @@ struct TypesTranslator {
     let operations: [TranslatedOperation]
     /// Further members of `Operations`.
     let extensionTables: [Declaration]
-    /// For the file that has no types of the document.
+    /// The imports of the file without types of the document.
     let sharedImports: [SwiftImport]
-    /// For the file in which overriding types stand.
+    /// The imports of the files of schemas, in which the user's own types are named.
     let schemaImports: [SwiftImport]
     let imports: [SwiftImport]
 
@@ -44,13 +44,14 @@ struct TypesTranslator {
             ["Types.swift"] + schemas + parameters + requestBodies + responses + headers + operations
         }
 
-        /// The compiler works on files in parallel, and needs less memory for a part than for the whole.
+        /// The names of four files. The compiler builds files in parallel, and needs less memory for each part than for
+        /// the whole.
         private static func parts(_ name: String) -> [String] {
             (1...4).map { $0 == 1 ? "\(name).swift" : "\(name)-\($0).swift" }
         }
     }
 
-    /// Members of a type, or of the module, in one file, or in several of about the same size where they are many.
+    /// Members of a type or of the module: in one file, or in several files of about the same size if there are many.
     static func files(
         _ names: [String],
         extending type: String?,
@@ -79,7 +80,7 @@ struct TypesTranslator {
         }
     }
 
-    /// How much stands in one file at least before the next is used: about two thousand lines.
+    /// The average weight of several files is at least this: about two thousand lines.
     private static let weightOfFile = 2000
 
     // MARK: Types.swift
@@ -319,7 +320,7 @@ private struct ServerDeclaration {
         )
     }
 
-    /// `region-name` becomes `Region-Name`.
+    /// The text with each word's first letter in upper case: `region-name` becomes `Region-Name`.
     private func capitalizedWords(_ text: String) -> String {
         var result = ""
         var isInWord = false

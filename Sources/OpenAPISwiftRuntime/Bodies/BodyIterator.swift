@@ -59,7 +59,7 @@ public struct BodyIterator<Element>: AsyncIteratorProtocol {
     }
 }
 
-/// The chunks or parts of a body, in memory or made over time, and whether they were read.
+/// The chunks or parts of a body, in memory or produced over time, and whether they were read already.
 struct BodySource<Element: Sendable>: ~Copyable, Sendable {
     enum Content: Sendable {
         case one(Element?)
@@ -71,7 +71,7 @@ struct BodySource<Element: Sendable>: ~Copyable, Sendable {
 
     let iterationBehavior: IterationBehavior
 
-    /// Whether an iterator was made, which matters to bodies that can be read once.
+    /// Whether an iterator was created, which matters for bodies that can be read once.
     private let wasIterated = Atomic(false)
 
     init(_ content: Content, iterationBehavior: IterationBehavior) {
@@ -79,7 +79,7 @@ struct BodySource<Element: Sendable>: ~Copyable, Sendable {
         self.iterationBehavior = iterationBehavior
     }
 
-    /// An iterator at the first element; its `next()` throws where the body can be read once and was read before.
+    /// An iterator at the first element. Its `next()` throws if the body can be read only once and was read before.
     func makeIterator() -> BodyIterator<Element> {
         if iterationBehavior == .single, wasIterated.exchange(true, ordering: .relaxed) {
             return BodyIterator(.failed(.alreadyIterated))

@@ -7,7 +7,8 @@
 extension HTTPBody {
     /// Reads the body whole.
     ///
-    /// Bytes in memory are returned as they are, with no copy and no suspension; so is a stream of one chunk.
+    /// Bytes in memory are returned without a copy and without a suspension. A stream of one chunk is not copied
+    /// either.
     /// - Parameter maximum: The number of bytes above which the body is refused.
     /// - Returns: The bytes.
     /// - Throws: ``HTTPBodyError`` with the code `tooManyBytes`, or what the sequence behind the body throws.
@@ -31,7 +32,7 @@ extension HTTPBody {
                 isFirst = false
             } else {
                 if collected.startIndex == 0, case .known(let length) = length {
-                    // The length is what the peer says; on its word alone no more than this is set aside.
+                    // The peer says the length and can lie, so at most 1 MiB is reserved before the bytes arrive.
                     collected.reserveCapacity(Int(Swift.min(Swift.max(length, 0), 1 << 20)))
                 }
                 collected += chunk

@@ -9,14 +9,14 @@ public enum IterationBehavior: Sendable {
     /// Once: the chunks are gone after they have been read, as with a stream that arrives from the network.
     case single
 
-    /// As often as wanted, as with bytes in memory.
+    /// Any number of times, as with bytes in memory.
     case multiple
 }
 
 /// The body of an HTTP request or response: an asynchronous sequence of chunks of bytes.
 ///
-/// A body is made of a string, an array, `Data`, or a sequence that produces its chunks over time. It is read whole
-/// with one of the collecting initialisers, or chunk by chunk.
+/// A body is created from a string, an array, `Data`, or a sequence that produces its chunks over time. You read it
+/// whole with one of the collecting initialisers, or chunk by chunk.
 ///
 /// ```swift
 /// let greeting: HTTPBody = "Hello"
@@ -73,7 +73,7 @@ public final class HTTPBody: Sendable {
         self.init(.one(bytes.isEmpty ? nil : bytes), length: length, iterationBehavior: iterationBehavior)
     }
 
-    /// The whole body if its bytes are in memory and may be read again and again, otherwise nil.
+    /// The whole body if its bytes are in memory and may be read more than once, otherwise nil.
     ///
     /// This is the fast path: it neither suspends nor copies.
     package var bufferedBytes: ByteChunk? {
@@ -93,7 +93,7 @@ extension HTTPBody {
     /// Creates a body of one chunk.
     /// - Parameters:
     ///   - bytes: The bytes.
-    ///   - length: What to say of the number of bytes.
+    ///   - length: The length that the body reports.
     public convenience init(_ bytes: ByteChunk, length: Length) {
         self.init(bytes: bytes, length: length)
     }
@@ -107,7 +107,7 @@ extension HTTPBody {
     /// Creates a body of the bytes of a sequence.
     /// - Parameters:
     ///   - bytes: The bytes; they are copied at once.
-    ///   - length: What to say of the number of bytes.
+    ///   - length: The length that the body reports.
     ///   - iterationBehavior: Whether the body may be read more than once.
     public convenience init(
         _ bytes: some Sequence<UInt8> & Sendable,
@@ -120,7 +120,7 @@ extension HTTPBody {
     /// Creates a body of the bytes of a collection.
     /// - Parameters:
     ///   - bytes: The bytes; they are copied at once.
-    ///   - length: What to say of the number of bytes.
+    ///   - length: The length that the body reports.
     public convenience init(_ bytes: some Collection<UInt8> & Sendable, length: Length) {
         self.init(bytes: ArraySlice(bytes), length: length)
     }
@@ -146,7 +146,7 @@ extension HTTPBody {
     /// Creates a body of the UTF-8 of a string.
     /// - Parameters:
     ///   - string: The text.
-    ///   - length: What to say of the number of bytes.
+    ///   - length: The length that the body reports, in UTF-8 bytes.
     public convenience init(_ string: some StringProtocol & Sendable, length: Length) {
         self.init(ArraySlice(string.utf8), length: length)
     }
@@ -185,7 +185,7 @@ extension HTTPBody {
     ///
     /// The body can be read once.
     /// - Parameters:
-    ///   - stream: The text; an error of its is thrown to the reader of the body.
+    ///   - stream: The text; an error of the stream is thrown to the reader of the body.
     ///   - length: The number of UTF-8 bytes, if it is known.
     public convenience init(
         _ stream: AsyncThrowingStream<some StringProtocol & Sendable, any Error>,
@@ -206,7 +206,7 @@ extension HTTPBody {
 
     /// Creates a body of an asynchronous sequence of chunks.
     /// - Parameters:
-    ///   - sequence: The chunks; each is passed on as it is.
+    ///   - sequence: The chunks; each is passed on unchanged.
     ///   - length: The number of bytes, if it is known.
     ///   - iterationBehavior: Whether the sequence can be read more than once.
     public convenience init<Chunks: AsyncSequence & Sendable>(
@@ -270,7 +270,7 @@ extension HTTPBody: AsyncSequence {
 
     /// Starts to read the body.
     ///
-    /// A body that can be read once and was read before gives an iterator whose `next()` throws.
+    /// If the body can be read only once and was read before, the iterator's `next()` throws.
     /// - Returns: An iterator at the first chunk.
     public func makeAsyncIterator() -> Iterator {
         source.makeIterator()

@@ -21,7 +21,7 @@ public struct Configuration: Sendable {
         set { dates = DateCoding(transcoder: newValue) }
     }
 
-    /// The date transcoder as readers and writers carry it.
+    /// The date transcoder in the form that readers and writers carry.
     private(set) var dates: DateCoding
 
     /// How JSON bodies are laid out.
@@ -33,25 +33,24 @@ public struct Configuration: Sendable {
     /// The coder of XML bodies, if there are any.
     public var xmlCoder: (any CustomCoder)?
 
-    /// How many bytes of a received body are brought into memory to be read as a whole: JSON, and URL-encoded forms.
+    /// The maximum size, in bytes, of a received body that is collected in memory: JSON and URL-encoded forms.
     ///
-    /// The body of a longer one is refused: a client throws, a server answers with 413 when ``ErrorHandlingMiddleware``
-    /// is installed. Bodies that a middleware has in memory already are always read, and bodies that stream have no
-    /// limit.
+    /// A longer body is refused: a client throws, and a server responds with 413 when ``ErrorHandlingMiddleware`` is
+    /// installed. The limit applies neither to bodies that a middleware has already collected nor to streamed bodies.
     public var maximumBufferedBytes: Int
 
-    /// How the values of header fields that the document describes are spelled.
+    /// How the values of header fields that the document describes are encoded.
     public var headerValueEncoding: HeaderValueEncoding
 
     /// Creates a configuration.
     /// - Parameters:
     ///   - dateTranscoder: How dates are written and read.
     ///   - jsonEncodingOptions: How JSON bodies are laid out.
-    ///   - multipartBoundaryGenerator: What makes the boundaries of multipart bodies that are sent.
-    ///   - xmlCoder: What writes and reads XML bodies, if there are any.
-    ///   - maximumBufferedBytes: How many bytes of a received body are brought into memory to be read as a whole; 64
-    ///     MiB.
-    ///   - headerValueEncoding: How the values of header fields that the document describes are spelled.
+    ///   - multipartBoundaryGenerator: The generator of the boundaries of multipart bodies that are sent.
+    ///   - xmlCoder: The coder of XML bodies, if there are any.
+    ///   - maximumBufferedBytes: The maximum size, in bytes, of a received body that is collected in memory. The
+    ///     default is 64 MiB.
+    ///   - headerValueEncoding: How the values of header fields that the document describes are encoded.
     public init(
         dateTranscoder: any DateTranscoder = .iso8601,
         jsonEncodingOptions: JSONEncodingOptions = [.sortedKeys, .prettyPrinted],
@@ -73,7 +72,7 @@ extension Configuration {
     /// Creates a configuration.
     /// - Parameters:
     ///   - dateTranscoder: How dates are written and read.
-    ///   - multipartBoundaryGenerator: What makes the boundaries of multipart bodies that are sent.
+    ///   - multipartBoundaryGenerator: The generator of the boundaries of multipart bodies that are sent.
     @available(*, deprecated, message: "Use the initialiser with all parameters.")
     @_disfavoredOverload
     public init(
@@ -91,8 +90,8 @@ extension Configuration {
     /// Creates a configuration.
     /// - Parameters:
     ///   - dateTranscoder: How dates are written and read.
-    ///   - multipartBoundaryGenerator: What makes the boundaries of multipart bodies that are sent.
-    ///   - xmlCoder: What writes and reads XML bodies, if there are any.
+    ///   - multipartBoundaryGenerator: The generator of the boundaries of multipart bodies that are sent.
+    ///   - xmlCoder: The coder of XML bodies, if there are any.
     @available(*, deprecated, message: "Use the initialiser with all parameters.")
     @_disfavoredOverload
     public init(
@@ -109,22 +108,22 @@ extension Configuration {
     }
 }
 
-/// How the values of header fields are spelled.
+/// How the values of header fields are encoded.
 public enum HeaderValueEncoding: Sendable {
-    /// Everything but letters, digits and `-._~` is percent-encoded, as code of Apple's generator does.
+    /// Everything except letters, digits and `-._~` is percent-encoded, as in code of Apple's generator.
     ///
     /// ```
     /// location: https%3A%2F%2Fexample.com%2F
     /// ```
     case percentEncoded
 
-    /// Values stand as they are, as OpenAPI has it since version 3.1.1 and as every other program expects.
+    /// Values are sent unchanged, as OpenAPI says since version 3.1.1 and as other programs expect.
     ///
     /// ```
     /// location: https://example.com/
     /// ```
-    /// A value that a header field cannot hold, with a line break for example, is refused, and so is a comma in one of
-    /// several values.
+    /// A value that a header field cannot hold is refused, for example one with a line break. A comma in one of several
+    /// values is refused, too.
     case plain
 }
 
@@ -141,6 +140,6 @@ public protocol CustomCoder: Sendable {
     ///   - type: The type of the value.
     ///   - data: The bytes of the body.
     /// - Returns: The value.
-    /// - Throws: If the bytes are not such a value.
+    /// - Throws: If the bytes are not a value of the type.
     func customDecode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T
 }

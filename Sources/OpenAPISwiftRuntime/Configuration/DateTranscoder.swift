@@ -18,11 +18,11 @@ public protocol DateTranscoder: Sendable {
     /// Reads a date.
     /// - Parameter dateString: The text of a date.
     /// - Returns: The date.
-    /// - Throws: If the text is not such a date, usually `DecodingError`.
+    /// - Throws: If the text is not a date in this format, usually `DecodingError`.
     func decode(_ dateString: String) throws -> Date
 }
 
-/// Dates by ISO 8601: year, month, day, hour, minute, second and time zone.
+/// Writes and reads dates in the format of ISO 8601: year, month, day, hour, minute, second and time zone.
 ///
 /// ```swift
 /// try ISO8601DateTranscoder.iso8601.decode("2023-01-18T12:04:11+02:00")
@@ -30,10 +30,9 @@ public protocol DateTranscoder: Sendable {
 /// try .iso8601WithFractionalSeconds.encode(date)           // "2023-01-18T10:04:11.000Z"
 /// ```
 ///
-/// The text must be exact: seconds and a time zone (`Z`, `+02:00`, `+0200` or `+02`) are required, letters are upper
-/// case, a date that is not in the calendar is refused. Fractions of a second are refused unless the options ask for
-/// them, and then they are required. Writing uses UTC and rounds to milliseconds; years outside 0...9999 are refused
-/// both ways.
+/// Reading is strict. Seconds and a time zone (`Z`, `+02:00`, `+0200` or `+02`) are required, letters are upper case,
+/// and a date that is not in the calendar is refused. Fractions of a second are required if the options contain them,
+/// and refused if not. Writing uses UTC and rounds to milliseconds. Both refuse years outside 0...9999.
 public struct ISO8601DateTranscoder: DateTranscoder {
     /// The parts of the text; the values are those of Foundation's `ISO8601DateFormatter.Options`.
     public struct Options: OptionSet, Sendable {
@@ -56,13 +55,13 @@ public struct ISO8601DateTranscoder: DateTranscoder {
         public static let withTime = Options(rawValue: 1 << 5)
         /// `Z` or an offset from UTC.
         public static let withTimeZone = Options(rawValue: 1 << 6)
-        /// A space between date and time in place of `T`.
+        /// A space between date and time instead of `T`.
         public static let withSpaceBetweenDateAndTime = Options(rawValue: 1 << 7)
-        /// `2023-01-18` in place of `20230118`
+        /// `2023-01-18` instead of `20230118`
         public static let withDashSeparatorInDate = Options(rawValue: 1 << 8)
-        /// `10:04:11` in place of `100411`
+        /// `10:04:11` instead of `100411`
         public static let withColonSeparatorInTime = Options(rawValue: 1 << 9)
-        /// `+02:00` in place of `+0200`; text with either is read.
+        /// `+02:00` instead of `+0200`. Reading accepts both.
         public static let withColonSeparatorInTimeZone = Options(rawValue: 1 << 10)
         /// Milliseconds after the seconds.
         public static let withFractionalSeconds = Options(rawValue: 1 << 11)
@@ -214,7 +213,7 @@ extension DateTranscoder where Self == ISO8601DateTranscoder {
     }
 }
 
-/// The Gregorian calendar by days, extended to all years as ISO 8601 demands.
+/// Days of the Gregorian calendar, which is extended to all years as ISO 8601 demands.
 private enum CivilDate {
     // Both conversions count from 1 March, so that the leap day is the last of its year.
 
@@ -292,7 +291,8 @@ private struct TextReader {
 
     var isAtEnd: Bool { index == bytes.count }
 
-    /// Skips the byte if it is next; a separator that is not part of the form is skipped by doing nothing.
+    /// Skips the byte if it is next, and returns whether it was. `nil` is a separator that the format does not have:
+    /// then nothing is skipped.
     mutating func skip(_ byte: UInt8?, unlessAtStart: Bool = false) -> Bool {
         guard let byte, !(unlessAtStart && index == 0) else { return true }
         guard index < bytes.count, bytes[index] == byte else { return false }
@@ -310,7 +310,7 @@ private struct TextReader {
         return number
     }
 
-    /// Reads one or more digits after the point; those past the ninth count for nothing.
+    /// Reads one or more digits after the point. Digits after the ninth are ignored.
     mutating func fraction() -> Double? {
         var (value, scale) = (0, 1)
         let start = index

@@ -15,6 +15,6 @@ public struct JSONEncodingOptions: OptionSet, Sendable {
     /// Keys in the order of their code points.
     public static let sortedKeys = JSONEncodingOptions(rawValue: 1 << 1)
 
-    /// `/` as it is, not `\/`.
+    /// `/` instead of `\/`.
     public static let withoutEscapingSlashes = JSONEncodingOptions(rawValue: 1 << 2)
 }

@@ -7,7 +7,7 @@ public import HTTPTypes
 #endif
 
 extension URL {
-    /// The URL of a server at the root of wherever it runs: `/`.
+    /// The URL of a server at the root of its host: `/`.
     public static let defaultOpenAPIServerURL: URL = {
         var components = URLComponents()
         components.path = "/"
@@ -28,9 +28,9 @@ extension URL {
     }
 }
 
-/// The text given for the URL of a server is not a URL.
+/// An error about a text that is not the URL of a server.
 ///
-/// Its response is 404.
+/// On a server, it becomes a response with status 404.
 public struct InvalidServerURLError: Error, HTTPResponseConvertible, Hashable, Sendable, CustomStringConvertible {
     /// The text.
     public var text: String
@@ -44,7 +44,7 @@ public struct InvalidServerURLError: Error, HTTPResponseConvertible, Hashable, S
     /// 404: no server has such an address.
     public var httpStatus: HTTPResponse.Status { .notFound }
 
-    /// The text, and what is expected of it.
+    /// The text, and what to use instead.
     public var description: String {
         "'\(text)' is not the URL of a server; use an absolute URL such as https://example.com/v1, or a path such as /v1."
     }

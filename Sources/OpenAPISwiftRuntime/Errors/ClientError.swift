@@ -8,9 +8,9 @@ public import HTTPTypes
 
 /// An error of calling an operation through a generated client.
 ///
-/// Whatever fails (writing the request, a middleware, the transport, reading the response) is thrown as a
-/// `ClientError`. Its ``underlyingError`` is the original error; the other properties are filled as far as the call
-/// got.
+/// Every failure is thrown as a `ClientError`: of writing the request, a middleware, the transport, or reading the
+/// response. Its ``underlyingError`` is the original error. The other properties hold what the call had produced before
+/// it failed.
 ///
 /// ```swift
 /// do {
@@ -86,7 +86,7 @@ public struct ClientError: Error {
 extension ClientError: CustomStringConvertible {
     /// The operation, the step, the error, and where the request went.
     ///
-    /// Neither header fields nor query nor input are part of it, since they may hold credentials.
+    /// The text contains neither header fields nor the query nor the input, because these can hold credentials.
     public var description: String {
         var text = "Client error: operation \(operationID): \(causeDescription): \(underlyingError)"
         if let request {

@@ -1,6 +1,6 @@
-/// What went wrong, as the code of an error says it.
+/// A code that says what went wrong.
 ///
-/// The codes of an error are static members of a structure in place of the cases of an enumeration: a new one breaks no
+/// The codes of an error are static members of a structure, not cases of an enumeration. So a new code breaks no
 /// `switch` of a program.
 public protocol ErrorCode: Hashable, Sendable, CustomStringConvertible {
     /// The name of the code, which is the name of the static member.

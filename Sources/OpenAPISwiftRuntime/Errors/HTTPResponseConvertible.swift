@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// An error that knows the response it should become.
+/// An error that describes the response that a server should send for it.
 ///
 /// Handlers and middlewares throw such errors; ``ErrorHandlingMiddleware`` sends the responses.
 ///

@@ -8,11 +8,12 @@ public import HTTPTypes
 
 /// An error of handling a request in a generated server.
 ///
-/// Whatever fails (a middleware, reading the request, the handler, writing the response) is thrown as a `ServerError`.
-/// Its ``underlyingError`` is the original error; the other properties are filled as far as the request got.
+/// Every failure is thrown as a `ServerError`: of a middleware, reading the request, the handler, or writing the
+/// response. Its ``underlyingError`` is the original error. The other properties hold what was produced before the
+/// failure.
 ///
-/// Its response is that of the underlying error if that conforms to ``HTTPResponseConvertible``, otherwise a
-/// 500 without a body. ``ErrorHandlingMiddleware`` sends it.
+/// If the underlying error conforms to ``HTTPResponseConvertible``, its response is the response of this error, too.
+/// Otherwise the response is a 500 without a body. ``ErrorHandlingMiddleware`` sends it.
 public struct ServerError: Error, HTTPResponseConvertible {
     /// The operation that was called.
     public var operationID: String
@@ -126,7 +127,7 @@ public struct ServerError: Error, HTTPResponseConvertible {
 extension ServerError: CustomStringConvertible {
     /// The operation, the step, the error and the path of the request.
     ///
-    /// Neither header fields nor query nor input are part of it, since they may hold credentials.
+    /// The text contains neither header fields nor the query nor the input, because these can hold credentials.
     public var description: String {
         "Server error: operation \(operationID): \(causeDescription): \(underlyingError)"
             + " (\(request.method) \(request.pathWithoutQuery))"

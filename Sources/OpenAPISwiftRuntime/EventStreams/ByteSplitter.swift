@@ -1,7 +1,7 @@
 /// Cuts a stream of chunks into pieces that end with a terminator.
 ///
-/// A piece that lies within one chunk is a slice of it; only a piece that spans chunks is copied. Memory is that of one
-/// chunk and one piece.
+/// A piece within one chunk is a slice of this chunk; only a piece that spans several chunks is copied. The splitter
+/// holds at most one chunk and one piece in memory.
 struct ByteSplitter: Sendable {
     private let splitting: ByteSplitting
 
@@ -10,7 +10,7 @@ struct ByteSplitter: Sendable {
     /// The bytes of the current chunk that are not in a piece yet.
     private var chunk: ArraySlice<UInt8> = []
 
-    /// The beginning of a piece that the chunks before did not end.
+    /// The beginning of a piece whose end was not in the earlier chunks.
     private var beginning: [UInt8] = []
 
     /// Whether a byte has arrived.
@@ -27,10 +27,10 @@ struct ByteSplitter: Sendable {
         self.maximumLength = maximumLength
     }
 
-    /// Returns the next piece without its terminator, reading as many chunks as that takes; nil at the end of the
+    /// Reads chunks until a piece is complete, and returns the piece without its terminator, or nil at the end of the
     /// stream.
     ///
-    /// Bytes after the last terminator are a piece of their own.
+    /// Bytes after the last terminator are the last piece.
     mutating func next<Upstream: AsyncIteratorProtocol>(
         isolation actor: isolated (any Actor)?,
         from upstream: inout Upstream

@@ -4,14 +4,16 @@ public protocol ByteSplittingFormat: SendableMetatype {
     static var splitting: ByteSplitting { get }
 }
 
-/// How a stream of bytes is divided into pieces. The formats of this module have theirs; there are no others.
+/// How a stream of bytes is divided into pieces.
+///
+/// Only the formats of this module can create a value.
 public struct ByteSplitting: Sendable {
     /// What ends a piece.
     enum Terminator: Sendable {
         /// One byte.
         case byte(UInt8)
 
-        /// LF, CR or CR LF, the latter as one.
+        /// LF, CR, or CR LF as one ending.
         case lineEnding
     }
 
@@ -28,12 +30,13 @@ public struct ByteSplitting: Sendable {
     var removesByteOrderMark = false
 }
 
-/// The pieces of a body, without what separates them. Its names are those of the formats:
-/// ``JSONLinesDeserializationSequence``, ``JSONSequenceDeserializationSequence``,
+/// The pieces of a body, without their separators.
+///
+/// Use it under the name of a format: ``JSONLinesDeserializationSequence``, ``JSONSequenceDeserializationSequence``,
 /// ``ServerSentEventsLineDeserializationSequence``.
 ///
-/// Chunks of the upstream may end anywhere. Memory is that of one chunk and one piece: set a maximum for a sender you
-/// do not trust.
+/// Chunks of the upstream may end anywhere. The sequence holds one chunk and one piece in memory: set a maximum length
+/// if you do not trust the sender.
 public struct ByteSplittingSequence<Upstream: AsyncSequence & Sendable, Format: ByteSplittingFormat>: Sendable
 where Upstream.Element == ArraySlice<UInt8> {
     private let upstream: Upstream
@@ -43,8 +46,8 @@ where Upstream.Element == ArraySlice<UInt8> {
     /// Creates a sequence of the pieces of a stream of chunks.
     /// - Parameters:
     ///   - upstream: The chunks.
-    ///   - maximumLength: The number of bytes above which a line or a record is refused with ``EventStreamError``; no
-    ///     bound by default.
+    ///   - maximumLength: The number of bytes above which a line or a record is refused with ``EventStreamError``.
+    ///     There is no limit by default.
     public init(upstream: Upstream, maximumLength: Int = .max) {
         self.upstream = upstream
         self.maximumLength = maximumLength

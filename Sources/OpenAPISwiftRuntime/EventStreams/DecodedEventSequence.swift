@@ -1,7 +1,7 @@
-/// The values of a stream of events, each read from an element of the sequence below: a line, a record or an event.
+/// The values of a stream of events, each read from an element of the upstream: a line, a record or an event.
 ///
-/// In contrast to the standard library's `map` it reads on the actor of its caller, which saves two changes of threads
-/// for each value.
+/// Unlike the standard library's `map`, it reads on the actor of its caller, which saves two changes of threads for
+/// each value.
 public struct DecodedEventSequence<Upstream: AsyncSequence & Sendable, Event: Sendable>: AsyncSequence, Sendable {
     /// A value.
     public typealias Element = Event

@@ -12,18 +12,21 @@ public protocol EventFraming: SendableMetatype {
     /// The bytes of an event.
     /// - Parameter event: The event.
     /// - Returns: Its part of the body.
-    /// - Throws: ``EventStreamError`` for what the format cannot hold.
+    /// - Throws: ``EventStreamError`` for an event that the format cannot hold.
     static func bytes(of event: Event) throws(EventStreamError) -> ArraySlice<UInt8>
 }
 
-/// A body that is written event by event. Its names are those of the formats: ``JSONLinesSerializationSequence``,
-/// ``JSONSequenceSerializationSequence``, ``ServerSentEventsSerializationSequence``.
+/// A body that is written event by event.
+///
+/// Use it under the name of a format: ``JSONLinesSerializationSequence``, ``JSONSequenceSerializationSequence``,
+/// ``ServerSentEventsSerializationSequence``.
 public struct EventSerializationSequence<Upstream: AsyncSequence & Sendable, Framing: EventFraming>: Sendable
 where Upstream.Element == Framing.Event {
     private let upstream: Upstream
 
     /// Creates a body of a stream of events.
-    /// - Parameter upstream: The events; where they are bytes, each is JSON, on a single line in JSON Lines.
+    /// - Parameter upstream: The events. For JSON Lines and JSON sequences, each is the bytes of one JSON value; for
+    ///   JSON Lines, the value must be on a single line.
     public init(upstream: Upstream) {
         self.upstream = upstream
     }

@@ -1,4 +1,4 @@
-/// An error of a stream of events, on either side of it.
+/// An error of reading or writing a stream of events.
 public struct EventStreamError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What went wrong.
     public struct Code: ErrorCode {
@@ -13,7 +13,7 @@ public struct EventStreamError: Error, Hashable, Sendable, CustomStringConvertib
         /// A line or a record is longer than the reader allowed.
         public static var tooLong: Code { Code(name: #function) }
 
-        /// A field of an event to be written cannot be expressed, such as an identifier of two lines.
+        /// A field of an event cannot be written, such as an identifier with a line break.
         public static var invalidField: Code { Code(name: #function) }
     }
 

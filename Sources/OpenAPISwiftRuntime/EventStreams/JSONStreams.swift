@@ -10,25 +10,26 @@ public import StreamingJSON
 
 /// The lines of a body of JSON Lines, each without its LF.
 ///
-/// The last line may lack its LF. A blank line is delivered as such, and makes a JSON decoder fail. Chunks of the
-/// upstream may end anywhere. Memory is that of one chunk and one line: set a maximum for a sender you do not trust.
+/// The last line may lack its LF. A blank line is delivered as an empty element, for which a JSON decoder throws.
+/// Chunks of the upstream may end anywhere. The sequence holds one chunk and one line in memory: set a maximum length
+/// if you do not trust the sender.
 public typealias JSONLinesDeserializationSequence<Upstream: AsyncSequence & Sendable> =
     ByteSplittingSequence<Upstream, JSONLineFraming> where Upstream.Element == ArraySlice<UInt8>
 
 /// The records of a JSON sequence (RFC 7464), each without the record separator (0x1E) before it.
 ///
-/// A stream that does not begin with a record separator is refused; several in a row count as one. The LF that ends a
-/// record is delivered with it: JSON decoders take it for white space. Only what follows tells that a record is over,
-/// so a record is delivered when the next begins or the stream ends. Chunks of the upstream may end anywhere. Memory is
-/// that of one chunk and one record: set a maximum for a sender you do not trust.
+/// A stream that does not begin with a record separator is refused. Several separators in a row count as one. The LF
+/// that ends a record is delivered with it; for JSON decoders it is white space. A record is complete, and is
+/// delivered, when the next one begins or the stream ends. Chunks of the upstream may end anywhere. The sequence holds
+/// one chunk and one record in memory: set a maximum length if you do not trust the sender.
 public typealias JSONSequenceDeserializationSequence<Upstream: AsyncSequence & Sendable> =
     ByteSplittingSequence<Upstream, JSONRecordFraming> where Upstream.Element == ArraySlice<UInt8>
 
 extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
-    /// Reads a body of JSON Lines: one value a line.
+    /// Reads a body of JSON Lines: one value per line.
     ///
-    /// A value is delivered as soon as its line is complete; a line that is not such a value ends the stream with the
-    /// decoder's error.
+    /// A value is delivered as soon as its line is complete. A line that is not a value of the type ends the stream
+    /// with the decoder's error.
     ///
     /// ```swift
     /// let greetings = try response.ok.body.application_jsonl.asDecodedJSONLines(of: Components.Schemas.Greeting.self)
@@ -38,7 +39,7 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
     /// ```
     /// - Parameters:
     ///   - eventType: The type of the values.
-    ///   - decoder: What reads a line.
+    ///   - decoder: The decoder of each line.
     /// - Returns: The values.
     public func asDecodedJSONLines<Event: Decodable & SendableMetatype>(
         of eventType: Event.Type = Event.self,
@@ -49,11 +50,11 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
         }
     }
 
-    /// Reads a body of JSON Lines into values that read themselves, as generated types do: several times faster than
-    /// through a decoder.
+    /// Reads a body of JSON Lines into values that are `JSONReadable`, as generated types are. This is several times
+    /// faster than a decoder.
     ///
-    /// Without a decoder the compiler prefers this function where it can. What it reads is the same; what is wrong with
-    /// a line is thrown as `JSONError`.
+    /// The compiler prefers this function if you pass no decoder and the type is `JSONReadable`. The values are the
+    /// same; an error in a line is thrown as `JSONError`.
     /// - Parameter eventType: The type of the values.
     /// - Returns: The values.
     public func asDecodedJSONLines<Event: Decodable & JSONReadable & Sendable>(
@@ -66,18 +67,15 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
 
     /// Reads a body of a JSON sequence (RFC 7464): record separator, value, LF.
     ///
-    /// A value is delivered when the next begins or the stream ends; a record that is not such a value ends the stream
-    /// with the decoder's error.
+    /// A value is delivered when the next record begins or the stream ends. A record that is not a value of the type
+    /// ends the stream with the decoder's error.
     ///
-    /// ```swift
-    /// let greetings = try response.ok.body.application_json_hyphen_seq.asDecodedJSONSequence(of: Components.Schemas.Greeting.self)
-    /// for try await greeting in greetings { print(greeting.message) }
-    /// // ␞{"message":"Hello"}
-    /// // ␞{"message":"Hi"}
-    /// ```
+    /// ```swift let greetings = try response.ok.body.application_json_hyphen_seq.asDecodedJSONSequence(of:
+    /// Components.Schemas.Greeting.self) for try await greeting in greetings { print(greeting.message) } //
+    /// ␞{"message":"Hello"} // ␞{"message":"Hi"} ```
     /// - Parameters:
     ///   - eventType: The type of the values.
-    ///   - decoder: What reads a record.
+    ///   - decoder: The decoder of each record.
     /// - Returns: The values.
     public func asDecodedJSONSequence<Event: Decodable & SendableMetatype>(
         of eventType: Event.Type = Event.self,
@@ -88,11 +86,11 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
         }
     }
 
-    /// Reads a JSON sequence (RFC 7464) into values that read themselves, as generated types do: several times faster
-    /// than through a decoder.
+    /// Reads a JSON sequence (RFC 7464) into values that are `JSONReadable`, as generated types are. This is several
+    /// times faster than a decoder.
     ///
-    /// Without a decoder the compiler prefers this function where it can. What it reads is the same; what is wrong with
-    /// a record is thrown as `JSONError`.
+    /// The compiler prefers this function if you pass no decoder and the type is `JSONReadable`. The values are the
+    /// same; an error in a record is thrown as `JSONError`.
     /// - Parameter eventType: The type of the values.
     /// - Returns: The values.
     public func asDecodedJSONSequence<Event: Decodable & JSONReadable & Sendable>(
@@ -106,7 +104,7 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
 
 // MARK: - Writing
 
-/// A body of JSON Lines: each element of the upstream, one JSON value on a single line, and LF after it.
+/// A body of JSON Lines. Each element of the upstream must be one JSON value on a single line; LF follows it.
 public typealias JSONLinesSerializationSequence<Upstream: AsyncSequence & Sendable> =
     EventSerializationSequence<Upstream, JSONLineFraming> where Upstream.Element == ArraySlice<UInt8>
 
@@ -127,8 +125,8 @@ public enum JSONLineFraming: EventFraming, ByteSplittingFormat {
     }
 }
 
-/// A JSON sequence (RFC 7464): a record separator (0x1E), an element of the upstream, which is one JSON value, and LF,
-/// for each.
+/// A JSON sequence (RFC 7464): for each element of the upstream a record separator (0x1E), the element, and LF. Each
+/// element must be one JSON value.
 public typealias JSONSequenceSerializationSequence<Upstream: AsyncSequence & Sendable> =
     EventSerializationSequence<Upstream, JSONRecordFraming> where Upstream.Element == ArraySlice<UInt8>
 
@@ -153,16 +151,16 @@ public enum JSONRecordFraming: EventFraming, ByteSplittingFormat {
 }
 
 extension AsyncSequence where Self: Sendable, Element: Encodable & Sendable {
-    /// Writes a body of JSON Lines: one value a line.
+    /// Writes a body of JSON Lines: one value per line.
     ///
     /// ```swift
     /// let body = HTTPBody(greetings.asEncodedJSONLines(), length: .unknown, iterationBehavior: .single)
     /// // {"message":"Hello"}
     /// // {"message":"Hi"}
     /// ```
-    /// - Parameter encoder: What writes a value: by default with sorted keys and unescaped slashes. It must
-    ///   not be one that prints pretty, since a value must stay on its line.
-    /// - Returns: The chunks of the body, one a value.
+    /// - Parameter encoder: The encoder of each value: by default with sorted keys and unescaped slashes. It must not
+    ///   pretty-print, because a value has to be on a single line.
+    /// - Returns: The chunks of the body, one per value.
     public func asEncodedJSONLines(
         encoder: JSONEncoder = .forEvents
     ) -> JSONLinesSerializationSequence<AsyncThrowingMapSequence<Self, ArraySlice<UInt8>>> {
@@ -178,8 +176,8 @@ extension AsyncSequence where Self: Sendable, Element: Encodable & Sendable {
     /// // ␞{"message":"Hello"}
     /// // ␞{"message":"Hi"}
     /// ```
-    /// - Parameter encoder: What writes a value: by default with sorted keys and unescaped slashes.
-    /// - Returns: The chunks of the body, one a value.
+    /// - Parameter encoder: The encoder of each value: by default with sorted keys and unescaped slashes.
+    /// - Returns: The chunks of the body, one per value.
     public func asEncodedJSONSequence(
         encoder: JSONEncoder = .forEvents
     ) -> JSONSequenceSerializationSequence<AsyncThrowingMapSequence<Self, ArraySlice<UInt8>>> {
@@ -189,5 +187,5 @@ extension AsyncSequence where Self: Sendable, Element: Encodable & Sendable {
     }
 }
 
-/// What begins a record.
+/// The byte before each record.
 private let recordSeparator: UInt8 = 0x1E

@@ -8,10 +8,10 @@
 /// // data: world
 /// ```
 public struct ServerSentEvent: Sendable, Hashable {
-    /// The identifier that a reader sends, when it connects again, as `Last-Event-ID`.
+    /// The identifier, which a reader sends as `Last-Event-ID` when it reconnects.
     public var id: String?
 
-    /// The name of the event; a reader takes an event without one for `message`.
+    /// The name of the event. For a reader, an event without a name is a `message`.
     public var event: String?
 
     /// The data. Lines are separated by LF.
@@ -36,13 +36,13 @@ public struct ServerSentEvent: Sendable, Hashable {
 
 /// An event of a stream of server-sent events whose data is one JSON value.
 public struct ServerSentEventWithJSONData<JSONDataType: Sendable & Hashable>: Sendable, Hashable {
-    /// The name of the event; a reader takes an event without one for `message`.
+    /// The name of the event. For a reader, an event without a name is a `message`.
     public var event: String?
 
     /// The value of the data.
     public var data: JSONDataType?
 
-    /// The identifier that a reader sends, when it connects again, as `Last-Event-ID`.
+    /// The identifier, which a reader sends as `Last-Event-ID` when it reconnects.
     public var id: String?
 
     /// The number of milliseconds that a reader waits before it connects again.

@@ -8,9 +8,9 @@ public import StreamingJSON
 
 /// The lines of a stream of server-sent events, each without its ending, which is LF, CR or CR LF.
 ///
-/// A byte order mark before the first line is removed. A last line that has no ending is delivered. Chunks of the
-/// upstream may end anywhere, between CR and LF too. Memory is that of one chunk and one line: set a maximum for a
-/// sender you do not trust.
+/// A byte order mark before the first line is removed. A last line without an ending is delivered. Chunks of the
+/// upstream may end anywhere, also between CR and LF. The sequence holds one chunk and one line in memory: set a
+/// maximum length if you do not trust the sender.
 public typealias ServerSentEventsLineDeserializationSequence<Upstream: AsyncSequence & Sendable> =
     ByteSplittingSequence<Upstream, ServerSentEventLines> where Upstream.Element == ArraySlice<UInt8>
 
@@ -24,9 +24,9 @@ public enum ServerSentEventLines: ByteSplittingFormat {
 
 /// The events of the lines of a stream of server-sent events, by the rules of the HTML standard.
 ///
-/// A blank line ends an event; one that the end of the stream cuts off is dropped. Several `data` lines are joined by
-/// LF. Comments, unknown fields, identifiers that hold NUL and waiting times that are not digits are ignored, and so
-/// are events that have nothing else. Text that is not UTF-8 is repaired with U+FFFD.
+/// A blank line ends an event. An event that is incomplete at the end of the stream is dropped. Several `data` lines
+/// are joined by LF. Comments, unknown fields, identifiers with NUL, and `retry` values that are not digits are
+/// ignored. An event with nothing else is not delivered. Text that is not UTF-8 is repaired with U+FFFD.
 public struct ServerSentEventsDeserializationSequence<Upstream: AsyncSequence & Sendable>: Sendable
 where Upstream.Element == ArraySlice<UInt8> {
     private let upstream: Upstream
@@ -36,8 +36,8 @@ where Upstream.Element == ArraySlice<UInt8> {
     /// Creates a sequence of the events of a stream of lines.
     /// - Parameters:
     ///   - upstream: The lines, as ``ServerSentEventsLineDeserializationSequence`` gives them.
-    ///   - predicate: Sees the data of each event that has some, before the event is delivered; on false the stream
-    ///     ends instead.
+    ///   - predicate: Called with the data of each event that has data, before the event is delivered. If it returns
+    ///     false, the stream ends instead.
     public init(upstream: Upstream, while predicate: @escaping @Sendable (ArraySlice<UInt8>) -> Bool) {
         self.upstream = upstream
         self.predicate = predicate
@@ -107,7 +107,7 @@ private struct EventFields {
     /// The bytes of the data lines.
     private(set) var data: [UInt8]?
 
-    /// The event, unless nothing was said of it.
+    /// The event, or nil if no line had a known field.
     var event: ServerSentEvent? {
         if id == nil, name == nil, retry == nil, data == nil { return nil }
         return ServerSentEvent(
@@ -144,7 +144,7 @@ private struct EventFields {
 extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
     /// Reads a stream of server-sent events.
     ///
-    /// An event is delivered as soon as the blank line that ends it arrived.
+    /// An event is delivered as soon as the blank line at its end has arrived.
     ///
     /// ```swift
     /// let events = try response.ok.body.text_event_hyphen_stream.asDecodedServerSentEvents { data in
@@ -152,8 +152,8 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
     /// }
     /// for try await event in events { print(event.data ?? "") }
     /// ```
-    /// - Parameter predicate: Sees the data of each event that has some, before the event is delivered; on false the
-    ///   stream ends instead.
+    /// - Parameter predicate: Called with the data of each event that has data, before the event is delivered. If it
+    ///   returns false, the stream ends instead.
     /// - Returns: The events.
     public func asDecodedServerSentEvents(
         while predicate: @escaping @Sendable (ArraySlice<UInt8>) -> Bool = { _ in true }
@@ -173,12 +173,12 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
     /// for try await event in events { print(event.data?.message ?? "") }
     /// ```
     ///
-    /// Data that is not such a value ends the stream with the decoder's error.
+    /// Data that is not a value of the type ends the stream with the decoder's error.
     /// - Parameters:
     ///   - dataType: The type of the data.
-    ///   - decoder: What reads the data.
-    ///   - predicate: Sees the data of each event that has some, before it is decoded; on false the stream ends
-    ///     instead.
+    ///   - decoder: The decoder of the data.
+    ///   - predicate: Called with the data of each event that has data, before the data is decoded. If it returns
+    ///     false, the stream ends instead.
     /// - Returns: The events.
     public func asDecodedServerSentEventsWithJSONData<JSONDataType: Decodable & Sendable & Hashable>(
         of dataType: JSONDataType.Type = JSONDataType.self,
@@ -200,14 +200,15 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
 }
 
 extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
-    /// Reads a stream of server-sent events whose data reads itself, as generated types do: several times faster than
-    /// through a decoder.
+    /// Reads a stream of server-sent events whose data is `JSONReadable`, as generated types are. This is several times
+    /// faster than a decoder.
     ///
-    /// Without a decoder the compiler prefers this function where it can. What it reads is the same; what is wrong with
-    /// data is thrown as `JSONError`.
+    /// The compiler prefers this function if you pass no decoder and the type is `JSONReadable`. The values are the
+    /// same; an error in the data is thrown as `JSONError`.
     /// - Parameters:
     ///   - dataType: The type of the data.
-    ///   - predicate: Sees the data of each event that has some, before it is read; on false the stream ends instead.
+    ///   - predicate: Called with the data of each event that has data, before the data is read. If it returns false,
+    ///     the stream ends instead.
     /// - Returns: The events.
     public func asDecodedServerSentEventsWithJSONData<JSONDataType: Decodable & JSONReadable & Sendable & Hashable>(
         of dataType: JSONDataType.Type = JSONDataType.self,

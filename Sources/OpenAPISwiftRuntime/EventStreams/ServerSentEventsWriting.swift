@@ -6,15 +6,15 @@
 
 /// A body of server-sent events: the fields in the order id, event, retry, data, and a blank line, for each event.
 ///
-/// Every line of the data becomes a `data` line of its own, whether it ends with LF, CR or CR LF; the format cannot
-/// tell them apart. An identifier or a name with a line break in it would forge fields, so it is refused with
+/// Every line of the data becomes a `data` line, whether it ends with LF, CR or CR LF: the format cannot distinguish
+/// these. An identifier or a name with a line break would add fields to the event, so it is refused with
 /// ``EventStreamError``.
 public typealias ServerSentEventsSerializationSequence<Upstream: AsyncSequence & Sendable> =
     EventSerializationSequence<Upstream, ServerSentEventFraming> where Upstream.Element == ServerSentEvent
 
 /// An event as the lines of a body of server-sent events.
 public enum ServerSentEventFraming: EventFraming {
-    /// The lines of an event, the blank one at its end included.
+    /// The lines of an event, with the blank line at its end.
     /// - Parameter event: The event.
     /// - Returns: Its lines.
     /// - Throws: ``EventStreamError`` for an identifier or a name with a line break in it.
@@ -24,7 +24,7 @@ public enum ServerSentEventFraming: EventFraming {
 }
 
 extension ServerSentEvent {
-    /// The lines of the event, the blank one included.
+    /// The lines of the event, with the blank line.
     fileprivate var text: [UInt8] {
         get throws(EventStreamError) {
             var text: [UInt8] = []
@@ -83,7 +83,7 @@ extension AsyncSequence where Self: Sendable, Element == ServerSentEvent {
     /// // data: Hello
     /// //
     /// ```
-    /// - Returns: The chunks of the body, one an event.
+    /// - Returns: The chunks of the body, one per event.
     public func asEncodedServerSentEvents() -> ServerSentEventsSerializationSequence<Self> {
         ServerSentEventsSerializationSequence(upstream: self)
     }
@@ -91,8 +91,8 @@ extension AsyncSequence where Self: Sendable, Element == ServerSentEvent {
 
 extension AsyncSequence where Self: Sendable {
     /// Writes a body of server-sent events whose data is JSON.
-    /// - Parameter encoder: What writes the data: by default with sorted keys and unescaped slashes.
-    /// - Returns: The chunks of the body, one an event.
+    /// - Parameter encoder: The encoder of the data: by default with sorted keys and unescaped slashes.
+    /// - Returns: The chunks of the body, one per event.
     public func asEncodedServerSentEventsWithJSONData<JSONDataType: Encodable>(
         encoder: JSONEncoder = .forEvents
     ) -> ServerSentEventsSerializationSequence<AsyncThrowingMapSequence<Self, ServerSentEvent>>

@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// The text of the Cookie header (RFC 6265).
 enum CookieText {
-    /// The text, if it can stand in a cookie as it is.
+    /// The text, if a cookie can hold it without encoding.
     static func checked(_ text: String, named name: String) throws -> String {
         let isAllowed = text.utf8.allSatisfy { byte in
             switch byte {
@@ -15,7 +15,7 @@ enum CookieText {
         return text
     }
 
-    /// The parts of a parameter that is a cookie, or several; nil without such a cookie.
+    /// The parts of a parameter that is one cookie or several; nil if there is no cookie for it.
     static func parts(
         of name: String,
         _ shape: ParameterShape,
@@ -34,7 +34,7 @@ enum CookieText {
         return try items.parts(of: name, shape, style: .form, explode: explode, decode)
     }
 
-    /// Names and values of all cookies. Others' cookies arrive with ours, so what is malformed is passed over.
+    /// The names and values of all cookies. Other programs of the host set cookies, too, so malformed ones are skipped.
     static func items(of fields: [String]) -> [(name: Substring, value: Substring)] {
         var items: [(name: Substring, value: Substring)] = []
         for field in fields {

@@ -1,6 +1,6 @@
 public import StreamingJSON
 
-/// How a member of a form is spread, where the document says it.
+/// The style of a form's member, if the document says one.
 @_spi(Generated) public struct FormMemberStyle: Sendable {
     var style: ParameterStyle
     var explode: Bool
@@ -29,7 +29,7 @@ extension WritableMessage {
 
     /// Sets the body to the members of a value that a closure writes, URL-encoded, in the order of their names.
     ///
-    /// Several values of a member are written one after the other with its name unless its style says otherwise.
+    /// Each of several values of a member is written with the member's name, unless its style says otherwise.
     @_spi(Generated) public mutating func setFormBody<T>(
         _ value: T,
         contentType: String,
@@ -57,8 +57,8 @@ extension ReadableMessage {
 
     /// The body as the members of a value that a closure reads, URL-encoded.
     ///
-    /// Of a member that the shape does not make an array, the first value counts. Members that the shape does not know
-    /// are ignored.
+    /// If a member occurs several times but is not an array in the shape, its first value counts. Members that the
+    /// shape does not list are ignored.
     @_spi(Generated) public func form<T>(
         _ shape: ParameterShape,
         _ read: (inout JSONReader) throws(JSONError) -> T,
@@ -92,7 +92,7 @@ enum FormText {
         let items = try members.flatMap { member in
             let style = styles[member.name] ?? FormMemberStyle(.form, explode: true)
             if style.style == .form, style.explode, case .members = member.value {
-                // Its members would be taken for the form's.
+                // A reader could not distinguish its members from those of the form.
                 throw GeneratedCodeError.nestedParameter(member.name)
             }
             return try ParameterEncoder.items(
@@ -102,7 +102,7 @@ enum FormText {
                 explode: style.explode
             )
         }
-        // Every other plus is encoded, and every `%20` is a space: a percent sign of the value is `%25`.
+        // No plus of a value is left, because it is encoded. Every `%20` is a space, because a percent sign is `%25`.
         return pluses(in: items.joined(separator: "&"))
     }
 

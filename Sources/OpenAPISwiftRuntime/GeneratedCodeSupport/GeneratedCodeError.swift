@@ -6,7 +6,7 @@ public import HTTPTypes
 public struct GeneratedCodeError: Error, HTTPResponseConvertible, Sendable, CustomStringConvertible {
     /// The status that a server answers with.
     public var httpStatus: HTTPResponse.Status
-    /// What is wrong and what would be right.
+    /// What is wrong, and what is expected.
     public var description: String
 
     init(_ httpStatus: HTTPResponse.Status, _ description: String) {
@@ -93,7 +93,7 @@ public struct GeneratedCodeError: Error, HTTPResponseConvertible, Sendable, Cust
     static let missingBody = GeneratedCodeError(.badRequest, "The message has no body, the document asks for one.")
 }
 
-/// The error of a throwing property of an `Output` that is another case.
+/// The error of a throwing property of an `Output` that has another case.
 @_spi(Generated) public func unexpectedResponse<Output: Sendable>(
     expected: String,
     found output: Output
@@ -101,13 +101,13 @@ public struct GeneratedCodeError: Error, HTTPResponseConvertible, Sendable, Cust
     GeneratedCodeError(.internalServerError, "The response is not '\(expected)' but \(output).")
 }
 
-/// The error of a throwing property of a body that is another case.
+/// The error of a throwing property of a body that has another case.
 @_spi(Generated) public func unexpectedBody<Body: Sendable>(expected: String, found body: Body) -> any Error {
     GeneratedCodeError(.internalServerError, "The body is not '\(expected)' but \(body).")
 }
 
 extension Optional {
-    /// The value of a parameter or header field that must be there.
+    /// The value of a required parameter or header field.
     func required(_ name: String, in location: String) throws -> Wrapped {
         guard let self else { throw GeneratedCodeError.missingParameter(name, in: location) }
         return self

@@ -1,6 +1,6 @@
-/// Holds a value out of line, so that a struct can contain itself.
+/// A box that holds a value out of line, so that a struct can contain itself.
 ///
-/// Values are immutable inside; setting a property makes a new one, which gives the struct value semantics.
+/// The box is immutable. Setting a property of the struct creates a new box, so the struct has value semantics.
 @_spi(Generated) public final class IndirectValue<Value: Sendable>: Sendable {
     /// The value in the box.
     public let value: Value

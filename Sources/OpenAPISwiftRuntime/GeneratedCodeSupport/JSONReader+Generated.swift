@@ -17,12 +17,12 @@ final class DateCoding: Sendable {
         self.transcoder = transcoder
     }
 
-    /// For readers and writers that belong to no message.
+    /// The coding of readers and writers that do not belong to a message.
     static let standard = DateCoding(transcoder: .iso8601)
 }
 
 extension JSONReader.Options {
-    /// The options of a reader that reads dates in a way.
+    /// The options of a reader with a coding of dates.
     init(dates: DateCoding) {
         self.init(userInfo: dates)
     }
@@ -31,7 +31,7 @@ extension JSONReader.Options {
 extension JSONReader {
     // MARK: Values
 
-    /// Reads a date as text, by the transcoder of the message's configuration.
+    /// Reads a date from text, with the transcoder of the message's configuration.
     @_spi(Generated) public mutating func readDate() throws(JSONError) -> Date {
         let text = try readString()
         let dates = userInfo as? DateCoding ?? .standard
@@ -77,7 +77,7 @@ extension JSONReader {
         return result
     }
 
-    /// Reads `null` or what a closure reads.
+    /// Reads `null`, or a value with a closure.
     @_spi(Generated) public mutating func readOptional<T>(
         _ value: (inout JSONReader) throws(JSONError) -> T
     ) throws(JSONError) -> T? {
@@ -105,7 +105,7 @@ extension JSONReader {
         attempt { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) }
     }
 
-    /// Steps over the value that several attempts were made on.
+    /// Skips the value after several attempts to read it, and throws if none of them matched.
     @_spi(Generated) public mutating func endAttempts(
         matched: Bool,
         in type: StaticString
@@ -114,7 +114,7 @@ extension JSONReader {
         try skipValue()
     }
 
-    /// Looks into an object for the value that tells its type, and returns to the object's beginning.
+    /// Reads the discriminator of an object, which says the object's type, and returns to the object's beginning.
     @_spi(Generated) public mutating func peekDiscriminator(
         _ name: StaticString,
         in type: StaticString
@@ -138,22 +138,22 @@ extension JSONReader {
 
     // MARK: Errors
 
-    /// The error for a required key that is not there.
+    /// The error for a missing required key.
     @_spi(Generated) public func missingKey(_ key: String, in type: StaticString) -> JSONError {
         error(.missingKey, "\(type) needs the key '\(key)'.")
     }
 
-    /// The error for a key of an object that allows no others than it lists.
+    /// The error for a key that is not listed, in an object that allows only the listed ones.
     @_spi(Generated) public func unexpectedKey(_ key: String, in type: StaticString) -> JSONError {
         error(.invalidValue, "\(type) allows no key '\(key)'.")
     }
 
-    /// The error for a value that fits no type of several.
+    /// The error for a value that does not fit any of several types.
     @_spi(Generated) public func noMatch(in type: StaticString) -> JSONError {
         error(.invalidValue, "The value fits none of the types of \(type).")
     }
 
-    /// The error for a tag that stands for no type.
+    /// The error for the value of a discriminator that does not name a type.
     @_spi(Generated) public func unknownDiscriminator(_ tag: String, in type: StaticString) -> JSONError {
         error(.invalidValue, "'\(tag)' is not the tag of a type of \(type).")
     }

@@ -6,8 +6,8 @@ public import StreamingJSON
     public import Foundation
 #endif
 
-// Reading of an object, member by member, with no error to handle until its end: that is most of what generated code
-// does, and each call that can throw costs the compiler several that cannot.
+// These functions read an object member by member, and throw only at its end. They are most of what generated code
+// calls, and a call that can throw costs the compiler several times as much as one that cannot.
 
 extension JSONReader {
     // MARK: Objects
@@ -31,37 +31,37 @@ extension JSONReader {
         }
     }
 
-    /// Moves to the next member of an object that has no keys of its own.
+    /// Moves to the next member of an object whose type lists no keys.
     @_spi(Generated) public mutating func nextMember() -> Bool {
         nextMember(in: .none) != nil
     }
 
-    /// Steps over the value of a member.
+    /// Skips the value of a member.
     @_spi(Generated) public mutating func skipMember() {
         note { (reader: inout JSONReader) throws(JSONError) in try reader.skipValue() }
     }
 
-    /// Fails because of a member of an object that allows no others than it lists.
+    /// Fails because of a member that is not listed, in an object that allows only the listed ones.
     @_spi(Generated) public mutating func refuseMember(in type: StaticString) {
         note { (reader: inout JSONReader) throws(JSONError) in
             throw reader.unexpectedKey(try reader.lastKey(), in: type)
         }
     }
 
-    /// Leaves an object, and throws the first error that was met inside.
+    /// Leaves an object, and throws the first error that occurred inside.
     @_spi(Generated) public mutating func endMembers() throws(JSONError) {
         guard let failure else { return }
         self.failure = nil
         throw failure
     }
 
-    /// The error for an object that lacks one of the keys it must have.
+    /// The error for an object without one of its required keys.
     ///
     /// - Parameters:
-    ///   - keys: The keys that it must have.
-    ///   - start: Where the object begins.
-    ///   - type: What is read.
-    /// - Returns: An error that names the first of the keys that is not there.
+    ///   - keys: The required keys.
+    ///   - start: The position at which the object begins.
+    ///   - type: The type that is read.
+    /// - Returns: An error that names the first of the keys that is missing.
     @_spi(Generated) public mutating func missingMember(
         of keys: [StaticString],
         since start: Position,
@@ -208,7 +208,7 @@ extension JSONReader {
         optional(&value) { (reader: inout JSONReader) throws(JSONError) -> T in try T(json: &reader) }
     }
 
-    /// Reads a value by a closure.
+    /// Reads a value with a closure.
     @_spi(Generated) public mutating func readMember<T>(
         required value: inout T?,
         _ read: (inout JSONReader) throws(JSONError) -> T
@@ -216,7 +216,7 @@ extension JSONReader {
         required(&value, read)
     }
 
-    /// Reads a value by a closure, or `null`.
+    /// Reads a value with a closure, or `null`.
     @_spi(Generated) public mutating func readMember<T>(
         optional value: inout T?,
         _ read: (inout JSONReader) throws(JSONError) -> T
@@ -231,7 +231,7 @@ extension JSONReader {
         readMember(into: &values) { (reader: inout JSONReader) throws(JSONError) -> T in try T(json: &reader) }
     }
 
-    /// Reads a member under its key by a closure.
+    /// Reads a member under its key with a closure.
     @_spi(Generated) public mutating func readMember<T>(
         into values: inout [String: T],
         _ read: (inout JSONReader) throws(JSONError) -> T

@@ -7,7 +7,7 @@ public import StreamingJSON
 #endif
 
 extension JSONWriter {
-    /// Writes a date as text, by the transcoder of the message's configuration.
+    /// Writes a date as text, with the transcoder of the message's configuration.
     @_spi(Generated) public mutating func writeDate(_ date: Date) {
         let dates = userInfo as? DateCoding ?? .standard
         do {
@@ -37,7 +37,7 @@ extension JSONWriter {
         endObject()
     }
 
-    /// Writes `null` or what a closure writes.
+    /// Writes `null`, or a value with a closure.
     @_spi(Generated) public mutating func writeOptional<T>(_ value: T?, _ write: (T, inout JSONWriter) -> Void) {
         if let value {
             write(value, &self)
@@ -46,7 +46,7 @@ extension JSONWriter {
         }
     }
 
-    /// Writes several objects as one; of a key that several have, the last counts.
+    /// Writes several objects as one. If several have the same key, the last one counts.
     @_spi(Generated) public mutating func writeMerged(_ values: [(any JSONWritable)?]) {
         let values: [any JSONWritable] = values.compactMap { $0 }
         if values.count == 1, let value = values.first {
@@ -60,7 +60,7 @@ extension JSONWriter {
         endMerging()
     }
 
-    /// Fails for a value whose parts are all missing.
+    /// Fails for a composition of which no part is set.
     @_spi(Generated) public mutating func failEmpty(_ type: StaticString) {
         fail(JSONError(code: .notRepresentable, message: "\(type) has no value: set one of its properties."))
     }

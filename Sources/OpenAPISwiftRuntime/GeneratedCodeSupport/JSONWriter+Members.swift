@@ -6,8 +6,8 @@ public import StreamingJSON
     public import Foundation
 #endif
 
-// Writing of an object, member by member: one call each, which writes nothing for `nil`. When two values are compared,
-// the same calls hand over the values themselves.
+// These functions write an object member by member. A call writes nothing for `nil`. When two values are compared, the
+// same calls collect the members instead of writing them.
 
 extension JSONWriter {
     @inline(__always)
@@ -73,7 +73,7 @@ extension JSONWriter {
         member(name, value) { value, writer in value.write(json: &writer) }
     }
 
-    /// Writes a value by a closure under a key, unless it is `nil`.
+    /// Writes a value with a closure under a key, unless it is `nil`.
     @_spi(Generated) public mutating func member<T: Hashable>(
         _ name: StaticString,
         value: T?,
@@ -84,12 +84,12 @@ extension JSONWriter {
 
     // MARK: Members that are not listed
 
-    /// Opens an object some of whose members are not listed.
+    /// Opens an object that also has members that are not listed.
     @_spi(Generated) public mutating func beginOpenObject() {
         beginMerging()
     }
 
-    /// Closes an object that ``beginOpenObject()`` opened; its members are in the order of their keys.
+    /// Closes an object that ``beginOpenObject()`` opened. Its members are sorted by their keys.
     @_spi(Generated) public mutating func endOpenObject() {
         endMerging()
     }
@@ -99,7 +99,7 @@ extension JSONWriter {
         members(values) { value, writer in value.write(json: &writer) }
     }
 
-    /// Writes members with their keys by a closure.
+    /// Writes members with their keys, the values with a closure.
     @_spi(Generated) public mutating func members<T: Hashable>(
         _ values: [String: T],
         _ write: (T, inout JSONWriter) -> Void
@@ -134,7 +134,7 @@ extension JSONWriter {
         beginObject(writingNullFor: members.nulls)
     }
 
-    /// Writes what an object keeps, and closes it.
+    /// Writes the members that an object keeps, and closes it.
     @_spi(Generated) public mutating func endObject(keeping members: JSONMembers) {
         if let parts {
             parts.values.append(AnyHashable(members))
@@ -146,11 +146,10 @@ extension JSONWriter {
 
     // MARK: Comparison
 
-    /// Whether values are collected instead of written, which is so when whole values are compared; then these
-    /// are.
+    /// Collects members if the writer compares values instead of writing them.
     ///
-    /// - Parameter values: All that tells the value apart from others.
-    /// - Returns: `false` where the value is to be written.
+    /// - Parameter values: All members that decide whether two values are equal.
+    /// - Returns: `true` if the members were collected, `false` if the caller has to write the value.
     @_spi(Generated) public mutating func collects(_ values: [AnyHashable]) -> Bool {
         guard let parts else { return false }
         parts.values += values

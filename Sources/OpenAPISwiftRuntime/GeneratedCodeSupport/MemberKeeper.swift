@@ -1,12 +1,11 @@
 public import StreamingJSON
 
-/// Reads an object for a type that keeps the members which it has no property for (`unknownMembers` of the
-/// configuration).
+/// Reads an object for a type that keeps members for which it has no property (`unknownMembers` of the configuration).
 ///
-/// It stands between the reader and the type's `switch`, which sees the members that it lists and nothing else. In the
-/// type's table the members that must be there come first: what is wrong with these is an error, and never kept.
+/// Generated code asks the keeper for the next member, so its `switch` only sees the members that the type lists. The
+/// type's table begins with the required members: a mistake in one of these is an error, and is never kept.
 @_spi(Generated) public struct MemberKeeper {
-    /// What is kept so far.
+    /// The members that are kept so far.
     public private(set) var members = JSONMembers()
     private let requiredCount: Int
     private let keepsMismatches: Bool
@@ -16,7 +15,7 @@ public import StreamingJSON
     /// Creates a keeper for one object.
     ///
     /// - Parameters:
-    ///   - requiredCount: How many keys of the table must be there.
+    ///   - requiredCount: The number of required keys at the beginning of the table.
     ///   - keepsMismatches: Whether the value of an optional member is kept when it cannot be read.
     public init(requiredCount: Int, keepsMismatches: Bool = false) {
         self.requiredCount = requiredCount
@@ -74,7 +73,7 @@ public import StreamingJSON
 }
 
 extension JSONReader {
-    /// Whether `null` comes next.
+    /// Whether the next value is `null`.
     fileprivate var isAtNull: Bool {
         mutating get { (try? peekKind()) == .null }
     }

@@ -1,7 +1,7 @@
 public import HTTPTypes
 public import StreamingJSON
 
-/// A message that generated code takes apart: a request on the server, a response in the client.
+/// A message that generated code reads: a request on the server, a response in the client.
 @_spi(Generated) public protocol ReadableMessage {
     /// The header fields.
     var headerFields: HTTPFields { get }
@@ -24,7 +24,7 @@ extension ReadableMessage {
     /// A message without a content type, or with one that cannot be read, counts as the first.
     @_spi(Generated) public func matchContentType(_ documented: [String]) throws -> Int {
         guard let field = headerFields.value(of: .contentType) else { return 0 }
-        // The common cases, spelled as we write them ourselves.
+        // The common cases, spelled as this module writes them.
         if let index = documented.firstIndex(of: field) { return index }
         for charset in ["; charset=utf-8", "; charset=UTF-8"] {
             let count = field.utf8.count - charset.utf8.count
@@ -50,9 +50,9 @@ extension ReadableMessage {
         return body
     }
 
-    /// All bytes of the body, as many as the configuration allows.
+    /// All bytes of the body, up to the limit of the configuration.
     ///
-    /// Bytes that are in memory already are never too many.
+    /// There is no limit for bytes that are in memory already.
     private func collectedBody() async throws -> ArraySlice<UInt8> {
         guard let body else { throw GeneratedCodeError.missingBody }
         if let bytes = body.bufferedBytes { return bytes }
@@ -73,18 +73,18 @@ extension ReadableMessage {
         try configuration.readJSON(bufferedBody(), read)
     }
 
-    /// All bytes of the body; asks for them where they are still to come.
+    /// All bytes of the body. Throws `BodyIsStillToCome` if they are not in memory yet.
     func bufferedBody() throws -> ArraySlice<UInt8> {
         guard let body else { throw GeneratedCodeError.missingBody }
         guard let bytes = body.bufferedBytes else { throw BodyIsStillToCome() }
         return bytes
     }
 
-    /// What a function reads from the message, which is given the whole body if it asks for it.
+    /// Decodes the message with a function; collects the body and decodes again if the function needs the whole body.
     ///
-    /// Generated code decodes without waiting: the compiler takes long over functions that can. Only reading the body
-    /// tells whether all of it is needed, so what is read before is read again. Bodies that are passed on as streams
-    /// stay streams.
+    /// Generated code decodes synchronously, because the compiler takes long for asynchronous functions. Only the
+    /// function knows whether it needs the whole body. If it does, it is called a second time, with a collected body. A
+    /// body that is passed on as a stream stays a stream.
     @_spi(Generated) public func decoded<Value>(_ decode: (Self) throws -> Value) async throws -> Value {
         do {
             return try decode(self)
@@ -107,12 +107,12 @@ extension ReadableMessage {
         _ shape: ParameterShape,
         _ type: T.Type = T.self
     ) throws -> T? {
-        // Text as it is needs no JSON in between.
+        // A string needs no conversion to JSON and back.
         if case .string = shape, T.self == String.self { return try field(name).map { decodedHeader($0[...]) } as? T }
         return try header(name, shape) { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) }
     }
 
-    /// A header field that may be missing, read by a closure.
+    /// A header field that may be missing, read with a closure.
     @_spi(Generated) public func header<T>(
         _ name: String,
         _ shape: ParameterShape,
@@ -128,7 +128,7 @@ extension ReadableMessage {
         )
     }
 
-    /// A header field that must be there.
+    /// A required header field.
     @_spi(Generated) public func requiredHeader<T: JSONReadable>(
         _ name: String,
         _ shape: ParameterShape,
@@ -137,7 +137,7 @@ extension ReadableMessage {
         try header(name, shape, type).required(name, in: "header field")
     }
 
-    /// A header field that must be there, read by a closure.
+    /// A required header field, read with a closure.
     @_spi(Generated) public func requiredHeader<T>(
         _ name: String,
         _ shape: ParameterShape,
@@ -151,7 +151,7 @@ extension ReadableMessage {
         try jsonHeader(name) { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) }
     }
 
-    /// A header field that holds JSON and may be missing, read by a closure.
+    /// A header field that holds JSON and may be missing, read with a closure.
     @_spi(Generated) public func jsonHeader<T>(
         _ name: String,
         _ read: (inout JSONReader) throws(JSONError) -> T
@@ -165,14 +165,14 @@ extension ReadableMessage {
         }
     }
 
-    /// A header field that holds JSON and must be there.
+    /// A required header field that holds JSON.
     @_spi(Generated) public func requiredJsonHeader<T: JSONReadable>(_ name: String, _ type: T.Type = T.self) throws
         -> T
     {
         try jsonHeader(name, type).required(name, in: "header field")
     }
 
-    /// A header field that holds JSON and must be there, read by a closure.
+    /// A required header field that holds JSON, read with a closure.
     @_spi(Generated) public func requiredJsonHeader<T>(
         _ name: String,
         _ read: (inout JSONReader) throws(JSONError) -> T
@@ -196,7 +196,7 @@ extension ReadableMessage {
 }
 
 extension HTTPFields {
-    /// The value of a field, as the subscript returns it, but the value of a single field is not copied.
+    /// The same value as from the subscript, but without a copy if there is only one field of the name.
     fileprivate func value(of name: HTTPField.Name) -> String? {
         guard let first = firstIndex(where: { $0.name == name }) else { return nil }
         guard self[(first + 1)...].contains(where: { $0.name == name }) else { return self[first].value }
@@ -205,7 +205,7 @@ extension HTTPFields {
 }
 
 extension Configuration {
-    /// Reads one JSON value by a closure.
+    /// Reads one JSON value with a closure.
     func readJSON<T>(
         _ bytes: ArraySlice<UInt8>,
         _ read: (inout JSONReader) throws(JSONError) -> T
@@ -214,5 +214,5 @@ extension Configuration {
     }
 }
 
-/// Decoding needs all bytes of a body that is still a stream.
+/// Thrown inside of decoding: it needs all bytes of a body that is still a stream.
 private struct BodyIsStillToCome: Error {}

@@ -1,7 +1,7 @@
 public import HTTPTypes
 public import StreamingJSON
 
-/// A message that generated code puts together: a request in the client, a response on the server.
+/// A message that generated code writes: a request in the client, a response on the server.
 @_spi(Generated) public protocol WritableMessage {
     /// The header fields so far.
     var headerFields: HTTPFields { get set }
@@ -9,7 +9,7 @@ public import StreamingJSON
     var body: HTTPBody? { get set }
     /// How values are written.
     var configuration: Configuration { get }
-    /// Refuses a content type that the other side does not want.
+    /// Throws for a content type that the other side does not accept.
     func checkContentType(_ contentType: String) throws
 }
 
@@ -75,8 +75,8 @@ extension WritableMessage {
 
     /// Sets the type of the body.
     ///
-    /// A documented range such as `image/*` cannot be sent as a type: a type that was set before stays; otherwise `*/*`
-    /// is sent as `application/octet-stream`, and other ranges as nothing.
+    /// A documented range such as `image/*` cannot be sent as a content type. If a type was set before, it stays. If
+    /// not, `*/*` is sent as `application/octet-stream`, and for other ranges no content type is sent.
     private mutating func setContentType(_ contentType: String) {
         guard contentType.utf8.contains(UInt8(ascii: "*")), ContentType(contentType)?.isWildcard == true else {
             headerFields[.contentType] = contentType
@@ -106,7 +106,7 @@ extension WritableMessage {
 }
 
 extension Configuration {
-    /// The writer's options for ``jsonEncodingOptions``: the same meaning in other terms.
+    /// The options of the JSON writer that correspond to ``jsonEncodingOptions``.
     fileprivate var jsonWriterOptions: JSONWriter.Options {
         var options: JSONWriter.Options = [.wholeDoublesWithoutFraction, .emptyLinesInEmptyContainers]
         if jsonEncodingOptions.contains(.prettyPrinted) { options.insert(.prettyPrinted) }

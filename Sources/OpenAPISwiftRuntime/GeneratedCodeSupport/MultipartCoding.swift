@@ -1,7 +1,7 @@
 public import HTTPTypes
 import StreamingJSON
 
-/// A part of a multipart body while it is taken apart.
+/// A part of a multipart body that generated code reads.
 @_spi(Generated) public struct MultipartPartReader: ReadableMessage, Sendable {
     /// The part as it arrived.
     public private(set) var rawPart: MultipartRawPart
@@ -17,7 +17,7 @@ import StreamingJSON
     }
     /// The name of the part.
     public var name: String? { rawPart.name }
-    /// The name of the file that the bytes are of.
+    /// The name of the file that the bytes come from.
     public var filename: String? { rawPart.filename }
 
     /// The error for a part that the document does not name, where it allows no others.
@@ -26,7 +26,7 @@ import StreamingJSON
     }
 }
 
-/// A part of a multipart body while it is put together.
+/// A part of a multipart body that generated code writes.
 @_spi(Generated) public struct MultipartPartWriter: WritableMessage {
     /// The header fields so far.
     public var headerFields: HTTPFields = [:]
@@ -42,7 +42,7 @@ import StreamingJSON
     /// Any content type may be sent.
     public func checkContentType(_ contentType: String) throws {}
 
-    /// Sets the name of the part and that of its file.
+    /// Sets the name of the part and the name of its file.
     public mutating func setName(_ name: String?, filename: String?) {
         let part = MultipartRawPart(name: name, filename: filename, headerFields: headerFields, body: HTTPBody())
         headerFields = part.headerFields
@@ -106,7 +106,7 @@ extension WritableMessage {
     }
 }
 
-/// Parts as generated code sees them.
+/// The parts of a received body, decoded by generated code.
 private struct DecodedParts<Part: Sendable>: AsyncSequence, Sendable {
     typealias Element = Part
     typealias Failure = any Error

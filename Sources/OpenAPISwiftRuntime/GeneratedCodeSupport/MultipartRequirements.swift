@@ -1,8 +1,8 @@
 import HTTPTypes
 
-/// Which parts a multipart body has, and how often.
+/// Which parts a multipart body may have, and how often.
 @_spi(Generated) public struct MultipartRequirements: Sendable {
-    /// How often a part may be there.
+    /// How often a part may occur.
     public enum Occurrence: Sendable {
         /// A required part of one value.
         case exactlyOnce
@@ -24,11 +24,11 @@ import HTTPTypes
     }
 }
 
-/// The parts of a body that went by, against what is required of them.
+/// Checks the parts of a body, as they are read or written, against the requirements.
 struct SeenParts {
     private let requirements: MultipartRequirements
 
-    /// How often each part that the document names was there.
+    /// The number of occurrences of each part that the document names.
     private var counts: [Int]
 
     private var isFinished = false
@@ -38,7 +38,7 @@ struct SeenParts {
         counts = Array(repeating: 0, count: requirements.parts.count)
     }
 
-    /// Refuses a part that should not be there.
+    /// Counts a part, and throws if the requirements do not allow it.
     mutating func add(_ part: MultipartRawPart) throws(MultipartError) {
         let name = part.name
         if name == nil, let text = part.headerFields[.contentDisposition], ParameterizedValue(parsing: text) == nil {
@@ -71,7 +71,7 @@ struct SeenParts {
         }
     }
 
-    /// Refuses an end that comes before all required parts.
+    /// Throws if a required part is missing at the end of the body.
     mutating func finish() throws(MultipartError) {
         guard !isFinished else { return }
         isFinished = true

@@ -1,8 +1,8 @@
 /// An input, an output or a part of one in generated code.
 ///
-/// Such values are compared in tests and seldom elsewhere, while the compiler takes long over what it writes for
-/// `Hashable`: it was measured to be 40 % of compiling the generated code of a document. So they are compared and
-/// hashed by reflection, part by part. The parts that carry data, such as schemas, have an equality of their own.
+/// Programs rarely compare these values except in tests, but synthesised conformances to `Hashable` cost the compiler
+/// much: in a measurement, 40 % of the time for the generated code of a document. So the values are compared and hashed
+/// by reflection, part by part. The parts that hold data, such as schemas, have their own implementation.
 public protocol OperationValue: Hashable, Sendable {}
 
 extension OperationValue {
@@ -28,7 +28,7 @@ private enum Reflection {
             if let one = one.value as? AnyHashable, let other = other.value as? AnyHashable {
                 guard one == other else { return false }
             } else {
-                // The values of a case with a status, or nothing in an optional.
+                // The associated values of a case with a status, or an empty optional.
                 guard areEqual(one.value, other.value) else { return false }
             }
         }

@@ -6,7 +6,7 @@ import StreamingJSON
     import Foundation
 #endif
 
-/// Where parameters are that are items `name=value`. The text is what errors call such a parameter.
+/// The location of parameters that are sent as items `name=value`. The raw value names such a parameter in errors.
 @_spi(Generated) public enum ItemLocation: String, Sendable {
     /// The query of the URL.
     case query = "query parameter"
@@ -14,46 +14,47 @@ import StreamingJSON
     case cookie
 }
 
-/// How a parameter that is more than one text is spread over its location.
+/// How a parameter with several values or members is written.
 @_spi(Generated) public enum ParameterStyle: Sendable {
     /// `a=1&b=2`, `k=1&k=2` or `k=1,2`.
     case form
     /// `1,2`.
     case simple
-    /// `k[a]=1&k[b]=2`, and `k[a][b]=1` for what nests deeper.
+    /// `k[a]=1&k[b]=2`, and `k[a][b]=1` for members of members.
     case deepObject
     /// `k=1%202`.
     case spaceDelimited
     /// `k=1%7C2`.
     case pipeDelimited
-    /// `k=1; k=2`, with values as they are: nothing is percent-encoded.
+    /// `k=1; k=2`. Nothing is percent-encoded.
     case cookie
     /// `k={"a":1}`, percent-encoded.
     case json
 }
 
-/// What the text of a parameter stands for. Text has no types of its own, the document has.
+/// How the text of a parameter becomes JSON. The text does not say its type, so the document has to.
 @_spi(Generated) public indirect enum ParameterShape: Sendable {
-    /// Text as it is.
+    /// A string.
     case string
     /// Digits.
     case number
     /// `true` or `false`.
     case boolean
-    /// Several of one shape.
+    /// A list of values of one shape.
     case array(ParameterShape)
-    /// Several of one shape, as a member that an object must have: a member that is not written is an empty list.
+    /// A list of values of one shape that is a required member. An empty list writes nothing, so a missing member is
+    /// read as an empty list.
     case requiredArray(ParameterShape)
     /// Named members.
     case object([String: ParameterShape], additional: ParameterShape?)
-    /// The first that can be read.
+    /// The first of several shapes with which the text can be read.
     case choice([ParameterShape])
-    /// Whatever the text looks like.
+    /// Any value: the form of the text decides its type.
     case any
-    /// JSON as it stands.
+    /// JSON text.
     case json
 
-    /// The shape of each of several, if there can be several.
+    /// The shape of the elements of a list; nil for other shapes.
     fileprivate var element: ParameterShape? {
         switch self {
         case .array(let element), .requiredArray(let element): element
@@ -70,7 +71,7 @@ import StreamingJSON
         }
     }
 
-    /// Whether the text is divided into several.
+    /// Whether the text is split into several values.
     var isDivided: Bool {
         switch self {
         case .array, .requiredArray, .object: true
@@ -81,7 +82,7 @@ import StreamingJSON
 }
 
 extension ParameterShape {
-    /// The shape of a member, if there can be one of the name.
+    /// The shape of a member; nil if a member of this name is not possible.
     func member(_ name: String) -> ParameterShape? {
         switch self {
         case .object(let known, let additional): known[name] ?? additional
@@ -102,13 +103,13 @@ indirect enum ParameterValue {
     case list([String])
     /// Members in the order of their names.
     case members([Member])
-    /// A list that holds lists or objects, which deep objects alone can express.
+    /// A list of lists or objects. Only the style `deepObject` can write it.
     case elements([ParameterValue])
 
-    /// Takes a value apart by way of the JSON it writes.
+    /// Creates a parameter's value from the JSON of a Swift value.
     ///
-    /// The text of a number is the one in the JSON, so that neither the digits of a `Float` nor those of large integers
-    /// change.
+    /// The text of a number is taken from the JSON unchanged, so the digits of a `Float` or of a large integer stay the
+    /// same.
     init(json bytes: [UInt8], jsonMembers: Set<String> = []) throws(JSONError) {
         self = try JSONReader.withReader(over: bytes.span) { (reader: inout JSONReader) throws(JSONError) in
             try ParameterValue.read(&reader, jsonMembers: jsonMembers) ?? .text("")
@@ -162,7 +163,7 @@ indirect enum ParameterValue {
 
 // MARK: - Writing
 
-/// Values to the text of parameters.
+/// Writes values as the text of parameters.
 enum ParameterEncoder {
     /// The JSON of a value, compact.
     static func json<T>(
@@ -175,7 +176,7 @@ enum ParameterEncoder {
         return try writer.finish()
     }
 
-    /// Takes a value apart; the text of some members, by their names, is JSON.
+    /// Creates a parameter's value from a Swift value. The members named in `jsonMembers` become JSON text.
     static func value<T>(
         of value: T,
         dates: DateCoding,
@@ -254,7 +255,7 @@ enum ParameterEncoder {
         }
     }
 
-    /// Names and values in turn; a name is repeated with each of its values.
+    /// Names and values in turn. A name is repeated for each of its values.
     private static func pairs(_ members: [ParameterValue.Member], named name: String) throws -> [String] {
         try members.flatMap { member in
             guard let texts = member.value.texts else { throw GeneratedCodeError.nestedParameter(name) }
@@ -262,7 +263,7 @@ enum ParameterEncoder {
         }
     }
 
-    /// `k[a]=1&k[b][c]=2`. Elements of a list are named by their positions, unless they are texts below a name.
+    /// `k[a]=1&k[b][c]=2`. A list of texts repeats the name; the elements of other lists are named by their indices.
     private static func deepItems(_ value: ParameterValue, below key: String) -> [String] {
         switch value {
         case .text(let text): ["\(key)=\(PercentEncoding.encode(text))"]
@@ -290,7 +291,7 @@ enum ParameterEncoder {
         case .elements: throw GeneratedCodeError.nestedParameter(name)
         }
         if texts.isEmpty { return [] }
-        // The delimiter is percent-encoded like the text around it, so the text cannot hold one.
+        // The delimiter is percent-encoded like the text around it, so a text with a delimiter would be ambiguous.
         guard texts.count == 1 || !texts.contains(where: { $0.contains(delimiter) }) else {
             throw GeneratedCodeError.delimiterInParameter(name, delimiter)
         }
@@ -302,7 +303,7 @@ enum ParameterEncoder {
 
 // MARK: - Taking text apart
 
-/// Members while they are found; each may occur several times.
+/// Collects members as they are found. Each may occur several times.
 struct MemberCollector {
     private(set) var members: [ParameterValue.Member] = []
     private var indices: [String: Int] = [:]
@@ -316,7 +317,7 @@ struct MemberCollector {
         switch members[index].value {
         case .text(let first): members[index].value = .list([first, text])
         case .list(var texts):
-            // Not to copy the texts with each that is added.
+            // Releases the first reference to the texts, so that `append` does not copy them.
             members[index].value = .text("")
             texts.append(text)
             members[index].value = .list(texts)
@@ -325,7 +326,7 @@ struct MemberCollector {
     }
 }
 
-/// A name, whose encoding is taken away, and a value, whose encoding is not: in a query, or among cookies.
+/// An item of a query, or a cookie: a decoded name, and a value that is still encoded.
 struct ParameterItem: Sendable {
     var name: String
     var value: Substring
@@ -365,7 +366,7 @@ extension [ParameterItem] {
     }
 }
 
-/// The text of parameters to values.
+/// Reads values from the text of parameters.
 enum ParameterDecoder {
     /// The separator between the texts of a list.
     enum Delimiter {
@@ -382,7 +383,7 @@ enum ParameterDecoder {
         }
     }
 
-    /// `a,b` as text, list or members, by the shape. A closure takes the encoding of a text away.
+    /// Splits `a,b` into a text, a list or members; the shape decides which. A closure decodes each text.
     static func delimited(
         _ text: Substring,
         _ shape: ParameterShape,
@@ -401,7 +402,7 @@ enum ParameterDecoder {
             }
             return .members(members.members)
         case .choice(let shapes):
-            // One that is a list may also stand for a single text.
+            // A choice that contains an array is read as a list, also if there is only one text.
             if let object = shapes.first(where: \.isObject), !shapes.contains(where: { $0.element != nil }) {
                 return try delimited(text, object, named: name, by: delimiter, decode)
             }
@@ -424,7 +425,7 @@ enum ParameterDecoder {
         return parts.map(decode)
     }
 
-    /// The deepest that members can nest in `k[a][b]=1`.
+    /// The maximum number of levels of names in `k[a][b]=1`.
     private static let maximumDepth = 32
 
     /// The members behind `k[a]=1&k[b][c]=2`, or nil if the name does not occur.
@@ -438,7 +439,7 @@ enum ParameterDecoder {
         for item in items where item.name.hasPrefix(prefix) && item.name.hasSuffix("]") {
             let inner = item.name.dropFirst(prefix.count).dropLast()
             var path = inner.split(separator: "][", omittingEmptySubsequences: false)
-            // `k[a][]=1` is one of several.
+            // `k[a][]=1` is one element of a list.
             if path.count > 1, path.last == "" { path.removeLast() }
             guard path.count <= maximumDepth else { throw GeneratedCodeError.malformedParameter(name, nil) }
             leaves.append((path[...], decode(item.value)))
@@ -450,7 +451,7 @@ enum ParameterDecoder {
         var groups: [(name: Substring, leaves: [(path: ArraySlice<Substring>, text: String)])] = []
         var indices: [Substring: Int] = [:]
         for leaf in leaves {
-            // A text beside members of the same name does not count.
+            // A text is ignored if there are members below the same name.
             guard let name = leaf.path.first else { continue }
             if let index = indices[name] {
                 groups[index].leaves.append((leaf.path.dropFirst(), leaf.text))
@@ -474,7 +475,7 @@ enum ParameterDecoder {
 
     // MARK: Reading
 
-    /// Reads a value from parts that are decoded already.
+    /// Reads a value from decoded parts.
     static func read<T>(
         _ parts: ParameterValue,
         _ shape: ParameterShape,
@@ -496,7 +497,7 @@ enum ParameterDecoder {
         throw GeneratedCodeError.malformedParameter(name, firstError)
     }
 
-    /// Every shape that a value may have, a choice's in its order.
+    /// Every shape that a value may have. The shapes of a choice keep their order.
     private static func alternatives(_ shape: ParameterShape) -> [ParameterShape] {
         if case .choice(let shapes) = shape { return shapes.flatMap(alternatives) }
         if case .array(.choice(let shapes)) = shape { return shapes.flatMap(alternatives).map { .array($0) } }
@@ -522,7 +523,7 @@ enum ParameterDecoder {
             var element: ParameterShape? = shape.element
             if case .any = shape, texts.count > 1 { element = .any }
             guard let element else {
-                // Of several values for one, the first counts.
+                // The first of several texts counts if the shape is not a list.
                 try write(texts.first ?? "", shape, named: name, to: &writer)
                 return
             }
@@ -561,7 +562,7 @@ enum ParameterDecoder {
             }
             writer.endObject()
         case .array(let element), .requiredArray(let element):
-            // `k[0]=a&k[1]=b`: the names are positions.
+            // `k[0]=a&k[1]=b`: the names are indices.
             writer.beginArray()
             for member in members {
                 if case .list(let texts) = member.value {

@@ -19,7 +19,7 @@
 }
 
 extension URL {
-    /// Makes the address of a server from a template.
+    /// Creates the address of a server from a template.
     @_spi(Generated) public init(
         validatingOpenAPIServerURL template: String,
         variables: [ServerVariable]

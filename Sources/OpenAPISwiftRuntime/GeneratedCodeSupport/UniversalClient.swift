@@ -7,7 +7,8 @@ public import StreamingJSON
     public import Foundation
 #endif
 
-/// What every generated client does: encodes, runs middlewares and transport, decodes, and says what failed.
+/// The common part of every generated client. It encodes the input, runs middlewares and transport, decodes the output,
+/// and throws errors that say which step failed.
 @_spi(Generated) public struct UniversalClient: Sendable {
     private let serverURL: URL
     private let configuration: Configuration
@@ -29,7 +30,8 @@ public import StreamingJSON
 
     /// Calls one operation and reads the response.
     ///
-    /// Every failure is thrown as ``ClientError``; one that a middleware threw passes through with the input filled in.
+    /// Every failure is thrown as ``ClientError``. If a middleware throws a ``ClientError``, it is passed on, with the
+    /// input added.
     public func send<Input: Sendable, Output: Sendable>(
         _ input: Input,
         operationID: String,
@@ -45,10 +47,9 @@ public import StreamingJSON
         }
     }
 
-    /// Calls one operation and reads all of the response but a body that its caller reads.
+    /// Calls one operation and reads the response, except a body that the caller reads.
     ///
-    /// Failures are thrown as those of ``send(_:operationID:method:encode:decode:)`` are, those of reading the body
-    /// later included.
+    /// Failures are thrown as in ``send(_:operationID:method:encode:decode:)``, also those of reading the body later.
     public func sendBuffered<Input: Sendable, Output: Sendable>(
         _ input: Input,
         operationID: String,
@@ -69,7 +70,7 @@ public import StreamingJSON
 
     private static let unreadableResponse = "The response could not be decoded"
 
-    /// What came back, and the error for what fails after that.
+    /// A response, and a prepared error for a failure after it.
     private struct Exchange {
         var response: ClientResponse
         var failure: ClientError
@@ -129,8 +130,10 @@ public import StreamingJSON
         return error
     }
 
-    /// Sends through the middlewares. What the transport or a middleware throws, the middlewares around it see as a
-    /// ``ClientError`` whose underlying error it is.
+    /// Sends a request through the middlewares.
+    ///
+    /// An error of the transport or of a middleware reaches the middlewares around it as the underlying error of a
+    /// ``ClientError``.
     private static func send(
         _ request: HTTPRequest,
         body: HTTPBody?,
@@ -171,13 +174,13 @@ public import StreamingJSON
     }
 }
 
-/// The method of a request that HTTPTypes has no name for.
+/// The method of a request for which HTTPTypes has no constant.
 @_spi(Generated) public func requestMethod(_ token: String) throws -> HTTPRequest.Method {
     guard let method = HTTPRequest.Method(token) else { throw GeneratedCodeError.malformedMethod(token) }
     return method
 }
 
-/// A request while it is put together.
+/// A request that generated code writes.
 @_spi(Generated) public struct ClientRequest: WritableMessage {
     /// The header fields so far.
     public var headerFields = HTTPFields()
@@ -205,14 +208,14 @@ public import StreamingJSON
         )
     }
 
-    /// Adds the path's text between placeholders.
+    /// Adds text of the path that is not a placeholder.
     public mutating func addPath(_ text: String) {
         path += text
     }
 
     /// Adds a placeholder's text to the path.
     ///
-    /// It throws nothing, but generated code writes `try` in front of every placeholder.
+    /// It never throws; it is declared `throws` because generated code writes `try` before every placeholder.
     public mutating func addPath(parameter text: String) throws {
         path += PercentEncoding.encode(text)
     }
@@ -227,7 +230,7 @@ public import StreamingJSON
         try addPath(parameter: value, write, style: .simple)
     }
 
-    /// Adds a placeholder's value to the path, in a style, which is the simple one or JSON.
+    /// Adds a placeholder's value to the path. The style is `simple` or `json`.
     public mutating func addPath<T: JSONWritable>(parameter value: T, style: ParameterStyle) throws {
         try addPath(
             parameter: value,
@@ -236,7 +239,7 @@ public import StreamingJSON
         )
     }
 
-    /// Adds a placeholder's value to the path, which a closure writes, in a style, which is the simple one or JSON.
+    /// Adds a placeholder's value, which a closure writes, to the path. The style is `simple` or `json`.
     public mutating func addPath<T>(
         parameter value: T,
         _ write: (T, inout JSONWriter) -> Void,
@@ -266,7 +269,7 @@ public import StreamingJSON
 
     /// Adds a parameter of the query, or a cookie, whose value a closure writes, unless the value is `nil`.
     ///
-    /// Of several values, and of members, each is an item of its own.
+    /// By default, each of several values and each member becomes one item.
     public mutating func add<T>(
         _ location: ItemLocation,
         _ name: String,
@@ -328,7 +331,7 @@ public import StreamingJSON
     }
 }
 
-/// A response while it is taken apart.
+/// A response that generated code reads.
 @_spi(Generated) public struct ClientResponse: ReadableMessage, Sendable {
     private let response: HTTPResponse
     /// The body, if there is one.
@@ -346,8 +349,7 @@ public import StreamingJSON
     public var headerFields: HTTPFields { response.headerFields }
     /// The status.
     public var statusCode: Int { response.status.code }
-    /// The response with a body that the call's caller reads, once all of it has come. A body that is missing has no
-    /// bytes.
+    /// The response with a collected body, which the caller reads. A missing body counts as an empty one.
     public func buffered<Headers: Sendable>(
         _ contentType: String,
         headers: Headers,
@@ -360,7 +362,7 @@ public import StreamingJSON
         )
     }
 
-    /// The response as what the document does not describe.
+    /// The payload of a response that the document does not describe.
     public var undocumentedPayload: UndocumentedPayload {
         UndocumentedPayload(headerFields: response.headerFields, body: body)
     }

@@ -7,8 +7,8 @@ public import StreamingJSON
     public import Foundation
 #endif
 
-/// What every generated server does: registers, runs middlewares, decodes, calls the handler, encodes, and says what
-/// failed.
+/// The common part of every generated server. It registers operations, runs middlewares, decodes the input, calls the
+/// handler, encodes the output, and throws errors that say which step failed.
 @_spi(Generated) public struct UniversalServer<API: Sendable>: Sendable {
     private let serverURL: URL
     private let handler: API
@@ -69,14 +69,14 @@ public import StreamingJSON
         }
     }
 
-    /// The path of the server's URL, nothing for the root.
+    /// The path of the server's URL, empty for the root.
     private var prefix: String {
         let path = serverURL.path
         return path == "/" ? "" : path
     }
 }
 
-/// What one operation of a server does with a request.
+/// Handles the requests for one operation of a server.
 private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendable, Output: Sendable>: Sendable {
     let operationID: String
     let template: String
@@ -192,7 +192,8 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
         return (response.httpResponse, response.body)
     }
 
-    /// The error with what is known by now; an error that says itself how to answer has the last word.
+    /// The error to throw for a failure. A ``ServerError`` is kept, with the input and output added. Another error
+    /// becomes the underlying error, and decides the response if it is ``HTTPResponseConvertible``.
     private static func complete(
         _ failure: ServerError,
         cause: String,
@@ -215,7 +216,7 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
     }
 }
 
-/// A request while it is taken apart.
+/// A request that generated code reads.
 @_spi(Generated) public struct ServerRequest: ReadableMessage, Sendable {
     private let request: HTTPRequest
     /// The body, if there is one.
@@ -226,7 +227,7 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
     /// How values are read.
     public let configuration: Configuration
 
-    /// The items of the query, or what is wrong with it.
+    /// The items of the query, or the error of reading it.
     private let queryItems: Result<[ParameterItem], any Error>
 
     init(
@@ -261,7 +262,7 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
         try path(name, shape) { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) }
     }
 
-    /// The value of a placeholder of the path, read by a closure.
+    /// The value of a placeholder of the path, read with a closure.
     public func path<T>(
         _ name: String,
         _ shape: ParameterShape,
@@ -270,7 +271,7 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
         guard let text = metadata.pathParameters[name] else {
             throw GeneratedCodeError.missingPathParameter(name)
         }
-        // The transport has taken the percent-encoding away.
+        // The transport has decoded the percent-encoding.
         let encoded: Substring? = shape.isDivided ? encodedPath(name, text) : nil
         let parts = try ParameterDecoder.delimited(encoded ?? text, shape, named: name) {
             encoded == nil ? String($0) : PercentEncoding.decode($0)
@@ -284,11 +285,11 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
         )
     }
 
-    /// The text of a placeholder before the transport decoded it, where that makes a difference.
+    /// The text of a placeholder before the transport decoded it; `nil` if the decoded text is enough.
     ///
-    /// In decoded text a comma between the elements of a list and one inside of an element are the same. The text in
-    /// the path counts only if it is what the transport has decoded: a middleware may have replaced it, and a transport
-    /// may have its own way with paths.
+    /// In decoded text, a comma between two elements of a list looks like a comma inside of an element. The text of the
+    /// path is only used if it decodes to the transport's text: a middleware can have replaced the path, and a
+    /// transport can decode paths in its own way.
     private func encodedPath(_ name: String, _ text: Substring) -> Substring? {
         guard text.utf8.contains(UInt8(ascii: ",")), let path = request.path, path.utf8.contains(UInt8(ascii: "%"))
         else { return nil }
@@ -315,7 +316,7 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
         return try parameter(location, name, shape, read, style: style, explode: explode)
     }
 
-    /// A parameter of the query, or a cookie, that may be missing, read by a closure.
+    /// A parameter of the query, or a cookie, that may be missing, read with a closure.
     public func parameter<T>(
         _ location: ItemLocation,
         _ name: String,
@@ -333,7 +334,7 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
         return try ParameterDecoder.read(parts, shape, named: name, dates: configuration.dates, read)
     }
 
-    /// A parameter of the query, or a cookie, that must be there.
+    /// A required parameter of the query, or a required cookie.
     public func requiredParameter<T: JSONReadable>(
         _ location: ItemLocation,
         _ name: String,
@@ -346,7 +347,7 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
             .required(name, in: location.rawValue)
     }
 
-    /// A parameter of the query, or a cookie, that must be there, read by a closure.
+    /// A required parameter of the query, or a required cookie, read with a closure.
     public func requiredParameter<T>(
         _ location: ItemLocation,
         _ name: String,
@@ -372,7 +373,7 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
         return try requiredFormQuery(name, shape, type, styles: styles)
     }
 
-    /// The members of a form that is the whole query, which may be missing, read by a closure.
+    /// The members of a form that is the whole query, which may be missing, read with a closure.
     public func formQuery<T>(
         _ name: String,
         _ shape: ParameterShape,
@@ -398,9 +399,9 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
         )
     }
 
-    /// The members of a form that is the whole query, read by a closure.
+    /// The members of a form that is the whole query, read with a closure.
     ///
-    /// A form without members leaves no trace, so there always is one.
+    /// A form without members writes nothing, so a missing query counts as an empty form.
     public func requiredFormQuery<T>(
         _ name: String,
         _ shape: ParameterShape,
@@ -423,7 +424,7 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
         try jsonQuery(name) { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) }
     }
 
-    /// JSON that is the whole query, which may be missing, read by a closure.
+    /// JSON that is the whole query, which may be missing, read with a closure.
     public func jsonQuery<T>(_ name: String, _ read: (inout JSONReader) throws(JSONError) -> T) throws -> T? {
         guard hasQuery, let query = Self.query(of: request) else { return nil }
         return try ParameterDecoder.read(
@@ -440,7 +441,7 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
         try jsonQuery(name, type).required(name, in: "query string")
     }
 
-    /// JSON that is the whole query, read by a closure.
+    /// JSON that is the whole query, read with a closure.
     public func requiredJSONQuery<T>(
         _ name: String,
         _ read: (inout JSONReader) throws(JSONError) -> T
@@ -472,7 +473,7 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
 
     // MARK: Accept
 
-    /// The content types that the client accepts; all documented ones when it does not say.
+    /// The content types that the client accepts; all documented ones if the request has no Accept header.
     public func accept<T: AcceptableProtocol>() throws -> [AcceptHeaderContentType<T>] {
         guard let text = request.headerFields[.accept] else { return .defaultValues() }
         let entries = ContentType.entries(ofAccept: text)
@@ -486,7 +487,7 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
     }
 }
 
-/// A response while it is put together.
+/// A response that generated code writes.
 @_spi(Generated) public struct ServerResponse: WritableMessage {
     /// The header fields so far.
     public var headerFields: HTTPFields = [:]
@@ -511,7 +512,7 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
         statusCode = code
     }
 
-    /// Sets all of a response that the document does not describe.
+    /// Sets the status, header fields and body of a response that the document does not describe.
     public mutating func setUndocumented(_ code: Int, _ payload: UndocumentedPayload) {
         statusCode = code
         headerFields = payload.headerFields
@@ -521,7 +522,7 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
     /// Refuses a content type that the client's Accept header excludes.
     public func checkContentType(_ contentType: String) throws {
         guard let accept, accept != "*/*" else { return }
-        // Nothing else than what is sent, as most clients ask for it.
+        // The common case: the client accepts exactly the type that is sent.
         if contentType.utf8.prefix(while: { $0 != UInt8(ascii: ";") }).elementsEqual(accept.utf8) { return }
         guard let type = ContentType(contentType) else { return }
         let entries = ContentType.entries(ofAccept: accept)

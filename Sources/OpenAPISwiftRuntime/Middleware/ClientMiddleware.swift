@@ -6,7 +6,7 @@ public import HTTPTypes
     public import Foundation
 #endif
 
-/// Sees and may change every request of a client and every response.
+/// Code around every request of a client: it can inspect and change requests and responses.
 ///
 /// The first middleware in a client's list is the outermost: it sees a request first and its response last.
 ///
@@ -32,13 +32,14 @@ public import HTTPTypes
 public protocol ClientMiddleware: Sendable {
     /// Passes a request on, to the next middleware or to the transport.
     ///
-    /// The type says `@concurrent` so that it means the same in every module, whatever the isolation a module gives to
-    /// its asynchronous function types by default.
+    /// The type is `@concurrent`, so that it means the same in every module: the default isolation of asynchronous
+    /// function types depends on the module.
     typealias Next = @concurrent @Sendable (HTTPRequest, HTTPBody?, URL) async throws -> (HTTPResponse, HTTPBody?)
 
     /// Handles a request on its way out and its response on its way back.
     ///
-    /// May call `next` never, once or several times. A body whose `iterationBehavior` is `single` can be sent once.
+    /// The middleware can call `next` once, several times, or not at all. A body whose `iterationBehavior` is `single`
+    /// can only be sent once.
     /// - Parameters:
     ///   - request: The request so far.
     ///   - body: The body of the request, or nil if it has none.
@@ -46,7 +47,7 @@ public protocol ClientMiddleware: Sendable {
     ///   - operationID: The operation of the document that the request belongs to.
     ///   - next: Passes the request on.
     /// - Returns: The response, and its body if it has one.
-    /// - Throws: Anything; the caller of the operation finds it as the `underlyingError` of a ``ClientError``.
+    /// - Throws: Any error; the caller of the operation finds it as the `underlyingError` of a ``ClientError``.
     func intercept(
         _ request: HTTPRequest,
         body: HTTPBody?,

@@ -3,8 +3,8 @@ public import HTTPTypes
 /// Turns errors into responses.
 ///
 /// An error that conforms to ``HTTPResponseConvertible``, or a ``ServerError`` around one, decides the status, header
-/// fields and body of its response; every other error becomes a bare 500. Without this middleware the error reaches the
-/// transport.
+/// fields and body of its response; every other error becomes a 500 without a body. Without this middleware the error
+/// reaches the transport.
 ///
 /// ```swift
 /// try handlers.registerHandlers(on: transport, middlewares: [ErrorHandlingMiddleware()])
@@ -12,7 +12,7 @@ public import HTTPTypes
 /// // HTTP/1.1 400 Bad Request
 /// ```
 ///
-/// Place it where it should catch: errors of the middlewares before it in the list pass it by.
+/// It handles errors of the handler and of the middlewares after it in the list, not of those before it.
 public struct ErrorHandlingMiddleware: ServerMiddleware {
     /// Creates the middleware.
     public init() {}

@@ -2,7 +2,7 @@ public import HTTPTypes
 
 /// Reads `+` in a query as a space, as HTML forms send it.
 ///
-/// By RFC 3986 a `+` in a query is a plus, and handlers read it as one unless this middleware comes before them.
+/// According to RFC 3986, a `+` in a query is a plus sign, and without this middleware handlers read it so.
 ///
 /// ```swift
 /// try handlers.registerHandlers(on: transport, middlewares: [QuerySpaceNormalizingMiddleware()])

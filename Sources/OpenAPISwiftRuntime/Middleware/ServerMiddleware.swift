@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// Sees and may change every request to a server and every response.
+/// Code around every request to a server: it can inspect and change requests and responses.
 ///
 /// The first middleware in a server's list is the outermost: it sees a request first and its response last.
 ///
@@ -24,8 +24,8 @@ public import HTTPTypes
 public protocol ServerMiddleware: Sendable {
     /// Passes a request on, to the next middleware or to the handler.
     ///
-    /// The type says `@concurrent` so that it means the same in every module, whatever the isolation a module gives to
-    /// its asynchronous function types by default.
+    /// The type is `@concurrent`, so that it means the same in every module: the default isolation of asynchronous
+    /// function types depends on the module.
     typealias Next =
         @concurrent @Sendable (HTTPRequest, HTTPBody?, ServerRequestMetadata) async throws -> (HTTPResponse, HTTPBody?)
 
@@ -37,7 +37,7 @@ public protocol ServerMiddleware: Sendable {
     ///   - operationID: The operation of the document that the request belongs to.
     ///   - next: Passes the request on.
     /// - Returns: The response, and its body if it has one.
-    /// - Throws: Any error; ``ErrorHandlingMiddleware``, if it comes earlier in the list, makes a response of it.
+    /// - Throws: Any error; ``ErrorHandlingMiddleware``, if it is earlier in the list, turns it into a response.
     func intercept(
         _ request: HTTPRequest,
         body: HTTPBody?,

@@ -1,7 +1,7 @@
 /// A multipart body: an asynchronous sequence of parts.
 ///
-/// A body to be sent is made of a literal of parts, or of a sequence that makes them over time. A body that was
-/// received gives its parts as they arrive.
+/// A body to send is created from a literal of parts, or from a sequence that produces them over time. A received body
+/// delivers its parts as they arrive.
 ///
 /// ```swift
 /// let form: MultipartBody<Operations.UploadPhoto.Input.Body.MultipartFormPayload> = [
@@ -19,8 +19,8 @@
 /// }
 /// ```
 ///
-/// Parts arrive one after the other: read the body of a part before you ask for the next, even if you do not need it.
-/// Going on without throws ``MultipartError`` with the code `previousPartNotConsumed`.
+/// Parts arrive one after the other. Read the body of each part before you ask for the next part, even if you do not
+/// need it. Otherwise the iterator throws ``MultipartError`` with the code `previousPartNotConsumed`.
 ///
 /// Bodies of parts in memory are ``IterationBehavior/multiple``; bodies over a stream are ``IterationBehavior/single``:
 /// a second iterator over one of those throws ``HTTPBodyError`` with the code `alreadyIterated` from its first
@@ -81,7 +81,7 @@ extension MultipartBody: AsyncSequence {
 
     /// Starts to read the body.
     ///
-    /// A body that can be read once and was read before gives an iterator whose `next()` throws.
+    /// If the body can be read only once and was read before, the iterator's `next()` throws.
     /// - Returns: An iterator at the first part.
     public func makeAsyncIterator() -> Iterator {
         source.makeIterator()

@@ -1,6 +1,6 @@
 /// A boundary that RFC 2046 allows.
 struct MultipartBoundary: Hashable, Sendable {
-    /// CR LF, two hyphens and the boundary: what ends a part. The CR LF is not part of the part's bytes.
+    /// CR LF, two hyphens and the boundary, which end a part. The CR LF does not belong to the part's bytes.
     let delimiter: [UInt8]
 
     let text: String
@@ -19,7 +19,7 @@ struct MultipartBoundary: Hashable, Sendable {
         delimiter = Array("\r\n--".utf8) + bytes
     }
 
-    /// The boundary that a content type says.
+    /// Creates the boundary that a content type names.
     /// - Throws: ``MultipartError`` with the code `missingBoundary` or `invalidBoundary`.
     init(ofContentType contentType: String?) throws(MultipartError) {
         guard let contentType, let boundary = ParameterizedValue(parsing: contentType)?["boundary"] else {
@@ -31,7 +31,7 @@ struct MultipartBoundary: Hashable, Sendable {
         try self.init(boundary)
     }
 
-    /// The boundary as the value of the content type's parameter: in quotes where it needs them.
+    /// The boundary as the value of the content type's parameter, in quotes if it needs them.
     var parameterValue: String {
         let isToken = text.utf8.allSatisfy { byte in
             Self.isAlphanumeric(byte) || "'+_-.".utf8.contains(byte)

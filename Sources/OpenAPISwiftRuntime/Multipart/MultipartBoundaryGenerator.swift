@@ -1,6 +1,6 @@
 /// Makes the boundaries of multipart bodies that are sent.
 ///
-/// A boundary has 1 to 70 characters, among letters, digits and `'()+_,-./:=?`, and must not occur in any part.
+/// A boundary has 1 to 70 characters (letters, digits and `'()+_,-./:=?`), and must not occur in any part.
 public protocol MultipartBoundaryGenerator: Sendable {
     /// Makes the boundary of one body.
     /// - Returns: A boundary.
@@ -8,16 +8,16 @@ public protocol MultipartBoundaryGenerator: Sendable {
 }
 
 extension MultipartBoundaryGenerator where Self == ConstantMultipartBoundaryGenerator {
-    /// Always the same boundary, for tests that compare bytes.
+    /// A generator that always returns the same boundary, for tests that compare bytes.
     public static var constant: Self { ConstantMultipartBoundaryGenerator() }
 }
 
 extension MultipartBoundaryGenerator where Self == RandomMultipartBoundaryGenerator {
-    /// A new boundary for each body.
+    /// A generator that returns a new boundary for each body.
     public static var random: Self { RandomMultipartBoundaryGenerator() }
 }
 
-/// Always the same boundary, for tests that compare bytes.
+/// A generator that always returns the same boundary, for tests that compare bytes.
 public struct ConstantMultipartBoundaryGenerator: MultipartBoundaryGenerator {
     /// The boundary.
     public let boundary: String
@@ -35,7 +35,7 @@ public struct ConstantMultipartBoundaryGenerator: MultipartBoundaryGenerator {
     }
 }
 
-/// A prefix and random digits, new for each body.
+/// A generator that returns a prefix and random digits, new for each body.
 public struct RandomMultipartBoundaryGenerator: MultipartBoundaryGenerator {
     /// The beginning of every boundary.
     public let boundaryPrefix: String
@@ -45,15 +45,15 @@ public struct RandomMultipartBoundaryGenerator: MultipartBoundaryGenerator {
 
     /// Creates a generator.
     /// - Parameters:
-    ///   - boundaryPrefix: What every boundary begins with.
-    ///   - randomNumberSuffixLength: The number of digits after it; with the prefix not above 70.
+    ///   - boundaryPrefix: The beginning of every boundary.
+    ///   - randomNumberSuffixLength: The number of digits after the prefix; at most 70 together with the prefix.
     public init(boundaryPrefix: String = "__X_SWIFT_OPENAPI_", randomNumberSuffixLength: Int = 20) {
         self.boundaryPrefix = boundaryPrefix
         self.randomNumberSuffixLength = randomNumberSuffixLength
     }
 
     /// Makes a new boundary.
-    /// - Returns: The prefix and as many random digits as set.
+    /// - Returns: The prefix and ``randomNumberSuffixLength`` random digits.
     public func makeBoundary() -> String {
         var boundary = boundaryPrefix
         for _ in 0..<max(0, randomNumberSuffixLength) { boundary += String(Int.random(in: 0...9)) }

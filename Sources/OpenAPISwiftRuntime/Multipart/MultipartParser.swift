@@ -1,13 +1,13 @@
 import HTTPTypes
 
-/// Takes a multipart body apart: chunks of bytes in, events out. It does no input of its own.
+/// Parses a multipart body: its input is chunks of bytes, its output events. It does not read from a source itself.
 ///
-/// Bytes of parts are handed on as slices of the chunks they came in, as soon as they cannot belong to a boundary. What
-/// is kept is at most the beginning of a boundary or the header of one part.
+/// Bytes of parts are passed on as slices of their chunks, as soon as they cannot belong to a boundary. The parser
+/// keeps at most the beginning of a boundary or the header of one part.
 struct MultipartParser: Sendable {
-    /// What was found.
+    /// A result of parsing.
     enum Event: Sendable {
-        /// Nothing more without the next chunk.
+        /// The parser needs the next chunk.
         case needsBytes
 
         /// The header of a part.
@@ -33,7 +33,7 @@ struct MultipartParser: Sendable {
         /// In the header of a part.
         case header
 
-        /// At the blank line behind a header, whose line break may be that of a boundary.
+        /// At the blank line after a header. Its line break can be the one that begins a boundary.
         case blankLine
 
         /// In the bytes of a part.
@@ -53,23 +53,23 @@ struct MultipartParser: Sendable {
     /// The bytes that are not in an event yet.
     private var rest: ArraySlice<UInt8>
 
-    /// Where in the body they begin.
+    /// The offset of `rest` in the body.
     private(set) var offset: Int
 
-    /// How many of them are known to hold no line break.
+    /// The number of bytes of `rest` that were searched for a line break already.
     private var searched = 0
 
     private var partNumber = 0
     private var fields: HTTPFields = [:]
     private var headerBytes = 0
 
-    /// The last line of the header, which the next may continue.
+    /// The last line of the header, which the next line may continue.
     private var line: [UInt8] = []
     private var lineOffset = 0
 
     init(boundary: MultipartBoundary) {
         search = DelimiterSearch(for: boundary.delimiter)
-        // A first boundary that is the first line is found as if a line break stood before it.
+        // With a line break before the body, a boundary in the first line is found like any other.
         rest = [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
         offset = -2
     }
@@ -83,12 +83,12 @@ struct MultipartParser: Sendable {
         }
     }
 
-    /// Says that there are no more chunks.
+    /// Marks the end of the input: there are no more chunks.
     mutating func finish() {
         isAtEnd = true
     }
 
-    /// Returns what comes next. After `end` it returns `end` again.
+    /// Returns the next event. After `end` it returns `end` again.
     mutating func next() throws(MultipartError) -> Event {
         while true {
             let event: Event? =
@@ -104,7 +104,7 @@ struct MultipartParser: Sendable {
         }
     }
 
-    // MARK: States. Each returns nil to go on with the state that it set.
+    // MARK: States. Each function returns nil to continue with the state that it has set.
 
     private mutating func skipPreamble() throws(MultipartError) -> Event? {
         let found = search.first(in: rest)
@@ -168,7 +168,7 @@ struct MultipartParser: Sendable {
             consume(text.count + 2)
             return nil
         }
-        // The line break stays: it may be the beginning of a boundary.
+        // The line break is not consumed: it can be the beginning of a boundary.
         state = .blankLine
         let fields = fields
         self.fields = [:]
@@ -276,11 +276,11 @@ struct MultipartParser: Sendable {
     }
 }
 
-/// Finds a delimiter in bytes by Horspool's method, which looks at few of them.
+/// Finds a delimiter in bytes with Horspool's algorithm, which skips most of the bytes.
 private struct DelimiterSearch: Sendable {
     let delimiter: [UInt8]
 
-    /// By the last byte of a window: how far the window can move.
+    /// How far the window can move, by the last byte of the window.
     private let shifts: [UInt8]
 
     init(for delimiter: [UInt8]) {
@@ -292,8 +292,8 @@ private struct DelimiterSearch: Sendable {
         self.shifts = shifts
     }
 
-    /// The index of the first delimiter; or else that of the beginning of one at the end of the bytes; or else the end
-    /// index.
+    /// The index of the first delimiter. If there is none, the index of an incomplete delimiter at the end of the
+    /// bytes, or else the end index.
     func first(in bytes: ArraySlice<UInt8>) -> (index: Int, isWhole: Bool) {
         let (distance, isWhole) = bytes.withUnsafeBufferPointer { bytes in
             delimiter.withUnsafeBufferPointer { delimiter in
@@ -321,7 +321,7 @@ private struct DelimiterSearch: Sendable {
             }
             start += Int(shifts[Int(byte)])
         }
-        // No delimiter begins before `start`, which leaves less than the length of one.
+        // No delimiter begins before `start`, and the rest is shorter than a delimiter.
         while start < bytes.count {
             var length = 0
             while start + length < bytes.count, bytes[start + length] == delimiter[length] { length += 1 }

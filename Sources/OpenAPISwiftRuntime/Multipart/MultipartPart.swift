@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// A part of a multipart body as it travels: header fields and bytes.
+/// A part of a multipart body as it is sent: header fields and bytes.
 ///
 /// ```swift
 /// MultipartRawPart(name: "notes", filename: "a \"b\".txt", headerFields: [.contentType: "text/plain"], body: "Hello")
@@ -28,7 +28,7 @@ public struct MultipartRawPart: Sendable, Hashable {
     /// Creates a part of a form.
     /// - Parameters:
     ///   - name: The name of the part.
-    ///   - filename: The name of the file that the bytes are of.
+    ///   - filename: The name of the file that the bytes come from.
     ///   - headerFields: Other header fields; `content-disposition` is replaced.
     ///   - body: The bytes.
     public init(name: String?, filename: String? = nil, headerFields: HTTPFields, body: HTTPBody) {
@@ -41,16 +41,16 @@ public struct MultipartRawPart: Sendable, Hashable {
 
     /// The name of the part, which is a parameter of its `content-disposition`.
     ///
-    /// Setting it keeps the other parameters. A line break in it is written as `%0D%0A`.
+    /// Setting the name keeps the other parameters. A line break in the name is written as `%0D%0A`.
     public var name: String? {
         get { disposition?["name"] }
         set { setParameter("name", newValue) }
     }
 
-    /// The name of the file that the bytes are of, which is a parameter of the part's `content-disposition`.
+    /// The name of the file that the bytes come from, which is a parameter of the part's `content-disposition`.
     ///
-    /// Treat it as a label: it comes from the sender and may hold separators of paths. Reading prefers `filename*` (RFC
-    /// 8187) where there is one. Setting it keeps the other parameters.
+    /// Do not use it as a path: it comes from the sender and may contain path separators. Reading prefers `filename*`
+    /// (RFC 8187) if there is one. Setting the name keeps the other parameters.
     public var filename: String? {
         get { disposition?["filename"] }
         set { setParameter("filename", newValue) }
@@ -67,7 +67,7 @@ public struct MultipartRawPart: Sendable, Hashable {
     }
 }
 
-/// A part of a multipart body whose name the document fixes.
+/// A part of a multipart body that the document names.
 public struct MultipartPart<Payload: Sendable & Hashable>: Sendable, Hashable {
     /// The content of the part, with its header fields if the document describes some.
     public var payload: Payload
@@ -85,7 +85,7 @@ public struct MultipartPart<Payload: Sendable & Hashable>: Sendable, Hashable {
     }
 }
 
-/// A part of a multipart body whose content the document describes and whose name it leaves open.
+/// A part of a multipart body whose content the document describes, but which can have any name.
 public struct MultipartDynamicallyNamedPart<Payload: Sendable & Hashable>: Sendable, Hashable {
     /// The content of the part.
     public var payload: Payload

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Synchronization
 
-/// The parts of a body that is received, as they arrive.
+/// The parts of a received body, as they arrive.
 struct ReceivedParts: AsyncSequence, Sendable {
     typealias Element = MultipartRawPart
     typealias Failure = any Error
@@ -26,7 +26,7 @@ struct ReceivedParts: AsyncSequence, Sendable {
     }
 }
 
-/// The bytes of one part of a body that is received.
+/// The bytes of one part of a received body.
 private struct PartBytes: AsyncSequence, Sendable {
     typealias Element = ArraySlice<UInt8>
     typealias Failure = any Error
@@ -52,10 +52,10 @@ private struct PartBytes: AsyncSequence, Sendable {
     }
 }
 
-/// What the sequence of parts and the bodies of the parts read from, one of them at a time.
+/// The common source of the sequence of parts and of the parts' bodies. Only one of them can read at a time.
 private final class PartSource: Sendable {
-    /// The iterator of the body is not `Sendable`. A read takes the reader out of the state and puts it back
-    /// afterwards, so that only one task at a time has it.
+    /// The iterator of the body is not `Sendable`. Each read takes the reader out of the state and puts it back
+    /// afterwards, so only one task has it at a time.
     private struct Reader: @unchecked Sendable {
         var iterator: HTTPBody.Iterator
         var parser: MultipartParser
@@ -69,7 +69,7 @@ private final class PartSource: Sendable {
                 if let chunk = try await iterator.next(isolation: actor) {
                     parser.add(chunk)
                 } else {
-                    // Streams end early when their reader is cancelled.
+                    // A stream also ends when its reader is cancelled.
                     try Task.checkCancellation()
                     parser.finish()
                 }
@@ -145,7 +145,7 @@ private final class PartSource: Sendable {
 
     func nextBytes(ofPart partNumber: Int, isolation actor: isolated (any Actor)?) async throws -> ArraySlice<UInt8>? {
         guard var reader = try takeReader() else { return nil }
-        // The parts after it are only reached when all its bytes were read.
+        // If the reader is at a later part, all bytes of this part were read.
         guard reader.isInPart, reader.partNumber == partNumber else {
             putBack(reader)
             return nil

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// The chunks of a body that is sent, made of its parts as they come.
+/// The chunks of a body to send, written from its parts as these are produced.
 struct SentParts<Parts: AsyncSequence & Sendable>: AsyncSequence, Sendable {
     typealias Element = ArraySlice<UInt8>
     typealias Failure = any Error
@@ -53,8 +53,8 @@ struct SentParts<Parts: AsyncSequence & Sendable>: AsyncSequence, Sendable {
             }
         }
 
-        /// The boundary and what follows it: the header of a part, and its bytes too if they are few and in memory, or
-        /// the end.
+        /// The boundary, followed by the header of the next part or by the end. The bytes of the part follow at once if
+        /// they are few and in memory.
         private mutating func nextPart(
             after delimiter: ArraySlice<UInt8>,
             isolation actor: isolated (any Actor)?

@@ -1,8 +1,8 @@
 /// The value of a header field such as `content-disposition` or `content-type`: a value and parameters.
 ///
-/// Reading knows quoted text with escapes (RFC 9110) and encoded parameters, `filename*=UTF-8''a%20b` (RFC 8187). An
-/// encoded parameter counts more than the plain one of the same name. In quoted text only `\"` and `\\` are escapes:
-/// other backslashes are kept, since senders put paths there as they are.
+/// Reading supports quoted text with escapes (RFC 9110) and encoded parameters, `filename*=UTF-8''a%20b` (RFC 8187). An
+/// encoded parameter has precedence over the plain one of the same name. In quoted text only `\"` and `\\` are escapes:
+/// other backslashes are kept, because some senders write paths there without escaping them.
 struct ParameterizedValue: Hashable, Sendable {
     /// The part before the parameters, in lower case.
     var value: String
@@ -45,7 +45,7 @@ extension ParameterizedValue {
         return text
     }
 
-    /// A text in quotes. Control characters, which cannot stand in a header field, are percent-encoded as browsers do.
+    /// A text in quotes. Control characters, which a header field cannot hold, are percent-encoded, as browsers do it.
     static func quoted(_ text: String) -> String {
         var result = "\""
         for scalar in text.unicodeScalars {
@@ -96,7 +96,7 @@ extension ParameterizedValue {
         for (name, value) in encoded { self[name] = value }
     }
 
-    /// The text behind `charset'language'percent-encoded`, for the two character sets that RFC 8187 names.
+    /// The text that `charset'language'percent-encoded` encodes, in one of the two character sets that RFC 8187 names.
     private static func decodeExtended(_ text: String) -> String? {
         let parts = text.utf8.split(separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }
@@ -124,7 +124,7 @@ extension ParameterizedValue {
             rest = rest.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
         }
 
-        /// The text as long as the bytes are accepted, without spaces around it.
+        /// Takes bytes as long as they are accepted, and returns their text without spaces around it.
         mutating func text(_ isAccepted: (UInt8) -> Bool) -> String {
             skipSpaces()
             var text = rest.prefix(while: isAccepted)

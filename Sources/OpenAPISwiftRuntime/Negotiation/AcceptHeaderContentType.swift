@@ -1,8 +1,9 @@
-/// The media types that the responses of one operation can have; generated code conforms an enumeration for each
-/// operation.
+/// The media types that the responses of one operation can have.
+///
+/// Generated code declares a conforming enumeration for each operation.
 public protocol AcceptableProtocol: RawRepresentable, Sendable, Hashable, CaseIterable where RawValue == String {}
 
-/// One entry of an Accept header: a media type and how much it is wanted.
+/// One entry of an Accept header: a media type and its quality.
 ///
 /// ```swift
 /// let accept: [AcceptHeaderContentType<Operations.GetStats.AcceptableContentType>] = [
@@ -14,20 +15,20 @@ public struct AcceptHeaderContentType<ContentType: AcceptableProtocol>: Sendable
     /// The media type.
     public var contentType: ContentType
 
-    /// How much it is wanted.
+    /// How much the client wants it, from 0 to 1.
     public var quality: QualityValue
 
     /// Creates an entry.
     /// - Parameters:
     ///   - contentType: The media type.
-    ///   - quality: How much it is wanted.
+    ///   - quality: How much the client wants it, from 0 to 1.
     @inlinable
     public init(contentType: ContentType, quality: QualityValue = 1.0) {
         self.contentType = contentType
         self.quality = quality
     }
 
-    /// Every media type that the operation can answer with, all equally wanted.
+    /// Every media type that the operation's responses can have, all with the quality 1.
     @inlinable
     public static var defaultValues: [Self] {
         ContentType.allCases.map { Self(contentType: $0) }
@@ -37,11 +38,11 @@ public struct AcceptHeaderContentType<ContentType: AcceptableProtocol>: Sendable
 extension AcceptHeaderContentType: RawRepresentable {
     /// Reads an entry of an Accept header: `text/plain` or `text/plain; q=0.8`.
     ///
-    /// Other parameters are ignored. The result is nil if the text is not a media type, or its quality not a number
-    /// from 0 to 1.
+    /// Other parameters are ignored. The result is nil if the text is not a media type, or if its quality is not a
+    /// number from 0 to 1.
     /// - Parameter rawValue: The text of the entry.
     public init?(rawValue: String) {
-        // Most entries are nothing but a media type, spelled as the document spells it.
+        // Most entries are only a media type, spelled as in the document.
         if Self.isPlain(rawValue) {
             guard let contentType = ContentType(rawValue: rawValue) else { return nil }
             self.init(contentType: contentType)
@@ -102,14 +103,14 @@ extension AcceptHeaderContentType: RawRepresentable {
 }
 
 extension Array {
-    /// Every media type that the operation can answer with, all equally wanted.
+    /// Every media type that the operation's responses can have, all with the quality 1.
     @inlinable
     public static func defaultValues<ContentType: AcceptableProtocol>() -> [AcceptHeaderContentType<ContentType>]
     where Element == AcceptHeaderContentType<ContentType> {
         AcceptHeaderContentType<ContentType>.defaultValues
     }
 
-    /// The entries with the most wanted first; entries wanted equally keep their order.
+    /// The entries sorted by quality, the highest first. Entries with the same quality keep their order.
     public func sortedByQuality<ContentType: AcceptableProtocol>() -> [AcceptHeaderContentType<ContentType>]
     where Element == AcceptHeaderContentType<ContentType> {
         sorted { $0.quality.doubleValue > $1.quality.doubleValue }

@@ -1,4 +1,4 @@
-/// A content type taken apart for comparison.
+/// The components of a content type, for comparison.
 struct ContentType {
     /// In lower case.
     private var type: String
@@ -26,10 +26,10 @@ struct ContentType {
     /// Whether it names several types: `image/*`.
     var isWildcard: Bool { type == "*" || subtype == "*" }
 
-    /// How well a received type fits this documented one; `nil` when it does not.
+    /// How well a received type fits this documented type; `nil` if it does not fit.
     ///
-    /// Parameters that are documented must be there, as their names and values are spelled but for case. A character
-    /// set that is not received counts as the documented one.
+    /// The received type must have the documented parameters; the case of their names and values does not matter. Only
+    /// the parameter `charset` may be missing.
     func score(of received: ContentType) -> Int? {
         if type == "*" { return 0 }
         guard type == received.type else { return nil }
@@ -47,8 +47,8 @@ struct ContentType {
         return score
     }
 
-    /// Whether an entry of an Accept header admits this type. One that names several types is admitted with one of
-    /// them.
+    /// Whether an entry of an Accept header accepts this type. A range such as `image/*` is accepted if the entry
+    /// accepts one of its types.
     func isAccepted(by entry: some StringProtocol) -> Bool {
         guard var accepted = ContentType(entry) else { return false }
         accepted.parameters = []
@@ -59,7 +59,7 @@ struct ContentType {
         return accepted.score(of: self) != nil
     }
 
-    /// Takes the text up to the next semicolon, which may stand in quotes as well.
+    /// Takes the text up to the next semicolon that is not in quotes.
     private static func parameter(_ rest: inout Substring.UTF8View) -> Substring {
         var isQuoted = false
         var isEscaped = false

@@ -8,7 +8,8 @@ public struct QualityValue: Sendable, Hashable {
     private let thousandths: UInt16
 
     /// Creates a quality.
-    /// - Parameter doubleValue: A number from 0 to 1, rounded to thousandths; a number outside becomes the nearer end.
+    /// - Parameter doubleValue: A number from 0 to 1, rounded to thousandths. A smaller number becomes 0, a larger one
+    ///   1.
     public init(doubleValue: Double) {
         thousandths = doubleValue >= 0 ? UInt16((min(doubleValue, 1) * 1000).rounded()) : 0
     }

@@ -1,9 +1,9 @@
 public import StreamingJSON
 
-/// A response whose body is in memory and is read by the caller, into a type of the caller's.
+/// A response whose body is in memory. The caller reads the body into a type of its own.
 ///
-/// The configuration key `bufferedResponses` gives the generated client a second call of an operation, which reads
-/// everything of the response but the body of a success:
+/// The configuration key `bufferedResponses` gives the generated client a second method for an operation. This method
+/// reads the whole response except the body of a success:
 ///
 /// ```swift
 /// let page = try await client.listSightings(buffering: .init()).ok
@@ -42,7 +42,7 @@ public struct BufferedBody: Sendable, CustomStringConvertible {
     /// Creates a body, for tests of code that reads one.
     /// - Parameters:
     ///   - bytes: All bytes of the body.
-    ///   - operationID: The operation that errors name.
+    ///   - operationID: The name of the operation in errors.
     ///   - configuration: How dates are read.
     public init(_ bytes: ArraySlice<UInt8>, operationID: String, configuration: Configuration = Configuration()) {
         let failure = ClientError(
@@ -56,12 +56,12 @@ public struct BufferedBody: Sendable, CustomStringConvertible {
 
     /// Reads the body as one JSON value.
     ///
-    /// The bytes are read each time that this is called.
+    /// Every call of this method parses the bytes again.
     ///
-    /// - Parameter type: What to read.
+    /// - Parameter type: The type of the value.
     /// - Returns: The value.
-    /// - Throws: A ``ClientError`` as the usual call throws it: it names the operation, and its underlying error is a
-    ///   `JSONError` with the offset and the path of the value that does not read.
+    /// - Throws: A ``ClientError``, as from the usual method: it names the operation. Its underlying error is a
+    ///   `JSONError` with the offset and the path of the value that cannot be read.
     public func json<T: JSONReadable>(_ type: T.Type = T.self) throws -> T {
         try json { (reader) throws(JSONError) in try T(json: &reader) }
     }
@@ -81,10 +81,10 @@ public struct BufferedBody: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The number of bytes; the bytes themselves may be private.
+    /// The number of bytes. The bytes themselves are left out, because they can be private.
     public var description: String { "\(bytes.count) bytes" }
 
-    /// What errors of reading the body say of the call.
+    /// The facts about a call that an error of reading the body contains.
     @_spi(Generated) public final class Call: Sendable {
         let failure: ClientError
         let configuration: Configuration

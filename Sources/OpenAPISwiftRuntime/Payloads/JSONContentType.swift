@@ -24,14 +24,14 @@ public enum JSONContentType: AcceptableProtocol {
     public static var allCases: [JSONContentType] { [.json] }
 }
 
-/// The header fields of a request that has no other than Accept.
+/// The header fields of a request whose only header field is Accept.
 @frozen
 public struct AcceptHeaders<ContentType: AcceptableProtocol>: OperationValue {
-    /// What the caller can read.
+    /// The media types that the caller can read.
     public var accept: [AcceptHeaderContentType<ContentType>]
 
     /// Creates header fields.
-    /// - Parameter accept: What the caller can read.
+    /// - Parameter accept: The media types that the caller can read.
     public init(accept: [AcceptHeaderContentType<ContentType>] = .defaultValues()) {
         self.accept = accept
     }

@@ -1,6 +1,6 @@
 public import StreamingJSON
 
-/// The requirements of the type of a JSON body: it reads and writes itself, can be compared, and can be passed between tasks.
+/// The requirements of the type of a JSON body: it can be read, written, compared, and passed between tasks.
 public typealias JSONPayload = JSONReadable & JSONWritable & Hashable & Sendable
 
 /// A response that is one JSON value and has no documented header fields.
@@ -29,13 +29,14 @@ public struct JSONResponse<Value: JSONPayload>: OperationValue {
 
 /// A body that is always `application/json`, of a request or a response.
 ///
-/// The value is held indirectly: a body is one pointer wide, so what holds one costs no more code for a large value.
+/// The value is stored indirectly: a body has the size of a pointer. So types that contain a body need no more code for
+/// a large value.
 @frozen
 public indirect enum JSONBody<Value: JSONPayload>: OperationValue {
-    /// The value under the name of a schema that is written inline in the body, with idiomatic naming.
+    /// The value, under the name that an inline schema of the body has with idiomatic naming.
     public typealias JsonPayload = Value
     // swift-format-ignore: TypeNamesShouldBeCapitalized
-    /// The value under the name of a schema that is written inline in the body, with defensive naming.
+    /// The value, under the name that an inline schema of the body has with defensive naming.
     public typealias jsonPayload = Value
 
     /// `application/json`
@@ -61,13 +62,13 @@ public struct EmptyResponse: OperationValue {
 // MARK: Reading and writing
 
 extension ReadableMessage {
-    /// The body as JSON of the only documented type.
+    /// The body as a JSON value, for a message whose only documented content type is `application/json`.
     @_spi(Generated) public func jsonBody<Value: JSONPayload>() throws -> JSONBody<Value> {
         try requireContentType("application/json")
         return .json(try json(Value.self))
     }
 
-    /// The message as a response with nothing but such a body.
+    /// The message as a response with only a JSON body.
     @_spi(Generated) public func jsonResponse<Value: JSONPayload>() throws -> JSONResponse<Value> {
         JSONResponse(body: try jsonBody())
     }

@@ -2,16 +2,16 @@ package import HTTPTypes
 
 /// Finds the route of a request among path templates.
 ///
-/// A path is matched segment by segment while it is percent-encoded, so an encoded slash never divides. A literal
-/// segment goes before one with placeholders, and more literal bytes in a segment before fewer. A placeholder matches
-/// one byte or more. One slash at the end of a path counts for nothing.
+/// A path is matched segment by segment while it is percent-encoded, so an encoded slash never divides segments. A
+/// literal segment has precedence over a segment with placeholders, and among these the one with more literal bytes. A
+/// placeholder matches one byte or more. One slash at the end of a path is ignored.
 package struct PathRouter<Value: Sendable>: Sendable {
-    /// What a router says of a request.
+    /// The result of matching a request.
     package enum Match {
-        /// There is a route: its value, its template and the values of its placeholders, percent-decoded.
+        /// The value and the template of a route, and the values of its placeholders, percent-decoded.
         case found(Value, template: String, parameters: [String: Substring])
 
-        /// There are routes of this path for other methods.
+        /// Only other methods have a route with this path.
         case methodNotAllowed(allowed: [HTTPRequest.Method])
 
         /// No route has this path.
@@ -32,7 +32,7 @@ package struct PathRouter<Value: Sendable>: Sendable {
     /// Finds the route of a request.
     /// - Parameters:
     ///   - method: The method of the request.
-    ///   - path: The path of the request, percent-encoded; a query or fragment counts for nothing.
+    ///   - path: The path of the request, percent-encoded; a query or fragment is ignored.
     /// - Returns: The route, or the reason that none matches.
     package func match(_ method: HTTPRequest.Method, _ path: String) -> Match {
         switch routes.match(method, path) {
@@ -43,7 +43,7 @@ package struct PathRouter<Value: Sendable>: Sendable {
         }
     }
 
-    /// The values of the placeholders as the path spells them, percent-encoded; nil if no route of the method matches.
+    /// The values of the placeholders, still percent-encoded; nil if no route of the method matches.
     func encodedParameters(_ method: HTTPRequest.Method, _ path: String) -> [String: Substring]? {
         guard case .found(_, _, let parameters) = routes.match(method, path) else { return nil }
         return parameters
@@ -131,7 +131,7 @@ private struct PathTree: Sendable {
         return allowed.isEmpty ? .notFound : .methodNotAllowed(allowed.sorted { $0.rawValue < $1.rawValue })
     }
 
-    /// The path without the slash at its begin, one at its end, the query and the fragment.
+    /// The path without a slash at its beginning, a slash at its end, the query and the fragment.
     private static func pathWithoutQuery(_ bytes: UnsafeBufferPointer<UInt8>) -> Slice<UnsafeBufferPointer<UInt8>> {
         var end = bytes.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.endIndex
         var start = 0
@@ -158,7 +158,7 @@ private struct PathTree: Sendable {
         return (low, low < literals.count && literals[low].bytes.elementsEqual(bytes))
     }
 
-    /// One walk down the tree, with a way back where a branch turns out wrong.
+    /// One search down the tree, with backtracking where a branch does not match.
     private struct Search {
         typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
 
@@ -209,7 +209,8 @@ private struct PathTree: Sendable {
             return position.isPresent ? literals[position.index].child : nil
         }
 
-        /// Notes the values of the placeholders of a segment; each ends where the literal after it is found first.
+        /// Records the values of the placeholders of a segment. Each value ends at the first occurrence of the literal
+        /// after it.
         private mutating func capture(_ segment: Bytes, around literals: [[UInt8]]) -> Bool {
             guard let prefix = literals.first, let suffix = literals.last, segment.starts(with: prefix) else {
                 return false

@@ -1,4 +1,4 @@
-/// The path of an operation as the document has it: `/pets/{petId}/photos/{name}.{format}`.
+/// The path of an operation as in the document: `/pets/{petId}/photos/{name}.{format}`.
 struct PathTemplate {
     /// A part of a path between slashes.
     enum Segment: Equatable {
@@ -17,7 +17,7 @@ struct PathTemplate {
 
     init(_ text: String) throws(RouteError) {
         let path = text.hasPrefix("/") ? text.dropFirst() : text[...]
-        // One slash at the end counts for nothing, in templates and in requests.
+        // One slash at the end is ignored, in templates and in requests.
         let trimmed = path.hasSuffix("/") ? path.dropLast() : path
         guard !trimmed.isEmpty else { return }
         for part in trimmed.split(separator: "/", omittingEmptySubsequences: false) {
@@ -52,7 +52,7 @@ struct PathTemplate {
     }
 }
 
-/// A route that a server transport cannot take.
+/// An error about a route that a server transport cannot register.
 public struct RouteError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong with the route.
     public struct Code: ErrorCode {

@@ -1,4 +1,4 @@
-/// The percent-encoding of RFC 3986, as parameters and paths use it: everything is encoded but unreserved characters.
+/// The percent-encoding of RFC 3986 for parameters and paths: everything is encoded except unreserved characters.
 package enum PercentEncoding {
     /// The text with every byte encoded that is not unreserved.
     package static func encode(_ text: String) -> String {
@@ -17,18 +17,18 @@ package enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The text behind an encoding; a `%` that begins none is kept.
+    /// The decoded text. A `%` that does not begin an encoded byte is kept.
     package static func decode(_ text: some StringProtocol) -> String {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
         return String(decoding: decode(text.utf8), as: UTF8.self)
     }
 
-    /// The text behind an encoding, which is a part of the same text where nothing is encoded.
+    /// The decoded text, without a copy if nothing is encoded.
     static func decoded(_ text: Substring) -> Substring {
         text.utf8.contains(UInt8(ascii: "%")) ? Substring(decode(text)) : text
     }
 
-    /// The bytes behind an encoding; a `%` that begins none is kept.
+    /// The decoded bytes. A `%` that does not begin an encoded byte is kept.
     static func decode(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(bytes.count)

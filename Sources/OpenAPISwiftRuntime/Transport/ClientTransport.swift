@@ -8,7 +8,7 @@ public import HTTPTypes
 
 /// A transport that carries the requests of a generated client to a server.
 ///
-/// A transport for tests can be one closure in a struct:
+/// A transport for tests can be a struct with one method:
 ///
 /// ```swift
 /// struct Fixed: ClientTransport {
@@ -36,7 +36,7 @@ public protocol ClientTransport: Sendable {
     ///   - baseURL: The URL of the server.
     ///   - operationID: The operation of the document that the request belongs to.
     /// - Returns: The response, and its body if it has one.
-    /// - Throws: Anything; the caller of the operation finds it as the `underlyingError` of a ``ClientError``.
+    /// - Throws: Any error; the caller of the operation finds it as the `underlyingError` of a ``ClientError``.
     func send(
         _ request: HTTPRequest,
         body: HTTPBody?,
@@ -45,5 +45,6 @@ public protocol ClientTransport: Sendable {
     ) async throws -> (HTTPResponse, HTTPBody?)
 }
 
-/// What types must conform to for their metatypes to pass between tasks; generated code of other tools names it.
+/// The protocol of types whose metatypes can be passed between tasks, under the name that code of other generators
+/// uses.
 public typealias _OpenAPIRuntimeSendableMetatype = SendableMetatype

@@ -7,10 +7,10 @@ import Synchronization
     public import Foundation
 #endif
 
-/// Carries requests to handlers in the same process, with no socket.
+/// A transport that carries requests to handlers in the same process, without a socket.
 ///
-/// It is the server transport on which handlers register and the client transport through which clients reach them: for
-/// tests, and for programs that bring their server along.
+/// Handlers register on it as a server transport, and clients send through it as a client transport. It is for tests,
+/// and for programs that contain their own server.
 ///
 /// ```swift
 /// let transport = InProcessTransport()
@@ -21,12 +21,12 @@ import Synchronization
 /// // GET /v1/pets/a%2Fb
 /// ```
 ///
-/// Requests are handled as over a network: paths are joined with the path of the base URL, path parameters are
-/// percent-decoded, an unknown path is answered by 404, a known path with another method by 405 with `allow`, an error
-/// that no middleware handled by 500. Responses to HEAD and those with status 204 or 304 lose their body.
+/// Requests are handled as over a network. Paths are joined with the path of the base URL, and path parameters are
+/// percent-decoded. The response is 404 for an unknown path, 405 with `allow` for a known path with another method, and
+/// 500 for an error that no middleware handled. Responses to HEAD and those with status 204 or 304 lose their body.
 ///
-/// Bodies are passed through as they are: a streamed body is read only as fast as the other side reads it. The handler
-/// runs in the task of the caller, so cancelling the caller cancels the handler.
+/// Bodies are passed on unchanged: a streamed body is read only as fast as the other side reads it. The handler runs in
+/// the task of the caller, so cancelling the caller cancels the handler.
 public final class InProcessTransport: Sendable {
     private let router = Mutex(PathRouter<Handler>())
     private let onUnhandledError: (@Sendable (any Error) -> Void)?
@@ -41,7 +41,7 @@ public final class InProcessTransport: Sendable {
 extension InProcessTransport: ServerTransport {
     /// Registers the handler of an operation.
     /// - Parameters:
-    ///   - handler: What answers the request.
+    ///   - handler: The function that handles the request.
     ///   - method: The method of the operation.
     ///   - path: The path of the operation; placeholders such as `{petId}` may stand anywhere in a segment.
     /// - Throws: ``RouteError`` if the path is not a template or has a handler for the method already.
@@ -53,12 +53,12 @@ extension InProcessTransport: ServerTransport {
 }
 
 extension InProcessTransport: ClientTransport {
-    /// Answers a request by the handler registered for it.
+    /// Returns the response of the handler that is registered for a request.
     /// - Parameters:
     ///   - request: The request; its path is relative to the path of the base URL.
     ///   - body: The body of the request, or nil if it has none.
     ///   - baseURL: The URL of the server; only its scheme, host and path matter.
-    ///   - operationID: The operation of the document; it has no influence.
+    ///   - operationID: The operation of the document; it is ignored.
     /// - Returns: The response of the handler.
     /// - Throws: `CancellationError` if the task was cancelled.
     public func send(
@@ -99,7 +99,7 @@ extension InProcessTransport: ClientTransport {
 }
 
 extension HTTPRequest {
-    /// The request as it arrives at the server with a URL: with the whole path, and with scheme and authority.
+    /// The request as it arrives at the server of a URL: with the whole path, and with scheme and authority.
     package func addressed(to baseURL: URL) -> HTTPRequest {
         var request = self
         request.path = baseURL.requestTarget(appending: path)
@@ -110,7 +110,7 @@ extension HTTPRequest {
 }
 
 extension URL {
-    /// The path of this URL followed by the path of a request, both percent-encoded as they are.
+    /// The path of this URL followed by the path of a request. The percent-encoding of both is kept.
     ///
     /// `https://example.com/v1/` and `/pets/a%2Fb?q=1` give `/v1/pets/a%2Fb?q=1`.
     package func requestTarget(appending path: String?) -> String {
@@ -123,7 +123,7 @@ extension URL {
         return target.isEmpty ? path : target + path
     }
 
-    /// Host and port, as they stand in a request.
+    /// Host and port in the form that a request has.
     package var authority: String? {
         guard let host = host(percentEncoded: true) else { return nil }
         let name = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host

@@ -2,9 +2,9 @@ public import HTTPTypes
 
 /// An operation of a generated server whose handler takes a context.
 ///
-/// A context is a value that belongs to one request and does not come from the document: the authenticated caller, a
-/// database connection, a trace. The configuration key `handlerContext` makes the generator declare
-/// `ContextualAPIProtocol`, whose methods take one:
+/// A context is a value that belongs to one request and that the document does not describe: the authenticated caller,
+/// a database connection, a trace. With the configuration key `handlerContext`, the generator declares
+/// `ContextualAPIProtocol`, whose methods take a context:
 ///
 /// ```swift
 /// struct Archive: ContextualAPIProtocol {
@@ -15,15 +15,15 @@ public import HTTPTypes
 /// }
 /// ```
 ///
-/// `registerHandlers(on:serverURL:configuration:middlewares:context:)` makes the context of each request with a
-/// closure. A program that routes requests itself, or must know the context outside of the handler too, takes
-/// `operations(serverURL:configuration:middlewares:)` instead and calls ``respond(to:body:metadata:context:)`` with a
+/// `registerHandlers(on:serverURL:configuration:middlewares:context:)` creates the context of each request with a
+/// closure. A program that routes requests itself, or needs the context outside of the handler, too, uses
+/// `operations(serverURL:configuration:middlewares:)` instead, and calls ``respond(to:body:metadata:context:)`` with a
 /// value.
 public struct ServerOperation<Context: Sendable>: Sendable {
-    /// Makes the context of a call.
+    /// Creates the context of a call.
     ///
-    /// The type says `@concurrent` so that it means the same in every module, whatever the isolation a module gives to
-    /// its asynchronous function types by default.
+    /// The type is `@concurrent`, so that it means the same in every module: the default isolation of asynchronous
+    /// function types depends on the module.
     public typealias ContextProvider = @concurrent @Sendable (ServerCall) async throws -> Context
 
     typealias Run =
@@ -55,7 +55,7 @@ public struct ServerOperation<Context: Sendable>: Sendable {
     ///   - request: The request.
     ///   - body: The body of the request, or nil if it has none. It is not read before the handler asks for it.
     ///   - metadata: The values of the placeholders in ``path``.
-    ///   - context: The value that the handler is given.
+    ///   - context: The context that the handler receives.
     /// - Returns: The response and its body.
     /// - Throws: A ``ServerError``, unless a middleware turns it into a response.
     public func respond(
@@ -70,10 +70,10 @@ public struct ServerOperation<Context: Sendable>: Sendable {
     /// Registers the operation on a transport.
     ///
     /// - Parameters:
-    ///   - transport: What receives requests.
-    ///   - context: Makes the context of each call, inside of the middlewares and before the request is read. What it
-    ///     throws is treated as an error of the handler: one that conforms to ``HTTPResponseConvertible`` says how to
-    ///     answer.
+    ///   - transport: The transport that receives requests.
+    ///   - context: Creates the context of each call, inside of the middlewares and before the request is read. An
+    ///     error that it throws is treated as an error of the handler. If the error conforms to
+    ///     ``HTTPResponseConvertible``, it decides the response.
     /// - Throws: What the transport throws.
     public func register(on transport: any ServerTransport, context: @escaping ContextProvider) throws {
         try register(on: transport, context: .provider(context))
@@ -91,9 +91,9 @@ public struct ServerOperation<Context: Sendable>: Sendable {
 
 /// A call of an operation as it reached the server, after the middlewares and before the request is read.
 ///
-/// A body that can be read only once must be left to the handler. To look into it, for a signature over its bytes for
-/// instance, put a middleware around the operations that collects it and passes on `HTTPBody(bytes)`, which can be read
-/// any number of times.
+/// Do not read a body that can be read only once: the handler needs it. If you need its bytes, to check a signature for
+/// instance, use a middleware that collects the body and passes on `HTTPBody(bytes)`, which can be read any number of
+/// times.
 public struct ServerCall: Sendable {
     /// The name of the operation in the document.
     public var operationID: String

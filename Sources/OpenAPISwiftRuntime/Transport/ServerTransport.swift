@@ -9,20 +9,20 @@ public import HTTPTypes
 /// // transport.register(_, method: .get, path: "/v1/pets/{petId}")
 /// ```
 public protocol ServerTransport {
-    /// Answers one request.
+    /// Handles one request and returns its response.
     ///
-    /// The type says `@concurrent` so that it means the same in every module, whatever the isolation a module gives to
-    /// its asynchronous function types by default.
+    /// The type is `@concurrent`, so that it means the same in every module: the default isolation of asynchronous
+    /// function types depends on the module.
     typealias Handler =
         @concurrent @Sendable (HTTPRequest, HTTPBody?, ServerRequestMetadata) async throws -> (HTTPResponse, HTTPBody?)
 
     /// Registers the handler of an operation.
     /// - Parameters:
-    ///   - handler: What answers the request.
+    ///   - handler: The function that handles the request.
     ///   - method: The method of the operation.
     ///   - path: The path of the operation as in the document, below the path of the server's URL: `/pets/{petId}`. The
-    ///     transport hands over the values of the placeholders, percent-decoded, in the metadata.
-    /// - Throws: If the transport cannot take the path.
+    ///     transport passes the values of the placeholders, percent-decoded, in the metadata.
+    /// - Throws: If the transport cannot register the path.
     func register(_ handler: @escaping Handler, method: HTTPRequest.Method, path: String) throws
 }
 

@@ -1,4 +1,4 @@
-/// An error of carrying a request to its server and the response back, the same whichever client transport is used.
+/// An error of sending a request or of receiving its response. All client transports throw the same codes.
 ///
 /// ```swift
 /// } catch let error as ClientError where (error.underlyingError as? TransportError)?.code == .connectionFailed {
@@ -11,12 +11,12 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         /// The name of the code.
         public let name: String
 
-        /// The URL of the server is not one the transport can send to.
+        /// The transport cannot send to the URL of the server.
         public static var invalidURL: Code { Code(name: #function) }
 
-        /// No connection came about, so the request was not sent.
+        /// No connection was established, so the request was not sent.
         ///
-        /// The server does not run, its name is unknown, its certificate is refused, or it does not answer.
+        /// The server does not run, its name is unknown, its certificate is refused, or it does not respond.
         public static var connectionFailed: Code { Code(name: #function) }
 
         /// The connection ended before the response did; the server may have handled the request.
@@ -32,14 +32,14 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     /// A description for people, with the likely cause and the way out.
     public var message: String
 
-    /// The error of the library below, if there is one.
+    /// The error of the underlying library, if there is one.
     public var cause: (any Error)?
 
     /// Creates an error.
     /// - Parameters:
     ///   - code: What went wrong.
     ///   - message: A description for people.
-    ///   - cause: The error of the library below, if there is one.
+    ///   - cause: The error of the underlying library, if there is one.
     public init(code: Code, message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message

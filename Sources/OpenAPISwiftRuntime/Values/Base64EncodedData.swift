@@ -6,15 +6,15 @@ public import StreamingJSON
     import Foundation
 #endif
 
-/// Bytes that travel as base64 text in JSON.
+/// Bytes that are base64 text in JSON.
 ///
 /// ```swift
 /// let seal: Base64EncodedData = [0x48, 0x69]
 /// // "SGk="
 /// ```
 ///
-/// Writing uses the standard alphabet with padding and no line breaks. Reading ignores characters outside the alphabet
-/// and needs correct padding.
+/// Writing uses the standard alphabet with padding and no line breaks. Reading ignores characters outside of the
+/// alphabet and requires correct padding.
 public struct Base64EncodedData: Sendable, Hashable {
     /// The bytes.
     public var data: ArraySlice<UInt8>
@@ -63,7 +63,8 @@ extension Base64EncodedData: Codable {
 extension Base64EncodedData: JSONReadable, JSONWritable {
     /// Reads base64 text.
     public init(json reader: inout JSONReader) throws(JSONError) {
-        // JSONReader.readBase64() is stricter about foreign characters and laxer about padding.
+        // `JSONReader.readBase64()` differs: it refuses characters outside of the alphabet, and accepts missing
+        // padding.
         let text = try reader.readString()
         guard let data = Data(base64Encoded: text, options: .ignoreUnknownCharacters) else {
             throw reader.error(.invalidValue, "the text is not base64, or its padding is wrong")

@@ -6,8 +6,8 @@ public import StreamingJSON
     public import Foundation
 #endif
 
-// Foundation's types that documents most often ask for by a type override. Others are `JSONReadable` and `JSONWritable`
-// in two lines of their module: `JSONReader.readDecodable(_:)` and `JSONWriter.writeEncodable(_:)`.
+// The types of Foundation that users most often name in type overrides. Another type needs two lines in its module to
+// be `JSONReadable` and `JSONWritable`: `JSONReader.readDecodable(_:)` and `JSONWriter.writeEncodable(_:)`.
 
 extension UUID: JSONReadable, JSONWritable {
     /// Reads the text of a UUID, in capitals or not.

@@ -1,6 +1,6 @@
 public import StreamingJSON
 
-/// A value that the document says nothing about: null, a Boolean, a number, text, a list or an object.
+/// A value that the document does not describe: null, a Boolean, a number, text, a list or an object.
 ///
 /// ```swift
 /// let value: OpenAPIValueContainer = "blue"
@@ -17,7 +17,7 @@ public struct OpenAPIValueContainer: Sendable {
         self.value = value
     }
 
-    /// Creates a container of a value of Swift.
+    /// Creates a container from a Swift value.
     /// - Parameter unvalidatedValue: nil, `NSNull`, a Boolean, an `Int`, a `Double`, a string, an `NSNumber` that holds
     ///   one of these, or arrays and dictionaries of these.
     /// - Throws: `EncodingError` if the value holds anything else.
@@ -26,7 +26,7 @@ public struct OpenAPIValueContainer: Sendable {
     }
 }
 
-/// An object whose keys and values the document says nothing about.
+/// An object whose keys and values the document does not describe.
 ///
 /// ```swift
 /// let extras = try OpenAPIObjectContainer(unvalidatedValue: ["colour": "blue", "size": 3])
@@ -45,15 +45,15 @@ public struct OpenAPIObjectContainer: Sendable {
         self.init(validatedValue: [:])
     }
 
-    /// Creates an object of values of Swift.
+    /// Creates an object from Swift values.
     /// - Parameter unvalidatedValue: The members.
-    /// - Throws: `EncodingError` if a value is not one that ``OpenAPIValueContainer`` takes.
+    /// - Throws: `EncodingError` if a value is not one that ``OpenAPIValueContainer`` can hold.
     public init(unvalidatedValue: [String: (any Sendable)?]) throws {
         self.init(validatedValue: try unvalidatedValue.mapValues(FreeFormValue.validating))
     }
 }
 
-/// A list whose elements the document says nothing about.
+/// A list whose elements the document does not describe.
 ///
 /// ```swift
 /// let list = try OpenAPIArrayContainer(unvalidatedValue: [1, "two", nil])
@@ -72,9 +72,9 @@ public struct OpenAPIArrayContainer: Sendable {
         self.init(validatedValue: [])
     }
 
-    /// Creates a list of values of Swift.
+    /// Creates a list from Swift values.
     /// - Parameter unvalidatedValue: The elements.
-    /// - Throws: `EncodingError` if a value is not one that ``OpenAPIValueContainer`` takes.
+    /// - Throws: `EncodingError` if a value is not one that ``OpenAPIValueContainer`` can hold.
     public init(unvalidatedValue: [(any Sendable)?]) throws {
         self.init(validatedValue: try unvalidatedValue.map(FreeFormValue.validating))
     }
@@ -152,7 +152,7 @@ extension OpenAPIArrayContainer: Hashable {
 // MARK: - Codable
 
 extension OpenAPIValueContainer: Codable {
-    /// Reads any value: null, then Boolean, whole number, number, text, list, object.
+    /// Reads any value. The types are tried in this order: null, Boolean, whole number, number, text, list, object.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -179,7 +179,7 @@ extension OpenAPIValueContainer: Codable {
 
     /// Writes the value.
     ///
-    /// Objects that are encoded into one encoder become one object, and lists one list.
+    /// Several objects that are encoded into the same encoder become one object, and several lists one list.
     public func encode(to encoder: any Encoder) throws {
         switch FreeFormValue.Form(value) {
         case .null:
@@ -231,7 +231,7 @@ extension OpenAPIArrayContainer: Codable {
 // MARK: - What the three containers share
 
 private enum FreeFormValue {
-    /// What a value is in JSON.
+    /// The JSON type of a value.
     enum Form {
         case null
         case bool(Bool)
@@ -247,7 +247,7 @@ private enum FreeFormValue {
                 self = .null
                 return
             }
-            // Swift's own types first, without the conversions that a cast tries.
+            // Types of Swift are checked first, without the conversions that a cast tries.
             let type = type(of: value)
             if type == String.self, let string = value as? String {
                 self = .string(string)
@@ -270,8 +270,8 @@ private enum FreeFormValue {
             }
         }
 
-        /// Whether a value that converts to `Bool` is one: Foundation's numbers 1 and 0 convert as well. Its Booleans
-        /// have a class of their own. It is compared by name, so that Foundation is not linked.
+        /// Whether a value that converts to `Bool` is a Boolean. Foundation's numbers 1 and 0 convert as well, but its
+        /// Booleans have a different class. The class is compared by name, so that Foundation is not linked.
         private static func isBoolean(_ value: any Sendable) -> Bool {
             type(of: value) == Bool.self || typeName(of: value) == "__NSCFBoolean"
         }
@@ -359,7 +359,7 @@ private enum FreeFormValue {
 // MARK: - JSON
 
 extension OpenAPIValueContainer: JSONReadable, JSONWritable {
-    /// Reads any value; a number is a whole one if it can be.
+    /// Reads any value. A number becomes an `Int` if it is whole and in range.
     public init(json reader: inout JSONReader) throws(JSONError) {
         self.init(validatedValue: try FreeFormValue.read(from: &reader))
     }
@@ -448,7 +448,7 @@ extension FreeFormValue {
             for element in elements { write(element, to: &writer) }
             writer.endArray()
         case .object(let members):
-            // One order, so that equal values have equal bytes.
+            // Keys are sorted, so that equal values have equal bytes.
             writer.beginObject()
             for (key, value) in members.sorted(by: { $0.key < $1.key }) {
                 writer.key(key)

@@ -1,8 +1,8 @@
 public import StreamingJSON
 
-/// A value for which the document lists some values, and others may come.
+/// An enumeration that can also hold values that the document does not list.
 ///
-/// The generator writes such types where its configuration says `enumerations: open`, and where the document says
+/// The generator declares such types if its configuration has `enumerations: open`, and for schemas with
 /// `x-extensible-enum`.
 ///
 /// ```swift
@@ -29,7 +29,7 @@ extension OpenEnumeration {
     }
 }
 
-/// A string for which the document lists some values, and others may come.
+/// An enumeration of strings that can also hold strings that the document does not list.
 ///
 /// ```swift
 /// let genre: Components.Schemas.Genre = "space opera"  // whether the document lists it or not

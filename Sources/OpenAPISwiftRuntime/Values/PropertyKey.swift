@@ -1,6 +1,6 @@
 public import StreamingJSON
 
-/// The name that a property has in JSON: the `CodingKeys` of generated types.
+/// The name of a property in JSON: the `CodingKeys` of generated types.
 ///
 /// Every generated struct with properties, and every choice with a discriminator, has this type under the name
 /// `CodingKeys`, with a static member for each key:
@@ -11,15 +11,15 @@ public import StreamingJSON
 /// // Components.Schemas.Cat.CodingKeys(rawValue: "wings") == nil
 /// ```
 ///
-/// It is one type for all of them because an enumeration for each was measured to be a sixth of what generated types
-/// cost the compiler. The compiler does not see that a `switch` over the keys names all of them, so that it needs a
-/// `default`.
+/// All generated types share this generic type. In a measurement, an enumeration for each type took a sixth of the
+/// compiler's time for generated types. A `switch` over the keys needs a `default`, because the compiler does not know
+/// all keys.
 @frozen
 public struct PropertyKey<Owner: JSONReadable>: CodingKey, RawRepresentable, Hashable {
     /// The key in JSON.
     public let rawValue: String
 
-    /// Creates a key that the type is known to have.
+    /// Creates a key without checking that the type has it.
     @inlinable
     @_spi(Generated) public init(_ name: String) {
         rawValue = name
