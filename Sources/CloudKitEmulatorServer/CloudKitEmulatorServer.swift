@@ -236,7 +236,11 @@ public struct CloudKitEmulatorServer: Sendable {
         } catch let error as CancellationError {
             throw error
         } catch {
-            return builder.reply(RequestFailure(error))
+            let failure = RequestFailure(error)
+            if let error = failure.unexpected {
+                configuration.logger.error("a request failed unexpectedly", metadata: ["error": "\(error)"])
+            }
+            return builder.reply(failure)
         }
     }
 

@@ -12,6 +12,8 @@ struct RequestFailure: Error {
     var error: ErrorResponse
     /// The value of the header field `Allow`.
     var allowedMethods: String?
+    /// An error that none of the emulator's rules throws. It is logged, as the response does not name it.
+    private(set) var unexpected: (any Error)?
 
     /// Makes the failure for an error.
     init(_ error: any Error) {
@@ -28,6 +30,7 @@ struct RequestFailure: Error {
             self.init(EmulatorError.unexpectedInput)
         default:
             self.init(EmulatorError(.internalError, "an unexpected error in the emulator"))
+            unexpected = error
         }
     }
 

@@ -136,7 +136,8 @@ extension HTTPClientRequest {
         else {
             throw TransportError(
                 code: .invalidURL,
-                message: "'\(baseURL)' is no server to send to; give the client a URL such as https://example.com/v1."
+                message:
+                    "'\(baseURL)' cannot be used as the URL of a server; give the client a URL such as https://example.com/v1."
             )
         }
         self.init(url: "\(scheme)://\(authority)\(baseURL.requestTarget(appending: request.path))")
@@ -162,7 +163,8 @@ extension HTTPClientResponse {
         guard let code = Int(exactly: status.code), (100...999).contains(code) else {
             throw TransportError(
                 code: .connectionLost,
-                message: "\(baseURL.authority ?? baseURL.description) answered with \(status.code), which is no status."
+                message:
+                    "\(baseURL.authority ?? baseURL.description) responded with \(status.code), which is not an HTTP status."
             )
         }
         var response = HTTPResponse(status: .init(code: code, reasonPhrase: status.reasonPhrase))

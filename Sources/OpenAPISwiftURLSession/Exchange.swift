@@ -226,7 +226,7 @@ final class Exchange: Sendable {
         guard (100...999).contains(urlResponse.statusCode) else {
             throw TransportError(
                 code: .connectionLost,
-                message: "\(server) answered with \(urlResponse.statusCode), which is no status."
+                message: "\(server) responded with \(urlResponse.statusCode), which is not an HTTP status."
             )
         }
         var response = HTTPResponse(status: .init(code: urlResponse.statusCode))

@@ -175,7 +175,8 @@ extension URLRequest {
         else {
             throw TransportError(
                 code: .invalidURL,
-                message: "'\(baseURL)' is no server to send to; give the client a URL such as https://example.com/v1."
+                message:
+                    "'\(baseURL)' cannot be used as the URL of a server; give the client a URL such as https://example.com/v1."
             )
         }
         self.init(url: url)

@@ -184,7 +184,7 @@ public struct JSONReader: ~Copyable {
             let result = try body(&reader)
             reader.skipWhitespace()
             if reader.cursor != reader.end {
-                throw reader.error(.trailingData, "more follows after the end of the value")
+                throw reader.error(.trailingData, "unexpected data after the end of the value")
             }
             return result
         } catch {

@@ -97,7 +97,7 @@ struct SignInPageTests {
         }
     }
 
-    @Test func whoeverDeclinesGivesAnError() async throws {
+    @Test func decliningTheSignInGivesAnError() async throws {
         try await withCloudKitEmulator { emulator in
             let page = try await emulator.submitSignIn(["user": "cancel"])
             #expect(try outcome(of: page) == ["errorMessage": "accessError"])

@@ -6,7 +6,7 @@ struct SchemaComparisonTests {
     @Test(arguments: [
         ("", "", []),
         ("", "CREATE ROLE R;", ["+ role R"]),
-        ("CREATE ROLE R;", "", ["- role R"]),
+        ("CREATE ROLE R;", "", ["- role R is dropped"]),
         ("", "RECORD TYPE T (f STRING, g INT64);", ["+ record type T (f, g)"]),
         (
             "RECORD TYPE T (f STRING);", "",

@@ -464,7 +464,7 @@ struct CommandTests {
     @Test func aTokenFileThatCannotBeWrittenIsNamed() throws {
         try mistkit("zones", "create", "Notes")
         let outcome = try mistkit("records", "changes", "--zone", "Notes", "--token-file", "absent/token")
-        #expect(outcome.status == 65)
+        #expect(outcome.status == 73)
         let message = "mistkit: The file absent/token cannot be written: No such file or directory.\n"
         #expect(outcome.errors.hasPrefix(message))
     }

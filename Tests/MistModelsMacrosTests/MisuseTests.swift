@@ -104,6 +104,13 @@ struct MisuseTests {
                 "\"a b\" is not a valid name of a field: names begin with a letter and have only letters, digits and underscores"
         ),
         Misuse(
+            member: "@CloudKitField(\"a.b\") var size: Int",
+            plain: "var size: Int",
+            column: 20,
+            message:
+                "\"a.b\" is not a valid name of a field: names begin with a letter and have only letters, digits and underscores"
+        ),
+        Misuse(
             member: "@CloudKitField(name) var size: Int",
             plain: "var size: Int",
             column: 20,

@@ -107,7 +107,7 @@ struct WebAuthenticatorTests {
         #expect(token == "54__a+b/c=")
     }
 
-    @Test func whoeverDeclinesIsAnErrorThatSaysSo() async throws {
+    @Test func decliningTheSignInIsAnError() async throws {
         try await withCloudKitEmulator(over: .socket) { emulator in
             let authenticator = WebAuthenticator(callback: anyRedirect) { url in
                 try emulator.redirect(to: url)
@@ -121,7 +121,7 @@ struct WebAuthenticatorTests {
             #expect(error.code == .signInFailed)
             #expect(
                 error.message
-                    == "The person declined, or may not use this container. It said: accessError."
+                    == "The user declined, or may not use this container. Its error is accessError."
             )
             #expect(try await !manager.isSignedIn)
         }

@@ -26,6 +26,6 @@ struct ResponseStatusTests {
     func aNumberThatIsNoStatusThrows(code: Int) {
         let error = #expect(throws: TransportError.self) { try status(of: code) }
         #expect(error?.code == .connectionLost)
-        #expect(error?.message == "example.com:8443 answered with \(code), which is no status.")
+        #expect(error?.message == "example.com:8443 responded with \(code), which is not an HTTP status.")
     }
 }

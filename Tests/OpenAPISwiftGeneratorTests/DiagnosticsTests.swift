@@ -36,7 +36,7 @@ struct DiagnosticsTests {
         #expect(
             generation.errors == [
                 "openapi.yaml:1:1: error: The document holds too many values once its aliases are written out. "
-                    + "(use '$ref' in place of aliases)"
+                    + "(use '$ref' instead of aliases)"
             ]
         )
         let few = Generation(document: head("x-0: &a0 [lol, lol]\n\(levels[0])\(levels[1])paths: {}\n"))
@@ -107,7 +107,7 @@ struct DiagnosticsTests {
         )
         #expect(
             missing.errors.first
-                == "openapi.yaml:6:46: error: The reference '#/components/schemas/B' leads nowhere. "
+                == "openapi.yaml:6:46: error: The reference '#/components/schemas/B' has no target. "
                 + "(add the schema to '#/components/schemas' or correct the name)"
         )
         let external = Generation(schemas: "    A: {type: object, properties: {b: {$ref: 'other.yaml#/B'}}}")
@@ -115,7 +115,7 @@ struct DiagnosticsTests {
         let response = Generation(
             document: head("paths:\n  /a:\n    get: {responses: {'200': {$ref: '#/components/responses/X'}}}\n")
         )
-        #expect(response.errors.first?.contains("leads nowhere in '#/components/responses'") == true)
+        #expect(response.errors.first?.contains("has no target in '#/components/responses'") == true)
     }
 
     @Test func aliasesOfEachOtherAreAnError() {
@@ -198,9 +198,9 @@ struct DiagnosticsTests {
         )
         #expect(
             generation.warnings == [
-                "openapi.yaml:6:12: warning: 'query' of a path is a part of OpenAPI 3.2 alone, it is left out. "
+                "openapi.yaml:6:12: warning: 'query' of a path needs OpenAPI 3.2 and is left out. "
                     + "[context: foundIn=/a] (write 'openapi: 3.2.0')",
-                "openapi.yaml:7:27: warning: 'additionalOperations' of a path is a part of OpenAPI 3.2 alone, it is left out. "
+                "openapi.yaml:7:27: warning: 'additionalOperations' of a path needs OpenAPI 3.2 and is left out. "
                     + "[context: foundIn=/a] (write 'openapi: 3.2.0')",
             ]
         )
@@ -262,7 +262,7 @@ struct DiagnosticsTests {
         }
         let json = "in: querystring, content: {application/json: {}}"
         let alone =
-            "a query string stands alone, without other parameters of the query. [context: foundIn=Operations.a]"
+            "a query string cannot be combined with query parameters. [context: foundIn=Operations.a]"
         #expect(warnings("{name: q, in: query, schema: {type: string}}, {name: r, \(json)}") == [alone])
         #expect(warnings("{name: q, \(json)}, {name: r, \(json)}") == [alone])
         let place = "[context: foundIn=Operations.a.Input.Query]"

@@ -275,7 +275,7 @@ struct ReferenceTests {
         ])
         #expect(
             dangling.errors == [
-                "a.yaml:3:13: error: The reference '#/nowhere' leads nowhere: 'nowhere' is not there. "
+                "a.yaml:3:13: error: The reference '#/nowhere' has no target: 'nowhere' does not exist. "
                     + "(correct the reference or add what it names)",
                 "openapi.yaml:4:53: error: The reference 'c.yaml' leaves the document for 'c.yaml', which cannot be read: "
                     + "there is no such file. (paths are relative to the file that the reference stands in)",
@@ -292,11 +292,11 @@ struct ReferenceTests {
     }
 
     @Test(arguments: [
-        ("https://example.com/pet.yaml", "leads to another machine"), ("/etc/pet.yaml", "is an absolute path"),
+        ("https://example.com/pet.yaml", "names another machine"), ("/etc/pet.yaml", "is an absolute path"),
         ("#nothing", "no '$anchor' has that name"),
         ("#/components/schemas/A/properties/b", "'properties' is not there"),
-        ("#/components/parameters/P", "leads nowhere"),
-        ("other.yaml#/components/parameters/P", "leads to '#/components/parameters'"),
+        ("#/components/parameters/P", "has no target"),
+        ("other.yaml#/components/parameters/P", "refers to '#/components/parameters'"),
         ("loop.yaml", "leads back to itself"),
     ])
     func referencesThatCannotBeFollowedAreErrors(reference: String, message: String) {

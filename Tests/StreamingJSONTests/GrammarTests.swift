@@ -63,7 +63,7 @@ struct GrammarTests {
         ("[tru", "unexpectedEnd at $[0] (byte 1): the input ends inside of 'true'"),
         ("[nul]", "malformed at $[0] (byte 1): expected a value; this begins like 'null' but is not"),
         ("[\u{7}]", "malformed at $[0] (byte 1): expected a value, found the byte 0x7"),
-        ("1 2", "trailingData at $ (byte 2): more follows after the end of the value"),
+        ("1 2", "trailingData at $ (byte 2): unexpected data after the end of the value"),
         ("01", "malformed at $ (byte 0): a number cannot begin with 0 and more digits"),
         ("[-]", "malformed at $[0] (byte 2): expected a digit of a number"),
         ("1.", "unexpectedEnd at $ (byte 2): the input ends inside of a number"),

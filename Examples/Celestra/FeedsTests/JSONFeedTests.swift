@@ -67,4 +67,13 @@ struct JSONFeedTests {
         #expect(second.content == "a &lt; b")
         #expect(second.contentText == "a < b")
     }
+
+    @Test func identifiersThatAreNumbersStayDifferent() throws {
+        let parsed = try FeedParser.parse(
+            #"{"version":"https://jsonfeed.org/version/1","items":[{"id":1.2},{"id":1.7},{"id":-3},{"id":12345678901234}]}"#
+                .utf8,
+            address: "https://a.example/feed.json"
+        )
+        #expect(parsed.feed.items.map(\.guid) == ["1.2", "1.7", "-3", "12345678901234"])
+    }
 }

@@ -23,6 +23,8 @@ struct RobotsFileTests {
             ("User-agent: *\nDisallow: /caf%C3%A9", "/café", false),
             ("User-agent: *\nDisallow: /%61", "/a", false),
             ("User-agent: *\nDisallow: /a%2Fb", "/a/b", true),
+            ("User-agent: *\nDisallow: /a%+9b", "/a%+9b", false),
+            ("User-agent: *\nDisallow: /a%+9b", "/a%09b", true),
             // The groups of the program replace those of `*`; upper and lower case are equal; several groups of the
             // program are merged.
             ("User-agent: *\nDisallow: /\n\nUser-agent: Celestra/1.0\nAllow: /", "/a", true),

@@ -233,7 +233,7 @@ enum DocumentParser {
                     severity: .error,
                     message: "The document holds too many values once its aliases are written out.",
                     location: SourceLocation(file: source.name, line: 1, column: 1),
-                    remedy: "use '$ref' in place of aliases"
+                    remedy: "use '$ref' instead of aliases"
                 )
             }
             depth -= 1

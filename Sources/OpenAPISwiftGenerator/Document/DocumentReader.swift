@@ -268,7 +268,7 @@ struct DocumentReader {
             case "query", "additionalOperations":
                 guard version == .v32 else {
                     diagnostics.warn(
-                        "'\(entry.key)' of a path is a part of OpenAPI 3.2 alone, it is left out.",
+                        "'\(entry.key)' of a path needs OpenAPI 3.2 and is left out.",
                         at: entry.value.position,
                         remedy: "write 'openapi: 3.2.0'",
                         foundIn: path

@@ -154,7 +154,7 @@ struct DocumentLinker {
                 return DocumentPointer(file: file, tokens: tokens)
             }
             fail(
-                "The reference '\(text)' leads nowhere: no '$anchor' has that name.",
+                "The reference '\(text)' has no target: no '$anchor' has that name.",
                 at: position,
                 "write '#/' and the keys that lead to the value"
             )
@@ -187,7 +187,7 @@ struct DocumentLinker {
             }
             guard let next else {
                 fail(
-                    "The reference '\(text)' leads nowhere: '\(token)' is not there.",
+                    "The reference '\(text)' has no target: '\(token)' does not exist.",
                     at: position,
                     "correct the reference or add what it names"
                 )
@@ -224,7 +224,7 @@ struct DocumentLinker {
     private mutating func file(_ path: String, from file: Int, _ text: String, at position: SourcePosition) -> Int? {
         guard !path.contains("://"), !path.hasPrefix("//") else {
             fail(
-                "The reference '\(text)' leads to another machine, and nothing is fetched while generating.",
+                "The reference '\(text)' names another machine, and nothing is fetched while generating.",
                 at: position,
                 "download the document and refer to the file"
             )
@@ -571,10 +571,10 @@ struct DocumentLinker {
         guard let target = target(of: text, at: position, in: context.file, kind) else { return node }
         if let other = otherKind(of: target) {
             fail(
-                "The reference '\(text)' leads to '#/components/\(other)', but it stands where "
-                    + "'\(kind.rawValue)' belong.",
+                "The reference '\(text)' refers to '#/components/\(other)', but a component of '\(kind.rawValue)' is expected "
+                    + "here.",
                 at: position,
-                "refer to a component of the kind that is expected here"
+                "refer to '#/components/\(kind.rawValue)/…'"
             )
             return node
         }

@@ -119,7 +119,7 @@ struct Resolver {
     private func danglingReference(_ reference: Reference, _ kind: Components.Kind) -> Diagnostic {
         diagnostics.failure(
             ofReferenceAt: reference.position,
-            "The reference '\(reference.text)' leads nowhere in '#/components/\(kind.rawValue)'.",
+            "The reference '\(reference.text)' has no target in '#/components/\(kind.rawValue)'.",
             remedy: "add the component or correct the name"
         )
     }

@@ -404,7 +404,7 @@ struct SchemaCatalog: Sendable {
             diagnostics.report(
                 diagnostics.failure(
                     ofReferenceAt: reference.position,
-                    "The reference '\(reference.text)' leads nowhere.",
+                    "The reference '\(reference.text)' has no target.",
                     remedy: "add the schema to '#/components/schemas' or correct the name"
                 )
             )

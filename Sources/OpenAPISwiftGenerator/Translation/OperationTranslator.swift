@@ -279,7 +279,7 @@ struct OperationTranslator {
         return resolved.parameters.filter { parameter in
             guard parameter.value.location == .querystring else { return true }
             if hasQuery {
-                let reason = "a query string stands alone, without other parameters of the query."
+                let reason = "a query string cannot be combined with query parameters."
                 leaveOut(parameter.value, reason, foundIn: "Operations.\(resolved.typeName)")
             }
             defer { hasQuery = true }

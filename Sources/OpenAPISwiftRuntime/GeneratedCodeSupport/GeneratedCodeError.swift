@@ -57,14 +57,14 @@ public struct GeneratedCodeError: Error, HTTPResponseConvertible, Sendable, Cust
     static func delimiterInParameter(_ name: String, _ delimiter: Character) -> GeneratedCodeError {
         GeneratedCodeError(
             .internalServerError,
-            "A value of '\(name)' holds '\(delimiter)', which stands between values in its style."
+            "A value of '\(name)' contains '\(delimiter)', which separates values in its style."
         )
     }
 
     static func inexpressibleParameter(_ name: String, in location: String) -> GeneratedCodeError {
         GeneratedCodeError(
             .internalServerError,
-            "The value of '\(name)' has characters that a \(location) cannot hold as they are."
+            "The value of '\(name)' has characters that a \(location) cannot contain without encoding."
         )
     }
 

@@ -128,6 +128,7 @@ struct AssetTests {
                 #expect(!part.isEmpty && part.count <= 10)
             }
             #expect(try file.read(at: Int64(length)).isEmpty)
+            #expect(try file.read(at: -1).isEmpty)
         }
     }
 

@@ -40,7 +40,7 @@ struct EditTests {
 
     @Test(arguments: [
         ("false", 1, "The editor ended with the exit code 1."),
-        ("sed -i s/{/x/", 65, "The file is no record: "),
+        ("sed -i s/{/x/", 65, "The file is not a record in JSON: "),
         (#"sed -i s/Name"[[:space:]]:/X":/"#, 65, "The name and the type of a record cannot be changed."),
     ])
     func refusesWhatIsNoRecord(_ editor: String, _ status: Int32, _ message: String) throws {

@@ -233,7 +233,7 @@ struct TokenRotationTests {
 
     // MARK: - Upgrade and fallback
 
-    @Test func whoeverWaitsForAPersonGoesOnAfterOneSignIn() async throws {
+    @Test func waitingRequestsContinueAfterOneSignIn() async throws {
         let asked = Mutex<[String]>([])
         let manager = AdaptiveTokenManager(apiToken: apiToken, storage: .memory) { url in
             asked.withLock { $0.append(url.absoluteString) }

@@ -93,7 +93,7 @@ struct TokenStorageTests {
         try await inTemporaryFolder { folder in
             let file = folder.path + "/file"
             try "x".write(toFile: file, atomically: false, encoding: .utf8)
-            #expect(try await failure(reading: folder.path).message.contains("is no file but a folder"))
+            #expect(try await failure(reading: folder.path).message.contains("is a folder or a device"))
             for path in [folder.path, file + "/below.json"] {
                 do {
                     try await FileTokenStorage(path).store(webAuthToken: "54__secret")
