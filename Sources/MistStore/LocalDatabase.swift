@@ -9,7 +9,8 @@ public import MistKit
 
 /// The records of one scope on this machine.
 ///
-/// Nothing here waits for the network. What a call has written is in the file when it returns, and is sent with the next synchronisation.
+/// No call waits for the network. When a call returns, its changes are in the file; the next synchronisation sends
+/// them.
 public struct LocalDatabase: Sendable {
     let file: StoreFile
     let scope: DatabaseScope
@@ -17,11 +18,11 @@ public struct LocalDatabase: Sendable {
 
     // MARK: Transactions
 
-    /// Reads from one state of the records.
+    /// Reads records, all from one state of the file. Writes meanwhile do not change what the closure sees.
     ///
-    /// - Parameter body: Reads; see ``StoreReader``.
-    /// - Returns: What `body` returns.
-    /// - Throws: A ``StoreError``, or what `body` throws.
+    /// - Parameter body: A closure that reads with a ``StoreReader``.
+    /// - Returns: The result of `body`.
+    /// - Throws: A ``StoreError``, or the error of `body`.
     public func read<Value: Sendable>(_ body: @Sendable @escaping (StoreReader) throws -> Value) async throws -> Value {
         do {
             return try await file.database.read { db in try body(StoreReader(database: self, db: db)) }
@@ -30,7 +31,7 @@ public struct LocalDatabase: Sendable {
         }
     }
 
-    /// Writes in one transaction: all of it is kept, or, when `body` throws, nothing.
+    /// Writes in one transaction: all changes are kept, or none if `body` throws.
     ///
     /// ```swift
     /// try await store.privateDatabase.write { todos in
@@ -39,9 +40,9 @@ public struct LocalDatabase: Sendable {
     /// }
     /// ```
     ///
-    /// - Parameter body: Reads and writes; see ``StoreWriter``.
-    /// - Returns: What `body` returns.
-    /// - Throws: A ``StoreError``, or what `body` throws. Nothing was changed then.
+    /// - Parameter body: A closure that reads and writes with a ``StoreWriter``.
+    /// - Returns: The result of `body`.
+    /// - Throws: A ``StoreError``, or the error of `body`. Then nothing was changed.
     @discardableResult
     public func write<Value: Sendable>(_ body: @Sendable @escaping (StoreWriter) throws -> Value) async throws -> Value
     {
@@ -59,13 +60,17 @@ public struct LocalDatabase: Sendable {
 
     // MARK: One record
 
-    /// Adds a record, or changes the one of this name.
+    /// Adds a record, or changes the record with this name.
+    ///
+    /// All fields of the type are set. Only fields whose value changes count as edited.
     ///
     /// - Parameters:
     ///   - model: The values.
-    ///   - recordName: The record's name, unique in its zone; a new UUID when `nil`.
+    ///   - recordName: The record's name, unique in its zone: 1 to 255 printable ASCII characters, of which the first
+    ///     is no underscore. `nil` chooses a new UUID.
     /// - Returns: The record.
-    /// - Throws: A ``StoreError`` for a value that cannot be stored.
+    /// - Throws: A ``StoreError`` for a value or a name that cannot be stored: `value`, `link`, `recordName` or
+    ///   `nameTaken`.
     @discardableResult
     public func add<Model: CloudKitRecord>(_ model: Model, named recordName: String? = nil) async throws
         -> StoredRecord<Model>
@@ -73,19 +78,22 @@ public struct LocalDatabase: Sendable {
         try await add(StoredRecord(model, recordName: recordName))
     }
 
-    /// Adds a record, or changes the one of its name.
+    /// Adds a record, or changes the record with its name.
+    ///
+    /// - Throws: A ``StoreError`` for a value or a name that cannot be stored.
     @discardableResult
     public func add<Model: CloudKitRecord>(_ record: StoredRecord<Model>) async throws -> StoredRecord<Model> {
         try await write { try $0.add(record) }
     }
 
-    /// Adds records in one transaction.
+    /// Adds records in one transaction: all of them, or none if one cannot be stored. Each gets a new UUID as its name.
     @discardableResult
     public func add<Model: CloudKitRecord>(_ models: [Model]) async throws -> [StoredRecord<Model>] {
         try await write { writer in try models.map { try writer.add($0) } }
     }
 
-    /// The record of a name.
+    /// Fetches the record with a name from this machine.
+    ///
     ///
     /// - Throws: A ``StoreError`` with the code `notFound` when this machine has no record of that name.
     public func fetch<Model: CloudKitRecord>(_ type: Model.Type, _ recordName: String) async throws -> StoredRecord<
@@ -94,17 +102,24 @@ public struct LocalDatabase: Sendable {
         try await read { try $0.fetch(type, recordName) }
     }
 
-    /// The record that a reference points to.
+    /// Fetches the record that a reference points to from this machine.
+    ///
+    /// - Throws: A ``StoreError`` with the code `notFound` when this machine does not have the record.
     public func fetch<Model: CloudKitRecord>(_ reference: RecordReference<Model>) async throws -> StoredRecord<Model> {
         try await fetch(Model.self, reference.recordName)
     }
 
-    /// Removes a record, and what goes with it.
+    /// Removes a record, its children, and the records that refer to it with the action `deleteSelf`, at any depth.
+    ///
+    /// A record that is not on this machine is not an error.
     public func remove<Model: CloudKitRecord>(_ record: StoredRecord<Model>) async throws {
         try await write { try $0.remove(record) }
     }
 
-    /// Removes the record of a name, and what goes with it.
+    /// Removes the record with a name, its children, and the records that refer to it with the action `deleteSelf`, at
+    /// any depth.
+    ///
+    /// A record that is not on this machine is not an error.
     public func remove<Model: CloudKitRecord>(_ type: Model.Type, _ recordName: String) async throws {
         try await write { try $0.remove(type, recordName) }
     }

@@ -2,7 +2,7 @@ import GRDB
 import MistKit
 
 extension MistStore {
-    /// Synchronises until the task is cancelled: at once, after local changes, and at intervals.
+    /// Synchronises until the task is cancelled: immediately, after local changes, and at intervals.
     ///
     /// ```swift
     /// try await withThrowingTaskGroup { group in
@@ -12,10 +12,12 @@ extension MistStore {
     /// }
     /// ```
     ///
-    /// Changes of this process are sent a second after the first of them. While nothing happens, the interval grows from
-    /// ``StoreConfiguration/syncInterval`` to ``StoreConfiguration/longestSyncInterval``. A service that cannot be reached is asked again later.
+    /// Changes of this process and of others are sent about a second after the first of them. While nothing changes,
+    /// the interval grows from ``StoreConfiguration/syncInterval`` to ``StoreConfiguration/longestSyncInterval``. If
+    /// the service cannot be reached, the next synchronisation tries again.
     ///
-    /// - Throws: A ``StoreError`` when the file fails, or when the store has no service; `CancellationError` in the end.
+    /// - Throws: A ``StoreError`` when the file fails, or when the store has no service; `CancellationError` when the
+    ///   task is cancelled.
     public func run() async throws {
         let (wakes, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -34,7 +36,7 @@ extension MistStore {
         }
     }
 
-    /// What changes with every local edit.
+    /// Values that change with every local edit.
     private static func latestEdits(_ db: Database) throws -> [Int64?] {
         try [
             db.value("SELECT max(time) FROM mist_edit", as: Int64.self),
@@ -55,7 +57,7 @@ extension MistStore {
             }
             defer { timer.cancel() }
             guard await signals.next(isolation: nil) != nil else { throw CancellationError() }
-            // What follows a change quickly goes with it.
+            // Further changes within a second are sent together with the first.
             try await Task.sleep(for: .seconds(1))
         }
     }

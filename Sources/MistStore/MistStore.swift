@@ -12,8 +12,8 @@ import Tracing
 
 /// Typed records on this machine, in SQLite, synchronised with CloudKit.
 ///
-/// Local work never waits for the network and never fails because of it. What was acknowledged locally reaches the service, or the
-/// program is told why not, whatever crashes in between.
+/// Local work never waits for the network and never fails because of it. A change that a local call has stored reaches
+/// the service, or the status says why not, even if the process dies meanwhile.
 ///
 /// ```swift
 /// let store = try MistStore(at: folder, records: [TodoList.self, Todo.self], service: service)
@@ -50,15 +50,17 @@ public final class MistStore: Sendable {
     let logger: Logger
     private let loop: SyncLoop?
 
-    /// Opens the store of a folder, and creates it when it does not exist.
+    /// Opens the store in a folder, and creates it when it does not exist.
     ///
     /// - Parameters:
-    ///   - folder: Where the files are kept: `user.sqlite` and `public.sqlite`. It is created when it does not exist.
+    ///   - folder: The folder of the files `user.sqlite` and `public.sqlite`. It is created when it does not exist.
     ///   - records: The record types that the store keeps.
-    ///   - service: What the store is synchronised with, usually a `CloudKitService`; `nil` for a store that is never synchronised.
-    ///   - configuration: Choices.
-    ///   - logger: Takes the store's log lines.
-    /// - Throws: A ``StoreError``.
+    ///   - service: The service to synchronise with, usually a `CloudKitService`; `nil` for a store that is never
+    ///     synchronised.
+    ///   - configuration: The settings of the store.
+    ///   - logger: The logger for the store's log lines.
+    /// - Throws: A ``StoreError``: `schema` for record types that do not fit each other or the file, `value` for a zone
+    ///   name that the service does not accept, or a code about the file.
     public init(
         at folder: URL,
         records: [any CloudKitRecord.Type],
@@ -97,7 +99,8 @@ public final class MistStore: Sendable {
             }
         }
         let layout = configuration.zones
-        // The files are made in this order, and the first notes when both are there: one that is empty later was cut off.
+        // The files are created in this order, and the first file has a note when both exist. A file that is empty
+        // later was cut off.
         let user = try open(
             "user.sqlite",
             [.private: layout.homeZone],
@@ -144,13 +147,13 @@ public final class MistStore: Sendable {
         scope == .public ? publicFile : userFile
     }
 
-    /// Fetches the service's changes, merges, and sends what was changed here.
+    /// Fetches the service's changes, merges them, and sends the changes of this machine.
     ///
-    /// A second call while one runs joins it.
+    /// A second call while one runs joins it, and has its result. Cancelling the task of either call ends both.
     ///
-    /// - Returns: What was done.
-    /// - Throws: A ``StoreError`` when the file fails, or when the store has no service. A service that cannot be reached is no
-    ///   error: the changes stay, and the next call sends them.
+    /// - Returns: The counts of records that were fetched, sent and so on, in both databases.
+    /// - Throws: A ``StoreError`` when the file fails, or when the store has no service; `CancellationError` after a
+    ///   cancellation. A service that cannot be reached is not an error: the changes stay, and a later call sends them.
     @discardableResult
     public func sync() async throws -> SyncSummary {
         try await sync(isAutomatic: false)
@@ -166,11 +169,14 @@ public final class MistStore: Sendable {
         return try await loop.sync(isAutomatic: isAutomatic)
     }
 
-    /// Closes the files. Calls that come later fail.
+    /// Closes the files. Later calls fail.
+    ///
+    /// - Throws: A ``StoreError`` when a file cannot be closed.
     public func close() throws {
         try StoreError.wrapping {
             for file in [userFile, publicFile] {
-                // What is in the log goes into the file, which can be copied alone then. A log that stays is no loss.
+                // The content of the log is copied into the file, so that the file can be copied without the log. If
+                // this fails, the log stays, and nothing is lost.
                 _ = try? file.database.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
                 try file.database.close()
             }
@@ -178,56 +184,59 @@ public final class MistStore: Sendable {
     }
 }
 
-/// What tells when the fields of a record were edited.
+/// The source of the times at which the fields of a record were edited.
 public enum EditTimeSource: Hashable, Sendable {
-    /// The field `mist_edits` of the record, of the type `BYTES`, which the store writes: the latest edit of each field wins.
+    /// The field `mist_edits` of the record, of the type `BYTES`, which the store writes. The latest edit of each field
+    /// wins.
     case ofFields
-    /// The record's modification time: no field is needed, and arrival decides.
+    /// The record's modification time. No field is needed, and the order of arrival at the service decides.
     ///
-    /// A field that has another value at the service than the one that this device began with counts as edited when the service stored that
-    /// version. An edit that was made on this device after that wins, an earlier one loses. Edits of different fields are all kept.
+    /// If the service has another value of a field than the one that this device began with, the field counts as edited
+    /// when the service stored that version. A later edit on this device wins, an earlier one loses. Edits of different
+    /// fields are all kept.
     case ofRecord
 }
 
-/// Choices of a store.
+/// The settings of a store.
 public struct StoreConfiguration: Sendable {
-    /// The zones of the private database that the records are kept in: one zone, or one for each record without a parent.
+    /// The zones of the private database that the records are kept in: one zone, or one for each record without a
+    /// parent.
     public var zones = ZoneLayout.single("Records")
 
-    /// What time it is.
+    /// Gives the machine's time. Tests replace it.
     public var clock: @Sendable () -> Date = { Date() }
 
-    /// A number from 0 to 1, for waiting times.
+    /// Gives a random number from 0 up to, but not including, 1, for waiting times. Tests replace it.
     public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
 
-    /// How often ``MistStore/run()`` asks the service for changes after something happened.
+    /// The time between two synchronisations of ``MistStore/run()`` while there are changes.
     public var syncInterval = Duration.seconds(30)
 
-    /// How seldom it asks while nothing happens.
+    /// The longest time between two synchronisations of ``MistStore/run()`` while nothing changes.
     public var longestSyncInterval = Duration.seconds(15 * 60)
 
-    /// How many days values that lost are kept in the recovery log.
+    /// The number of days for which the recovery log keeps values that lost.
     public var recoveryDays = 30
 
-    /// How many bytes the recovery log may have; the oldest entries go first.
+    /// The most bytes of the recovery log. When it has more, the oldest entries are removed.
     public var recoveryBytes: Int64 = 100_000_000
 
-    /// Gets how long each transaction of the engine held the file's write lock, for the benchmarks.
+    /// Is called with the time for which each transaction of the engine held the file's write lock, for the benchmarks.
     @_spi(Benchmarks) public var onEngineTransaction: (@Sendable (Duration) -> Void)?
 
-    /// Where spans go; the process' tracer when `nil`.
+    /// The tracer for spans; `nil` is the tracer of the process.
     var tracer: (any Tracer)?
 
-    /// What follows every commit of the files, for tests that stop the process there.
+    /// Is notified of every commit of the files, for tests that stop the process there.
     package var transactionObserver: (any TransactionObserver & Sendable)?
 
     private(set) var closures: [String: [String: MergeClosure]] = [:]
     private(set) var typesWithoutEditTimes: Set<String> = []
 
-    /// Makes the usual choices.
+    /// Makes the default settings.
     public init() {}
 
-    /// Merges a field by a closure where both sides changed it.
+    /// Merges a field with a closure where both sides changed it.
     ///
     /// ```swift
     /// var configuration = StoreConfiguration()
@@ -236,13 +245,14 @@ public struct StoreConfiguration: Sendable {
     /// }
     /// ```
     ///
-    /// All devices must come to the same value in the end: the result may depend on the three values alone. It is a new edit of this
-    /// device. When the closure throws, the record waits as parked, and no other does.
+    /// All devices must come to the same value in the end, so the result may depend on the three values only. It is a
+    /// new edit of this device. When the closure throws, this record is parked, and no other.
     ///
     /// - Parameters:
     ///   - field: The field's name.
     ///   - type: The record type.
-    ///   - closure: Gets the value that both sides began with, that of this device and that of the service.
+    ///   - closure: A closure that gets the value that both sides began with, the value of this device and the value of
+    ///     the service, and returns the merged value. A value is `nil` where the field is absent.
     public mutating func merge<Model: CloudKitRecord>(
         _ field: String,
         of type: Model.Type,
@@ -252,19 +262,19 @@ public struct StoreConfiguration: Sendable {
         closures[Model.recordType, default: [:]][field] = closure
     }
 
-    /// Chooses what tells when the fields of a type's records were edited.
+    /// Chooses the source of the times at which the fields of a type's records were edited.
     ///
     /// ```swift
     /// var configuration = StoreConfiguration()
     /// configuration.setEditTimes(.ofRecord, of: Todo.self)
     /// ```
     ///
-    /// All devices must make the same choice. It is part of the configuration and not of the type, because a client without a store knows
-    /// nothing of edit times.
+    /// All devices must make the same choice. It is part of the configuration and not of the type, because a client
+    /// without a store knows nothing of edit times.
     ///
     /// - Parameters:
-    ///   - source: The source. A type with a counter needs ``EditTimeSource/ofFields``: opening a store fails otherwise, with the code
-    ///     ``StoreError/Code-swift.struct/schema``.
+    ///   - source: The source. A type with a counter needs ``EditTimeSource/ofFields``: opening a store fails
+    ///     otherwise, with the code ``StoreError/Code-swift.struct/schema``.
     ///   - type: The record type.
     public mutating func setEditTimes<Model: CloudKitRecord>(_ source: EditTimeSource, of type: Model.Type) {
         switch source {

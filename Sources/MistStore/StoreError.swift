@@ -1,8 +1,9 @@
 /// A failure of a local operation. Nothing was changed by the operation that threw it.
 ///
-/// What the service refuses is no `StoreError`: it is part of the record's or the scope's status, and the record stays as it is.
+/// A refusal of the service is not a `StoreError`: the status of the record or the scope reports it, and the record
+/// stays as it is.
 public struct StoreError: Error, Hashable, Sendable {
-    /// What went wrong.
+    /// The kind of failure.
     public var code: Code
     /// What was wrong, where, and what to do.
     public var message: String
@@ -38,7 +39,7 @@ public struct StoreError: Error, Hashable, Sendable {
 
         fileprivate let kind: Kind
 
-        /// Whether it is about a file as a whole.
+        /// Whether the failure concerns a file as a whole.
         var isAboutFile: Bool {
             [.notAStore, .newerFormat, .damaged, .storage, .full, .readOnly].contains(kind)
         }
@@ -52,16 +53,17 @@ public struct StoreError: Error, Hashable, Sendable {
 // MARK: The file
 
 extension StoreError.Code {
-    /// The file is not a store: it is no SQLite database, or one of another program's.
+    /// The file is not a store: it is not an SQLite database, or it is the database of another program.
     public static let notAStore = Self(.notAStore)
 
     /// A later version of this library wrote the file.
     public static let newerFormat = Self(.newerFormat)
 
-    /// A page of the file is damaged. The service has what was synchronised; keep the file for what was not.
+    /// The file is damaged or was cut off. The service has the synchronised records; keep the file for changes that
+    /// were not sent.
     public static let damaged = Self(.damaged)
 
-    /// The file cannot be read or written, for a reason that no other code has.
+    /// The file cannot be read or written, for a reason that no other code covers.
     public static let storage = Self(.storage)
 
     /// The disk is full.
@@ -70,7 +72,7 @@ extension StoreError.Code {
     /// The folder or the file cannot be written to.
     public static let readOnly = Self(.readOnly)
 
-    /// The store is closed.
+    /// The store cannot synchronise, because it was opened without a service.
     public static let closed = Self(.closed)
 }
 
@@ -90,19 +92,19 @@ extension StoreError.Code {
     /// A value has no form that the service can store.
     public static let value = Self(.value)
 
-    /// The service does not accept such a record name.
+    /// The record name is not 1 to 255 printable ASCII characters, or begins with an underscore.
     public static let recordName = Self(.recordName)
 
-    /// A reference leads out of the record's zone or database.
+    /// A reference leads to a record in another zone or database.
     public static let link = Self(.link)
 
-    /// The database has as many zones as the service allows.
+    /// The database has 900 zones or more, and the record needs a new one. The service allows 1,000.
     public static let tooManyZones = Self(.tooManyZones)
 
     /// There is no such record on this machine.
     public static let notFound = Self(.notFound)
 
-    /// A record of another type has the name.
+    /// A record of another type has the name, or a record of this type in another zone.
     public static let nameTaken = Self(.nameTaken)
 
     /// The query cannot be answered: a field or a comparator does not fit.
@@ -115,7 +117,7 @@ extension StoreError.Code: CustomStringConvertible {
 }
 
 extension StoreError: CustomStringConvertible {
-    /// The message, and what it is about.
+    /// The code, the message, and the record type, record and field.
     public var description: String {
         var text = "\(code): \(message)"
         let subject = [

@@ -8,12 +8,12 @@ public import MistKit
     import Foundation
 #endif
 
-/// Reads within one state of the records: what ``LocalDatabase/read(_:)`` gives its closure.
+/// Reads records from one state of the file. ``LocalDatabase/read(_:)`` passes it to its closure.
 public struct StoreReader {
     let database: LocalDatabase
     let db: Database
 
-    /// The record of a name.
+    /// Fetches the record with a name from this machine.
     ///
     /// - Throws: A ``StoreError`` with the code `notFound` when this machine has no record of that name.
     public func fetch<Model: CloudKitRecord>(_ type: Model.Type, _ recordName: String) throws -> StoredRecord<Model> {
@@ -21,7 +21,8 @@ public struct StoreReader {
         return try database.record(try row(named: recordName, table), as: type, table, db)
     }
 
-    /// The row of a name.
+    /// The row of a record.
+    ///
     ///
     /// - Throws: A ``StoreError`` with the code `notFound` when this machine has no record of that name.
     func row(named recordName: String, _ table: RecordTable) throws -> LocalRow {
@@ -36,7 +37,7 @@ public struct StoreReader {
         return row
     }
 
-    /// The record of a name; `nil` when there is none on this machine.
+    /// Fetches the record with a name; `nil` when this machine has no record of that name.
     public func fetchIfPresent<Model: CloudKitRecord>(_ type: Model.Type, _ recordName: String) throws
         -> StoredRecord<Model>?
     {
@@ -46,22 +47,24 @@ public struct StoreReader {
     }
 }
 
-/// Reads and writes in one transaction: what ``LocalDatabase/write(_:)`` gives its closure.
+/// Reads and writes records in one transaction. ``LocalDatabase/write(_:)`` passes it to its closure.
 public struct StoreWriter {
     let database: LocalDatabase
     let db: Database
 
-    /// The reading half.
+    /// Reads within this transaction, including its own changes.
     public var reader: StoreReader { StoreReader(database: database, db: db) }
 
-    /// The record of a name.
+    /// Fetches the record with a name from this machine.
     ///
     /// - Throws: A ``StoreError`` with the code `notFound` when this machine has no record of that name.
     public func fetch<Model: CloudKitRecord>(_ type: Model.Type, _ recordName: String) throws -> StoredRecord<Model> {
         try reader.fetch(type, recordName)
     }
 
-    /// Adds a record, or changes the one of this name.
+    /// Adds a record, or changes the record with this name. Without a name, the record gets a new UUID.
+    ///
+    /// - Throws: A ``StoreError`` for a value or a name that cannot be stored.
     @discardableResult
     public func add<Model: CloudKitRecord>(_ model: Model, named recordName: String? = nil) throws -> StoredRecord<
         Model
@@ -69,7 +72,9 @@ public struct StoreWriter {
         try add(StoredRecord(model, recordName: recordName))
     }
 
-    /// Adds a record, or changes the one of its name.
+    /// Adds a record, or changes the record with its name.
+    ///
+    /// - Throws: A ``StoreError`` for a value or a name that cannot be stored.
     @discardableResult
     public func add<Model: CloudKitRecord>(_ record: StoredRecord<Model>) throws -> StoredRecord<Model> {
         let table = try database.file.table(of: Model.recordType)
@@ -98,14 +103,18 @@ public struct StoreWriter {
         return try database.record(row, as: Model.self, table, db)
     }
 
-    /// Removes a record, and what goes with it.
+    /// Removes a record, its children, and the records that refer to it with the action `deleteSelf`.
+    ///
+    /// A record that is not on this machine is not an error.
     public func remove<Model: CloudKitRecord>(_ record: StoredRecord<Model>) throws {
         let table = try database.file.table(of: Model.recordType)
         guard let row = try database.row(named: record.recordName, in: record.zoneID, table, db) else { return }
         try table.delete(row.id, db)
     }
 
-    /// Removes the record of a name, and what goes with it. A record that is not on this machine is no error.
+    /// Removes the record with a name, its children, and the records that refer to it with the action `deleteSelf`.
+    ///
+    /// A record that is not on this machine is not an error.
     public func remove<Model: CloudKitRecord>(_ type: Model.Type, _ recordName: String) throws {
         let table = try database.file.table(of: Model.recordType)
         guard let row = try database.row(named: recordName, table, db) else { return }
@@ -114,10 +123,10 @@ public struct StoreWriter {
 }
 
 extension LocalDatabase {
-    /// The zone of records that name none.
+    /// The zone of records that are added without a zone.
     var homeZone: Int64 { file.homeZones[scope] ?? 0 }
 
-    /// The row of a name: in the zone that is named, else in the zone of records that name none, else in another of the scope.
+    /// The row of a record. It is searched in the zone `zoneID`, then in the home zone, then in all zones of the scope.
     func row(
         named name: String,
         in zoneID: ZoneID? = nil,
@@ -137,7 +146,7 @@ extension LocalDatabase {
         ).first
     }
 
-    /// Adds a record, or changes the fields of the one of its name.
+    /// Adds a record, or changes the fields of the record with its name.
     ///
     /// - Returns: The record's zone.
     func save(

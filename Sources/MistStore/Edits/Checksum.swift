@@ -1,10 +1,11 @@
 import CloudKitModel
 import StreamingJSON
 
-/// 32 bits of a field's name and value, the same on all devices: FNV-1a over the name, a NUL and the value's JSON.
+/// A checksum of 32 bits of a field's name and value, the same on all devices: FNV-1a over the name, a NUL and the
+/// value's JSON.
 ///
-/// What the service may say otherwise of the same value is left out: the zone of a reference, the address of a file. An absent field is
-/// a value too, since clearing a field is an edit.
+/// Parts that the service may give in another form are left out: the zone of a reference, the address of a file. An
+/// absent field has a checksum too, since clearing a field is an edit.
 enum Checksum {
     static func of(name: String) -> UInt32 {
         var hash = start
@@ -20,9 +21,9 @@ enum Checksum {
         return hash
     }
 
-    /// The JSON of a value, without what the service may say otherwise.
+    /// The JSON of a value, without the parts that the service may give in another form.
     ///
-    /// A number that JSON has no form for gives no bytes; the store refuses it before it is written.
+    /// The result is empty for a number without a form in JSON; the store refuses such a number before it is written.
     static func bytes(of value: FieldValue) -> [UInt8] {
         (try? JSONWriter.bytes(of: value.comparable)) ?? []
     }
@@ -35,7 +36,7 @@ enum Checksum {
 }
 
 extension FieldValue {
-    /// The value without what the service adds or leaves out as it likes, for comparing.
+    /// The value without the parts that the service may add or leave out, for comparisons.
     var comparable: FieldValue {
         func comparable(_ reference: Reference) -> Reference {
             Reference(recordName: reference.recordName, action: reference.action)

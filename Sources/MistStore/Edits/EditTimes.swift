@@ -9,42 +9,44 @@ public import CloudKitSchema
 
 /// Who edited each field of a record, and when: the field `mist_edits` of a record at the service.
 ///
-/// A field is known by a checksum of its name and value. A program that does not know `mist_edits` changes a field without it; then no
-/// checksum fits, and the field counts as edited when that version of the record was made. So the times are a function of the
-/// service's record, and all devices agree on them.
+/// A time belongs to a checksum of a field's name and value. A program that does not know `mist_edits` changes a field
+/// and leaves `mist_edits` as it is. Then no checksum fits, and the field counts as edited at the time of that version
+/// of the record. So the times depend on the service's record only, and all devices agree on them.
 ///
-/// The bytes: the version (1); the number of edit times, and for each the device (8 bytes, little endian) and the milliseconds since 1970
-/// (variable length); the number of fields, and for each the checksum (4 bytes) and the number of its time; the number of counter parts,
-/// and for each the checksum of the field's name, the device, its sequence and its sum; the former zone of a record that was moved.
+/// The bytes: the version (1); the number of edit times, and for each the device (8 bytes, little endian) and the
+/// milliseconds since 1970 (variable length); the number of fields, and for each the checksum (4 bytes) and the number
+/// of its time; the number of counter parts, and for each the checksum of the field's name, the device, its sequence
+/// and its sum; the former zone of a record that was moved.
 struct EditTimes: Hashable, Sendable {
     /// The name of the field.
     static let fieldName = "mist_edits"
 
-    /// The time by the checksum of name and value.
+    /// The edit times, by the checksum of a field's name and value.
     var times: [UInt32: EditTime] = [:]
-    /// What each device has added to counters.
+    /// The sums that each device has added to counters.
     var parts: [Part] = []
     /// The zone that the record was in before it was moved.
     var movedFrom: String?
 
-    /// What a device has added to a counter in all.
+    /// The sum of everything that a device has added to a counter.
     struct Part: Hashable, Sendable {
         /// The checksum of the field's name.
         var field: UInt32
         var device: Int64
-        /// The number of the device's last change of it: of two parts of a device the one with the larger number counts.
+        /// The number of the device's last change of the counter. Of two parts of a device, the one with the larger
+        /// number counts.
         var sequence: Int64
         var sum: Int64
     }
 
     init() {}
 
-    /// When a field was edited, as far as a device has noted it.
+    /// When a field was edited; `nil` where no device has noted a time for this value.
     func time(of name: String, _ value: FieldValue?) -> EditTime? {
         times[Checksum.of(name, value)]
     }
 
-    /// Who created the record, kept as the time of a field without a name.
+    /// When and on which device the record was created. It is stored as the time of a field without a name.
     var creation: EditTime? {
         get { time(of: "", nil) }
         set { times[Checksum.of("", nil)] = newValue }
@@ -54,7 +56,7 @@ struct EditTimes: Hashable, Sendable {
         times[Checksum.of(name, value)] = time
     }
 
-    /// What a device has added to a counter.
+    /// The sum that a device has added to a counter.
     func part(of name: String, device: Int64) -> Part? {
         let field = Checksum.of(name: name)
         return parts.first { $0.field == field && $0.device == device }
@@ -71,7 +73,8 @@ struct EditTimes: Hashable, Sendable {
 extension EditTimes {
     /// Reads the bytes of `mist_edits`.
     ///
-    /// - Returns: `nil` where they are damaged or of a later version: then no time is known, and the version's counts.
+    /// - Returns: The times; `nil` where the bytes are damaged or of a later version. Then the time of the record's
+    ///   version counts.
     init?(_ bytes: some Collection<UInt8>) {
         var reader = ByteReader(bytes)
         guard reader.byte() == 1, let count = reader.count() else { return nil }
@@ -98,7 +101,7 @@ extension EditTimes {
         movedFrom = zone.isEmpty ? nil : zone
     }
 
-    /// The bytes; the same for equal values.
+    /// The bytes of `mist_edits`; equal values have equal bytes.
     var bytes: [UInt8] {
         let all = Set(times.values).sorted()
         let positions = Dictionary(uniqueKeysWithValues: all.enumerated().map { ($1, Int64($0)) })
@@ -131,7 +134,7 @@ extension [UInt8] {
         Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
     }
 
-    /// Seven bits a byte, the sign in the lowest bit.
+    /// Appends a number with seven bits in each byte. The sign is the lowest bit.
     fileprivate mutating func append(number value: Int64) {
         var rest = UInt64(bitPattern: (value << 1) ^ (value >> 63))
         while rest >= 0x80 {
@@ -172,7 +175,8 @@ private struct ByteReader {
         return nil
     }
 
-    /// A number of things of which each takes a byte at least.
+    /// The number of the following elements. Each takes at least a byte, so a larger number than the remaining bytes is
+    /// damage.
     mutating func count() -> Int? {
         guard let number = number(), let count = Int(exactly: number), 0...rest.count ~= count else { return nil }
         return count
@@ -186,7 +190,8 @@ private struct ByteReader {
 }
 
 extension ContainerSchema {
-    /// Adds the field `mist_edits` to each record type, in which a store keeps when each field of a record was edited.
+    /// Adds the field `mist_edits` to each record type. In this field a store keeps the edit times of a record's
+    /// fields.
     ///
     /// ```swift
     /// var schema = try ContainerSchema(of: TodoList.self, Todo.self)
@@ -196,7 +201,8 @@ extension ContainerSchema {
     /// //     mist_edits BYTES,
     /// ```
     ///
-    /// Production refuses the records of a store without it.
+    /// The production environment refuses the records of a store if their type does not have the field; see
+    /// `StoreConfiguration.setEditTimes(_:of:)` for an alternative.
     public mutating func addStoreFields() {
         for index in recordTypes.indices where recordTypes[index][field: EditTimes.fieldName] == nil {
             recordTypes[index].fields.append(Field(name: EditTimes.fieldName, type: .bytes))

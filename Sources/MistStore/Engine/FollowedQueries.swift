@@ -5,9 +5,9 @@ import StreamingJSON
 
 /// A query of the public database that the store follows, a row of `mist_follow`.
 ///
-/// The public database has no feed of changes. So records are fetched in the order of their modification, from a little before the
-/// latest one that was seen, since the service's index lags behind. Deletes are found by a sweep: the names of all records of the
-/// query are fetched, and those that are missing are looked up.
+/// The public database has no feed of changes. So a pull fetches records in the order of their modification. It begins
+/// a little before the latest modification that was seen, because the service's index lags behind. Deletes are found by
+/// a sweep: the names of all records of the query are fetched, and records that are missing are looked up.
 package struct FollowedQuery {
     enum Phase: Int64 {
         case idle = 0
@@ -45,7 +45,7 @@ package struct FollowedQuery {
         try db.run("INSERT INTO mist_follow (query) VALUES (?) ON CONFLICT (query) DO NOTHING", [try text(of: query)])
     }
 
-    /// The form of a query by which its row is found.
+    /// The JSON of a query, by which its row is found.
     fileprivate static func text(of query: RecordQuery) throws -> String {
         String(decoding: try JSONWriter.bytes(of: query), as: UTF8.self)
     }
@@ -82,7 +82,7 @@ extension SyncEngine.Transaction {
             UPDATE mist_follow SET phase = 1, continuation = NULL, newest_of_pass = newest
             WHERE phase = 0 AND (?1 IS NULL OR due_at NOT BETWEEN ?1 + 1 AND ?1 + ?2)
             """,
-            // What is due later than ever was noted before the clock was set back.
+            // A time further ahead than the longest interval was noted before the clock was set back.
             [now, PollInterval.next(afterIdle: .max, from: settings.pollInterval, doublings: 5)]
         )
         guard db.changesCount > 0 else { return }
@@ -92,8 +92,9 @@ extension SyncEngine.Transaction {
         )
     }
 
-    /// The service cannot answer the query whose turn it was: it lacks an index, or does not know the record type yet. The query is asked
-    /// again with the next pass, and everything else goes on, so that the first record of a new type can be sent.
+    /// Handles the refusal of the query whose turn it was: the service lacks an index, or does not know the record type
+    /// yet. The query is sent again with the next pass. Everything else goes on, so that the first record of a new type
+    /// can be sent.
     func handleRefusedQuery(_ error: CloudKitError, at now: Int64) throws {
         guard let followed = try FollowedQuery.next(db) else { return }
         let interval = PollInterval.next(afterIdle: followed.idlePasses, from: settings.pollInterval, doublings: 5)
@@ -174,9 +175,14 @@ extension SyncEngine.Transaction {
         }
     }
 
-    /// Records here that the query should have found, and did not: they were deleted, or left it.
+    /// Marks the records here that the query should have found, and did not find, for a lookup: they were deleted, or
+    /// do not match the query any more.
     ///
-    /// - Returns: Whether there are any.
+    /// - Parameters:
+    ///   - followed: The query.
+    ///   - zone: The zone of its records.
+    /// - Returns: Whether there are such records.
+    /// - Throws: A `DatabaseError` when the file fails.
     private func lookUpMissing(of followed: FollowedQuery, in zone: ZoneRow) throws -> Bool {
         guard let table = file.tables[followed.query.recordType] else { return false }
         var isMissing = false
@@ -196,7 +202,8 @@ extension SyncEngine.Transaction {
         return isMissing
     }
 
-    /// Lets pushes go on once the outcome of every operation is known: a lookup told it, or a followed query brought the record.
+    /// Lets the engine send changes again after the outcome of every operation is known: from a lookup, or because a
+    /// followed query brought the record.
     func settleOutcomes() throws {
         try db.run(
             """
@@ -208,14 +215,14 @@ extension SyncEngine.Transaction {
     }
 }
 
-/// How long something waits that is asked again and again: longer while nothing is new.
+/// The intervals of a repeated request: longer while nothing changes.
 enum PollInterval {
     /// The wait after some unchanged replies in a row: a pure decision.
     ///
     /// - Parameters:
-    ///   - count: The unchanged replies.
+    ///   - count: The number of unchanged replies in a row.
     ///   - first: The shortest wait, in milliseconds.
-    ///   - doublings: How often it is doubled at most.
+    ///   - doublings: The largest number of times that the wait is doubled.
     /// - Returns: The wait, in milliseconds.
     static func next(afterIdle count: Int64, from first: Int64, doublings: Int64) -> Int64 {
         first << min(max(count, 0), doublings)
@@ -232,15 +239,18 @@ extension LocalDatabase {
     /// //   "sortBy":[{"systemFieldName":"modifiedTimestamp","ascending":true}]}}
     /// ```
     ///
-    /// Where nothing has changed, a synchronisation costs one request for a query, while it has fewer than a page of records of its last minute.
-    /// ``MistStore/run()`` asks for a query less and less often while nothing changes, from every half minute to every 16 minutes. Deletes are
-    /// found by the names of all records, a request for each page of them: every quarter of an hour, and down to every four hours while
+    /// Where nothing has changed, a synchronisation costs one request for each query, as long as the records of the
+    /// last minute before the latest modification fit in a page. ``MistStore/run()`` asks for a query less and less
+    /// often while nothing changes: from every half minute to every 16 minutes. To find deletes, the store fetches the
+    /// names of all records, with a request for each page: every quarter of an hour, and down to every four hours while
     /// none is missing.
     ///
-    /// The service must have the indexes of the query, and `modifiedTimestamp` QUERYABLE and SORTABLE. Reading needs no user.
+    /// The service must have the indexes of the query, and `modifiedTimestamp` must be QUERYABLE and SORTABLE. Reading
+    /// needs no user.
     ///
     /// - Parameter query: The query. Its sorts and its limit are not used.
-    /// - Throws: A ``StoreError``: `query` for another scope than the public one, and for a query that cannot be answered here.
+    /// - Throws: A ``StoreError``: `query` for another scope than the public one, and for a query that the store cannot
+    ///   answer; `unknownRecordType` when the store was opened without the type.
     public func follow<Model: CloudKitRecord>(_ query: Query<Model>) async throws {
         guard scope == .public else {
             throw StoreError(

@@ -1,6 +1,7 @@
 import MistKit
 
-/// What the engine does after one operation of a request: a pure decision, the table of outcomes in the documentation.
+/// The engine's reaction to the outcome of one operation: a pure decision. The chapter "When something waits" has it as
+/// a table.
 enum ItemOutcome: Hashable {
     /// It was done.
     case acknowledged
@@ -16,11 +17,12 @@ enum ItemOutcome: Hashable {
     case quota
     /// A user must sign in.
     case signIn
-    /// Another item of an atomic request failed: sent again without it.
+    /// Another item of an atomic request failed: this item is sent again without that item.
     case again
-    /// Records refer to it that the service knows and this device does not: the zone is fetched, then it is tried again.
+    /// The service knows records that refer to this record, and this device does not. The zone is fetched, then the
+    /// operation is sent again.
     case fetchZone
-    /// Whether it was done is unknown.
+    /// The outcome is unknown.
     case unknown
     /// The service does not know the field or the type: all records of the type wait.
     case parkType(field: String?)
@@ -29,7 +31,7 @@ enum ItemOutcome: Hashable {
 
     enum Operation { case create, update, delete }
 
-    /// Decides about an operation by the failure of its item; `nil` is a success.
+    /// Decides about an operation by the failure of its item; a failure of `nil` is a success.
     static func of(_ error: CloudKitError?, _ operation: Operation) -> ItemOutcome {
         guard let error else { return .acknowledged }
         switch error.code {
@@ -52,9 +54,10 @@ enum ItemOutcome: Hashable {
 }
 
 extension CloudKitError {
-    /// The field that the schema does not have, as the reason names it; empty where it is the type.
+    /// The name of the field that the schema lacks, from the text of the reason; empty where the schema lacks the type.
     ///
-    /// "Field X not found in Note" was observed of development containers; the texts of production are those of Apple's framework.
+    /// "Field X not found in Note" was observed of development containers; the texts of production are those of Apple's
+    /// framework.
     fileprivate var unknownField: String? {
         guard let reason else { return nil }
         if let match = reason.firstMatch(of: /Field '?([A-Za-z][A-Za-z0-9_]*)'? not found in/) {

@@ -8,21 +8,23 @@ import MistKit
     import Foundation
 #endif
 
-/// Records of a feed whose names this file has never met: nothing is to be merged, so each is a lookup and two inserts.
+/// Records of a feed whose names this file has never met. There is nothing to merge, so each costs a lookup and two
+/// inserts.
 ///
-/// A first pull consists of such records, and so does most of what another device has created.
+/// A first pull consists of such records, and so do most changes of other devices.
 extension SyncEngine.Transaction {
-    /// Adds a record if nothing is known of its name: no row, no version, no delete, nothing that was sent.
+    /// Adds a record if the file has nothing under its name: no row, no version, no delete, and no operation that was
+    /// sent.
     ///
     /// - Parameters:
     ///   - record: The service's record, of the table's type.
     ///   - name: Its name.
     ///   - table: The table.
     ///   - zone: Its zone.
-    /// - Returns: Whether it was added. If not, nothing was done, and a merge decides.
+    /// - Returns: Whether it was added. If not, nothing was changed, and a merge decides.
     /// - Throws: A `DatabaseError` when the file fails.
     func addIfUnknown(_ record: Record, named name: String, into table: RecordTable, in zone: ZoneRow) throws -> Bool {
-        // Which name of a renamed field counts is for the merge to say.
+        // The merge decides which name of a renamed field counts.
         guard !table.hasFormers, try !isKnown(name, table, in: zone) else { return false }
         var values = [ColumnValue](repeating: .null, count: table.fieldColumns.count)
         var other: [String: FieldValue] = [:]

@@ -15,8 +15,8 @@ struct RequestRow {
 // MARK: - What to do next
 
 extension SyncEngine.Transaction {
-    /// The first of these that applies: wait, find out which zones changed, fetch their changes, look up what conflicts, create
-    /// zones, send.
+    /// Decides on the next step, the first of these that applies: wait, find out which zones changed, fetch their
+    /// changes, fetch a page of a followed query, look up the records that conflict, create zones, send changes.
     func next(at now: Int64) throws -> SyncEngine.Step {
         // The caller sends one request at a time.
         try abandonRequest()
@@ -27,7 +27,7 @@ extension SyncEngine.Transaction {
             if row.isStale {
                 return try begin(.databaseChanges(since: row.token), zone: nil, at: now)
             }
-            // A zone that is read from its start may be another of the same name: what does not come is gone.
+            // A zone that is read from its start may be a new zone of the same name: records that do not come are gone.
             try db.run(
                 """
                 UPDATE mist_zone SET is_refetching = 1, epoch = epoch + 1
@@ -76,7 +76,7 @@ extension SyncEngine.Transaction {
         try ZoneRow.all(in: scope, where: "is_stale = 1 AND state = 1", db).prefix(SyncRequest.zonesPerRequest)
     }
 
-    /// The names of records whose service's version must be seen before they are sent again.
+    /// The names of the records that must be looked up before they are sent again.
     func namesToLookUp(in zone: ZoneRow) throws -> [String] {
         let isUncertain = scope == .public && zone.isUncertain
         return try String.fetchAll(
@@ -92,7 +92,7 @@ extension SyncEngine.Transaction {
         )
     }
 
-    /// Whether a zone that does not exist at the service is needed.
+    /// Whether a zone that does not exist at the service has edits to be sent.
     private func hasPendingWork(in zone: Int64) throws -> Bool {
         try file.orderedTables.contains { table in
             try db.value(
@@ -152,7 +152,7 @@ extension SyncEngine.Transaction {
         try db.run("DELETE FROM mist_request WHERE scope = ?", [scope.number])
     }
 
-    /// Gives up the request under way: changes that it carried have an unknown outcome.
+    /// Gives up the request under way. Changes that it carried have an unknown outcome.
     func abandonRequest() throws {
         guard let request = try requestUnderWay() else { return }
         if request.kind == .modify, let zone = request.zone {
@@ -162,7 +162,7 @@ extension SyncEngine.Transaction {
         }
     }
 
-    /// Nothing tells whether the operations under way were done. They are not repeated before their zone was read to its end.
+    /// Marks the operations under way as unknown. They are not repeated before their zone has been read to its end.
     func outcomeIsUnknown(inZone zone: Int64) throws {
         try db.run("UPDATE mist_sent SET is_uncertain = 1 WHERE zone = ?", [zone])
         try db.run("UPDATE mist_zone SET is_uncertain = 1, is_stale = 1 WHERE id = ?", [zone])
@@ -209,8 +209,8 @@ extension SyncEngine.Transaction {
         )
     }
 
-    /// Removes edits of rows that are gone. `INSERT OR REPLACE` removes a row without its delete trigger, and one that was never sent is
-    /// known to no other table.
+    /// Removes the edits of rows that are gone. `INSERT OR REPLACE` removes a row without its delete trigger, and no
+    /// other table has a record that was never sent.
     func removeOrphanedEdits() throws {
         for table in file.orderedTables {
             try db.run(
@@ -220,7 +220,7 @@ extension SyncEngine.Transaction {
         }
     }
 
-    /// The machine's time in the service's time.
+    /// Converts the machine's time into the service's time, both in milliseconds since 1970.
     func serviceTime(_ now: Int64) throws -> Int64 {
         now + (try db.value("SELECT clock_offset FROM mist_state", as: Int64.self) ?? 0)
     }

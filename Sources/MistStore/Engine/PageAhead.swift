@@ -1,17 +1,19 @@
 import MistKit
 
-/// Which request follows a page of changes: the loop sends it while the engine still applies the page.
+/// Predicts the request after a page of changes. The loop sends this request while the engine still applies the page.
 ///
-/// The engine decides about it afterwards, and takes the reply if it asks for just that. So the service works on a page while this machine
-/// works on the one before it, and a change and a page of its zone are never under way together.
+/// Afterwards the engine decides on its next request, and uses the reply if the two requests are equal. So the service
+/// works on a page while this machine works on the page before it. A change and a page of its zone are never under way
+/// together.
 enum PageAhead {
-    /// The request that the engine is expected to ask for after a reply.
+    /// The request that the engine is expected to send after a reply.
     ///
     /// - Parameters:
     ///   - request: The request that was sent.
     ///   - result: Its reply.
-    /// - Returns: The request for the next pages of the same zones; `nil` where none follows, or where the engine may ask for something
-    ///   else: a zone that fails has rules of its own, and a request that was full leaves out zones that come next.
+    /// - Returns: The request for the next pages of the same zones; `nil` where no page follows, or where the engine
+    ///   may send another request: a zone that fails has rules of its own, and a request with the most zones may have
+    ///   left out further zones.
     static func request(after request: SyncRequest, _ result: Result<SyncReply, CloudKitError>) -> SyncRequest? {
         guard case .zoneChanges(let cursors) = request, cursors.count < SyncRequest.zonesPerRequest,
             case .success(.zoneChanges(let results)) = result, results.count == cursors.count

@@ -9,22 +9,23 @@ import StreamingJSON
     import Foundation
 #endif
 
-/// The operations of one request, all in one zone: creates and updates with targets first, then deletes with children first.
+/// The operations of one request, all in one zone: creates and updates with targets first, then deletes with children
+/// first.
 struct PushBatch {
     let zone: ZoneRow
     var operations: [RecordOperation] = []
-    /// Whether the service is to do all of them or nothing.
+    /// Whether the service is to carry out all of them or none.
     var isAtomic = false
 }
 
 extension PushBatch {
-    /// Chooses what to send, and notes it as sent.
+    /// Chooses the changes to send, and stores them as sent.
     ///
     /// - Parameters:
     ///   - transaction: The transaction of the engine.
     ///   - limit: The most operations.
     ///   - now: The machine's time in milliseconds since 1970.
-    /// - Returns: `nil` when nothing can be sent.
+    /// - Returns: The batch; `nil` when nothing can be sent.
     /// - Throws: A ``StoreError`` when the file fails.
     static func next(
         in transaction: SyncEngine.Transaction,
@@ -63,15 +64,15 @@ private struct BatchBuilder {
     let zone: ZoneRow
     let limit: Int
     let now: Int64
-    /// The same in the service's time.
+    /// `now` in the service's time.
     let serviceTime: Int64
-    /// What may go into the request, targets first. A family is collected to its end, beyond the limit.
+    /// The changes that may go into the request, targets first. A family is collected to its end, beyond the limit.
     private var items: [Item] = []
     /// The names of the items.
     private var names: Set<String> = []
-    /// The records that wait because one that they depend on does.
+    /// The names of records that wait because a record that they depend on waits.
     private var excluded: Set<String> = []
-    /// Whether the service does not know a type, by its number.
+    /// Whether the service does not know a type, by the number of the type.
     private var parkedTypes: [Int64: Bool] = [:]
     private var size = 0
 
@@ -98,13 +99,13 @@ private struct BatchBuilder {
     private var db: Database { transaction.db }
     private var bytes: Int { transaction.settings.bytesOfRequest }
     private var isFull: Bool { items.count >= limit || size >= bytes }
-    /// Whether not even the rest of a family is collected.
+    /// Whether collecting stops even in the middle of a family.
     private var isOverfull: Bool { items.count >= 2 * limit || size >= 2 * bytes }
     private var mayBeAtomic: Bool {
         transaction.scope != .public && zone.zoneID.zoneName != ZoneID.default.zoneName && !zone.avoidsAtomic
     }
 
-    /// Collects, chooses, and notes what was chosen as sent.
+    /// Collects the changes, chooses from them, and stores the chosen ones as sent.
     mutating func batch() throws -> PushBatch {
         try collectSaves()
         let plan = PushPlan(items.map(\.candidate), count: limit, bytes: bytes, mayBeAtomic: mayBeAtomic)
@@ -113,7 +114,7 @@ private struct BatchBuilder {
             try note(items[index])
             batch.operations.append(items[index].operation)
         }
-        // The deletes follow the last of the saves.
+        // Deletes are sent after all saves.
         if !plan.isAtomic, plan.chosen.count == items.count, !isFull { try collectDeletes(&batch) }
         return batch
     }
@@ -124,7 +125,7 @@ private struct BatchBuilder {
         for table in transaction.file.orderedTables {
             guard try !isParked(table) else { continue }
             var last: Int64 = 0
-            // Pages, as some of the rows have to wait.
+            // The edits are read in pages, because some of the rows have to wait.
             while !isFull {
                 let end = try db.value(
                     """
@@ -150,10 +151,11 @@ private struct BatchBuilder {
         }
     }
 
-    /// Why a record is not sent now: the service refused it, its version is to be looked up, or an earlier life of the name is still
-    /// to be deleted.
+    /// A statement that finds a reason why a record is not sent now: the service refused it, its version is to be
+    /// looked up, or an earlier life of the name is still to be deleted.
     ///
-    /// What was refused for good is sent again after an edit. The statement's fourth parameter is the machine's time.
+    /// A record that was refused without a time for the next attempt is sent again after an edit. The statement's
+    /// fourth parameter is the machine's time.
     private static func waiting(_ table: RecordTable) -> String {
         """
         SELECT 1 FROM mist_parked AS parked WHERE parked.zone = _zone AND parked.name = _recordName
@@ -188,7 +190,7 @@ private struct BatchBuilder {
 
     /// Adds a record, after the new records that it refers to.
     ///
-    /// The path is an array and no recursion, since programs choose how long a chain of new records is.
+    /// The path is an array and not a recursion, because a chain of new records may be longer than the stack allows.
     private mutating func addPath(to row: LocalRow, of table: RecordTable) throws -> [Item] {
         guard !names.contains(row.name), !excluded.contains(row.name) else { return [] }
         let first = items.count
@@ -228,11 +230,12 @@ private struct BatchBuilder {
         }
     }
 
-    /// The most new records that are walked through from one reference to the next. A longer chain is cut there, as a cycle is: the
-    /// link is sent in a later request. So the work of a request has a bound.
+    /// The largest number of new records in a path from reference to reference. A longer chain is cut there, like a
+    /// cycle: the link is sent in a later request. So the work for one request is limited.
     private static let longestPath = 10_000
 
-    /// The next new record that must be in the batch before one that refers to it; `nil` when there is no other.
+    /// The next new record that must be in the batch before the visited one, which refers to it; `nil` when there is no
+    /// other.
     private mutating func nextTarget(of visit: inout Visit, _ visiting: Set<String>) throws -> Visit? {
         while let field = visit.links.popFirst() {
             guard let link = visit.row.fields[field.name]?.referenceValue else { continue }
@@ -264,19 +267,22 @@ private struct BatchBuilder {
         ) ?? false
     }
 
-    /// A record that the service does not have, and that another refers to.
+    /// A record that the service does not have, and that another record refers to.
     private enum Target {
         /// It is not on this machine either.
         case absent
-        /// It is not sent now.
+        /// It is on this machine, and is not sent now.
         case waiting
+        /// It can be sent.
         case new(LocalRow, RecordTable)
     }
 
+    /// Finds the target of a reference.
+    ///
     /// - Parameters:
     ///   - name: The record's name.
-    ///   - table: The table to look at first: long chains are of one type.
-    /// - Returns: What it is.
+    ///   - table: The table to search first: long chains are of one type.
+    /// - Returns: The target's state on this machine.
     /// - Throws: A ``StoreError`` when the file fails.
     private mutating func target(named name: String, first table: RecordTable) throws -> Target {
         for table in [table] + transaction.file.orderedTables.filter({ $0.id != table.id }) {
@@ -291,7 +297,7 @@ private struct BatchBuilder {
         return .absent
     }
 
-    /// The records below a new record that the service does not have either.
+    /// The new records directly below a new record.
     private mutating func newChildren(of row: LocalRow) throws -> [(LocalRow, RecordTable)] {
         var children: [(LocalRow, RecordTable)] = []
         for table in transaction.file.orderedTables {
@@ -369,7 +375,7 @@ private struct BatchBuilder {
         size += candidate.size
     }
 
-    /// Notes what is sent of a record.
+    /// Stores the operation of a record, and the values in it, as sent.
     private func note(_ item: Item) throws {
         let (row, table) = (item.row, item.table)
         if item.candidate.isCreate, item.known == nil {
@@ -410,7 +416,8 @@ private struct BatchBuilder {
         }
     }
 
-    /// Values of fields that only grow are joined with what the service has: a smaller one is no edit.
+    /// Joins the edits of fields that only grow with the service's values. An edit that adds nothing to the service's
+    /// value is dropped.
     private func joined(_ edits: [EditRow], of row: inout LocalRow, _ table: RecordTable) throws -> [EditRow] {
         var rest: [EditRow] = []
         for edit in edits {
@@ -451,7 +458,8 @@ private struct BatchBuilder {
             """,
             [zone.id, now, limit - batch.operations.count]
         )
-        // Two operations on one name are two requests.
+        // A request has one operation for each name. If the name is saved in this request, the delete waits for the
+        // next one.
         for row in tombstones where !names.contains(row["name"]) {
             let name: String = row["name"]
             var record = Record(recordName: name)
@@ -470,13 +478,14 @@ struct EditRow {
     /// `nil` for the insert.
     let field: StoredField?
     let time: Int64
-    /// The time by the machine's clock alone.
+    /// The time by the machine's clock, without a correction.
     let raw: Int64
+    /// The service's value before the edit.
     let base: FieldValue?
 }
 
 extension SyncEngine.Transaction {
-    /// What was edited in a row and not acknowledged.
+    /// The edits of a row that the service has not acknowledged.
     func edits(of row: LocalRow, _ table: RecordTable) throws -> [EditRow] {
         let statement = try db.cachedStatement(
             sql: "SELECT field, time, raw, base FROM mist_edit WHERE type = ? AND row = ? ORDER BY field"
@@ -487,7 +496,7 @@ extension SyncEngine.Transaction {
         while let found = try cursor.next() {
             let number: Int64 = found[0]
             let field = table.fields.first { $0.id == number }
-            // A field that only a newer program knows stays for that.
+            // The edit of a field that only a newer program knows stays for that program.
             if number != 0, field == nil { continue }
             let base = try field.flatMap {
                 try $0.value(ColumnValue(sqliteStatement: statement.sqliteStatement, index: 3), in: table)
@@ -509,7 +518,10 @@ private struct RecordWriter {
     let serviceTime: Int64
     let writesTimes: Bool
 
-    /// - Returns: The operation, and the times that it carries; `nil` where the type's records have none.
+    /// Makes the operation, and the edit times in it.
+    ///
+    /// - Parameter isCreate: Whether the service does not have the record.
+    /// - Returns: The operation, and its edit times; `nil` where the type's records have no edit times.
     func operation(isCreate: Bool) -> (RecordOperation, EditTimes?) {
         var record = Record(recordType: table.recordType, recordName: row.name)
         let times = writesTimes ? times(isCreate: isCreate) : nil
@@ -534,7 +546,8 @@ private struct RecordWriter {
         return (RecordOperation(isCreate ? .create : .update, record: record, desiredKeys: []), times)
     }
 
-    /// The times of all fields: those of the edits, and for the others what the service's version says.
+    /// The times of all fields: of edited fields the times of the edits, of other fields those of the service's
+    /// version.
     private func times(isCreate: Bool) -> EditTimes {
         var times = EditTimes()
         times.movedFrom = known?.times.movedFrom
@@ -543,7 +556,7 @@ private struct RecordWriter {
         var remote: RemoteVersion?
         if let known, !isCreate {
             var fields = known.other
-            // What the service has under the present name of a renamed field is among the others.
+            // The service's value under the present name of a renamed field is among the other fields.
             for field in table.fields where own[field.name] == nil && fields[field.name] == nil {
                 fields[field.name] = row.fields[field.name]
             }
@@ -567,7 +580,7 @@ private struct RecordWriter {
                 let time = EditTime(milliseconds: edit.time, device: device)
                 times.set(time.clamped(toVersionOf: serviceTime), of: field.name, value)
                 if field.schema.merge == .counter {
-                    // Of a record that the service does not have, all is this device's.
+                    // If the service does not have the record, this device has added the whole value.
                     let pending = PendingEdit(
                         value: value,
                         base: isCreate ? nil : edit.base,
@@ -584,7 +597,7 @@ private struct RecordWriter {
                 }
             } else if let remote {
                 let value = remote.fields[field.name]
-                // An absent value whose time was not noted has none.
+                // An absent value without a noted time gets no time.
                 if let value, value.isNull, remote.times.time(of: field.name, value) == nil { continue }
                 times.set(remote.time(of: field.name), of: field.name, value)
             }
@@ -599,7 +612,7 @@ private struct RecordWriter {
 }
 
 extension FieldValue {
-    /// The value as it is sent.
+    /// The value as it is sent: encrypted fields are marked as such.
     fileprivate func saved(as field: StoredField) -> FieldValue {
         field.schema.isEncrypted ? .encrypted(plain) : plain
     }

@@ -1,36 +1,37 @@
-/// A change that may go into the next request, as far as the choice depends on it.
+/// A change that may go into the next request, with the facts that the choice depends on.
 struct PushCandidate: Hashable {
     let name: String
     /// Whether the service does not have the record.
     let isCreate: Bool
     /// The record above it.
     let parent: String?
-    /// All records that it refers to in this request, the one above included.
+    /// The names of all records that it refers to in this request, including the record above it.
     let targets: Set<String>
-    /// The bytes that it takes in a request.
+    /// About how many bytes it takes in a request.
     let size: Int
 }
 
-/// Which of the candidates go into one request: a pure decision.
+/// Chooses the candidates that go into one request: a pure decision.
 ///
-/// A new record and the new records below it are a family. A family goes in one atomic request, with the new records that it refers to: the
-/// service has all of it or nothing, and other devices never see half of it. Several families share a request. Everything else goes in
-/// requests that are not atomic, where a failure is of one record alone.
+/// A new record and the new records below it are a family. A family goes into one atomic request, with the new records
+/// that it refers to: the service stores all of it or nothing, so other devices never see half of a family. Several
+/// families share a request. Everything else goes into requests that are not atomic, where a failure concerns one
+/// record only.
 ///
-/// A family of more than one request goes in several, from the top down.
+/// A family that is too large for one request is sent in several, from the top down.
 struct PushPlan: Hashable {
-    /// The positions of the chosen candidates, in their order.
+    /// The positions of the chosen candidates, in the order of the candidates.
     let chosen: [Int]
-    /// Whether the service is to do all or nothing.
+    /// Whether the service is to carry out all operations or none.
     let isAtomic: Bool
 
-    /// Chooses.
+    /// Makes the choice.
     ///
     /// - Parameters:
     ///   - candidates: The changes, targets first.
     ///   - count: The most operations of a request.
-    ///   - bytes: The most bytes of a request. A single larger change is chosen alone.
-    ///   - mayBeAtomic: Whether the zone takes atomic requests.
+    ///   - bytes: The most bytes of a request. A change that is larger than this is chosen alone.
+    ///   - mayBeAtomic: Whether the zone accepts atomic requests.
     init(_ candidates: [PushCandidate], count: Int, bytes: Int, mayBeAtomic: Bool) {
         let families = mayBeAtomic ? Families(candidates) : nil
         let eligible = families?.needed ?? Array(candidates.indices)
@@ -49,9 +50,9 @@ struct PushPlan: Hashable {
 
 /// The families of the candidates.
 private struct Families {
-    /// The members of families, and the new records that they refer to, in their order.
+    /// The members of families, and the new records that they refer to, in the order of the candidates.
     let needed: [Int]
-    /// For each of them, the position in `needed` of the last member of its family.
+    /// For each element of `needed`, the position in `needed` of the last member of its family.
     private let ends: [Int]
 
     /// Finds the families; `nil` when no new record is below another new one.
@@ -81,7 +82,8 @@ private struct Families {
         ends = needed.map { last[tops[$0]] ?? 0 }
     }
 
-    /// The most records that can be sent so that no family is divided; all of `count` when the first family is larger.
+    /// The largest number of records, up to `count`, that divides no family; `count` itself when the first family is
+    /// larger.
     func wholeFamilies(within count: Int) -> Int {
         var end = 0
         var whole = 0
@@ -93,21 +95,22 @@ private struct Families {
     }
 }
 
-/// What becomes of the items that failed because another item of their atomic request did: a pure decision.
+/// The next attempt for items that failed because another item of their atomic request failed: a pure decision.
 enum AtomicRetry: Hashable {
-    /// The request is sent again. The items that were to blame wait by their own rules.
+    /// The items are sent again. The items that caused the failure wait by their own rules.
     case again
-    /// No item was to blame: sent once more, not atomic, so that each item has an outcome of its own.
+    /// The response names no item that caused the failure. The items are sent once more in a request that is not
+    /// atomic, so that each has an outcome of its own.
     case apart
-    /// The request was not atomic, so its answer makes no sense: sent again later.
+    /// The request was not atomic, so its response makes no sense. The items are sent again later.
     case later
 
-    /// Decides by the outcomes of a request; `nil` when no item failed because of another.
+    /// Decides by the outcomes of a request.
     ///
     /// - Parameters:
     ///   - outcomes: The outcomes of the items.
     ///   - isAtomic: Whether the request was atomic.
-    /// - Returns: What to do.
+    /// - Returns: The decision; `nil` when no item failed because of another.
     static func of(_ outcomes: some Sequence<ItemOutcome>, isAtomic: Bool) -> AtomicRetry? {
         let outcomes = Set(outcomes)
         guard outcomes.contains(.again) else { return nil }

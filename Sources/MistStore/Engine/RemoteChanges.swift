@@ -12,7 +12,7 @@ import StreamingJSON
 // MARK: - A record of the service
 
 extension SyncEngine.Transaction {
-    /// Applies a record of a feed, a lookup or a query: the one way from the service into the tables.
+    /// Applies a record of a feed, a lookup or a query. This is the only way from the service into the tables.
     func apply(_ record: Record, in zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
         guard let name = record.recordName else { return }
         if record.isDeleted {
@@ -42,7 +42,7 @@ extension SyncEngine.Transaction {
         ) {
             let ours: Int64? = tombstone["created"]
             if ours == nil ? isCreated(by: file.device, record) : ours == created || created == nil {
-                // The same life: the delete wins, and goes on with the version that was seen.
+                // The same life: the delete wins. It is sent with the tag of the version that was just seen.
                 try db.run(
                     """
                     UPDATE mist_tombstone SET tag = ?, created = ?, epoch = ?, is_conflicting = 0
@@ -56,7 +56,7 @@ extension SyncEngine.Transaction {
             try db.run("DELETE FROM mist_tombstone WHERE zone = ? AND name = ?", [zone.id, name])
         }
         var known = try KnownVersion.fetch(named: name, in: zone.id, db)
-        // The record of another life: its row may be in the table of another type.
+        // The known version is of another life, so its row may be in the table of another type.
         if let version = known, version.tag != nil, let old = version.created, let created, old != created {
             if let table = file.tablesByID[version.type] {
                 try endLife(of: version, table, .replaced, at: now, &summary)
@@ -78,7 +78,7 @@ extension SyncEngine.Transaction {
         try merge(record, named: name, known, into: table, in: zone, at: now, &summary)
     }
 
-    /// Whether a device has created a record. Without edit times, every one may have.
+    /// Whether a device may have created a record. Without edit times, any device may have.
     private func isCreated(by device: Int64, _ record: CloudKitModel.Record) -> Bool {
         guard case .bytes(let data)? = record.fields[EditTimes.fieldName]?.plain, let times = EditTimes(data) else {
             return true
@@ -86,7 +86,7 @@ extension SyncEngine.Transaction {
         return times.creation?.device == device
     }
 
-    /// Merges a version into the row of its name, or adds one.
+    /// Merges a version into the row of its name, or adds a row.
     private func merge(
         _ record: Record,
         named name: String,
@@ -110,7 +110,7 @@ extension SyncEngine.Transaction {
         var isOwnWrite = false
         if let row, !pending.isEmpty, let sent = try uncertainWrite(of: row, table, in: zone) {
             isOwnWrite = sent.isSame(as: remote, ignoresEditTimes: rules.ignoresEditTimes)
-            // Without edit times, only the value tells that it is this device's own.
+            // Without edit times, only an equal value shows that this device wrote it.
             for (field, value) in sent.values where rules.ignoresEditTimes && value.isSame(as: remote.fields[field]) {
                 pending[field]?.base = value
             }
@@ -174,11 +174,11 @@ extension SyncEngine.Transaction {
             try statement.execute()
         }
         try store(record, parts, in: table, row: row.id, zone: zone)
-        // A new attempt for what was refused with the old version.
+        // A change that was refused with the old version gets a new attempt.
         try db.run("DELETE FROM mist_parked WHERE zone = ? AND name = ?", [zone.id, name])
     }
 
-    /// What this device has sent of a record with a lost reply.
+    /// The values that this device has sent of a record, in a request whose reply was lost.
     private struct UncertainWrite {
         let times: EditTimes?
         /// The values of the fields that were sent.
@@ -201,7 +201,7 @@ extension SyncEngine.Transaction {
         let (times, operation): (Data?, String) = (sent["times"], sent["operation"])
         var values: [String: FieldValue?] = [:]
         if operation == "create" {
-            // Of a field that was edited since then, the edit has the value before it.
+            // The base of a later edit is the value that was sent.
             values = Dictionary(uniqueKeysWithValues: table.fields.map { ($0.name, row.fields[$0.name]) })
             for edit in try edits(of: row, table) {
                 if let field = edit.field { values[field.name] = .some(edit.base) }
@@ -219,9 +219,10 @@ extension SyncEngine.Transaction {
         return UncertainWrite(times: times.flatMap { EditTimes($0) }, values: values)
     }
 
-    /// Reads a renamed field under its former name, where the value there counts.
+    /// Reads a renamed field under its former name, where that value counts.
     ///
-    /// The service's value under the present name is then kept among those without a column: the times of the record are still about that.
+    /// The service's value under the present name is then kept among the fields without a column, because the record's
+    /// edit times are still about that value.
     private func readFormerFields(
         of table: RecordTable,
         in remote: inout RemoteVersion,
@@ -260,7 +261,7 @@ extension SyncEngine.Transaction {
         return rules
     }
 
-    /// The record's fields and times, and what of it has no column.
+    /// The record's fields and times, and its fields that have no column.
     private func remoteVersion(
         _ record: Record,
         _ table: RecordTable,
@@ -282,7 +283,7 @@ extension SyncEngine.Transaction {
         return (RemoteVersion(fields: fields, times: times, modified: modified), other)
     }
 
-    /// What was edited in a row, with the values as they are. An insert is an edit of all fields that have a value.
+    /// The edited fields of a row, with their present values. An insert is an edit of all fields that have a value.
     private func pendingEdits(of row: LocalRow, _ table: RecordTable) throws -> (
         [String: PendingEdit], raws: [String: Int64]
     ) {
@@ -301,7 +302,7 @@ extension SyncEngine.Transaction {
             guard let field = edit.field else { continue }
             pending[field.name] = PendingEdit(
                 value: row.fields[field.name],
-                // Nothing of a record that was never acknowledged is the service's.
+                // The service has no value of a record that was never acknowledged.
                 base: isNew ? nil : edit.base,
                 time: EditTime(milliseconds: edit.time, device: file.device)
             )
@@ -310,7 +311,7 @@ extension SyncEngine.Transaction {
         return (pending, raws)
     }
 
-    /// Forgets the edits of a row that this program knows of.
+    /// Forgets the edits of a row, except for those of fields that only a newer program knows.
     func clearEdits(of row: Int64, _ table: RecordTable) throws {
         try noteUnknownFields(of: row, table)
         try db.run(
@@ -319,8 +320,8 @@ extension SyncEngine.Transaction {
         )
     }
 
-    /// Fields that a newer program has added to the file since it was opened here: an insert is an edit of each of them, too, which
-    /// stays until that program sends it.
+    /// Adds edits for fields that a newer program has added to the file since this program opened it. An insert is an
+    /// edit of each of these fields, too; the edit stays until the newer program sends it.
     func noteUnknownFields(of row: Int64, _ table: RecordTable) throws {
         guard let last = try db.value("SELECT max(id) FROM mist_field", as: Int64.self), last > file.lastFieldID else {
             return
@@ -337,7 +338,7 @@ extension SyncEngine.Transaction {
         )
     }
 
-    /// Edits of this device are later than what it has heard of.
+    /// Takes note of the times of a version: later edits of this device have times after them.
     func hear(_ times: EditTimes, ofVersion modified: Int64) {
         let clamped = Set(times.times.values).map { ($0, $0.clamped(toVersionOf: modified)) }
         memory.clampedTimes += clamped.count { $0 != $1 }
@@ -345,13 +346,14 @@ extension SyncEngine.Transaction {
         memory.heard = max(memory.heard ?? .min, max(latest ?? 0, modified) + 1)
     }
 
-    /// Writes what the transaction has kept until its end.
+    /// Writes the values that the transaction has kept in memory until its end.
     func writeMemory() throws {
         guard let heard = memory.heard else { return }
         try db.run("UPDATE mist_state SET heard = max(heard, ?)", [heard])
     }
 
-    /// Notes the service's version of a record.
+    /// Stores the service's version of a record, and its system fields in the row. The outcome of what was sent is
+    /// known then.
     private func store(
         _ record: Record,
         _ other: [String: FieldValue],
@@ -368,7 +370,7 @@ extension SyncEngine.Transaction {
         try forgetSent(named: name, in: zone.id)
     }
 
-    /// Writes the service's version of a record.
+    /// Writes the service's version of a record into `mist_record`.
     func storeVersion(
         of record: Record,
         named name: String,
@@ -442,7 +444,7 @@ extension SyncEngine.Transaction {
         return id
     }
 
-    /// The outcome of what was sent is known: of one record, or of all in a zone.
+    /// Forgets what was sent, because its outcome is known: of one record, or of all records in a zone.
     func forgetSent(named name: String? = nil, in zone: Int64) throws {
         let condition = "zone = ?1 AND (?2 IS NULL OR name = ?2)"
         try db.run(
@@ -452,13 +454,13 @@ extension SyncEngine.Transaction {
         try db.run("DELETE FROM mist_sent WHERE \(condition)", [zone, name])
     }
 
-    /// The outcome of what was sent of a record is known.
+    /// Forgets what was sent of a record, because its outcome is known.
     func forgetSent(record: Int64) throws {
         try db.run("DELETE FROM mist_sent_field WHERE record = ?", [record])
         try db.run("DELETE FROM mist_sent WHERE record = ?", [record])
     }
 
-    /// A record of a type that the program does not know is kept whole.
+    /// Keeps the whole JSON of a record whose type the program does not know.
     private func keepForeign(_ record: Record, named name: String, in zone: ZoneRow) throws {
         try db.run(
             "INSERT OR REPLACE INTO mist_foreign (zone, name, type, record, epoch) VALUES (?, ?, ?, ?, ?)",
@@ -491,25 +493,26 @@ extension SyncEngine.Transaction {
 
 // MARK: - Deletes
 
-/// Why values are in the recovery log.
+/// The reason why values are in the recovery log.
 public enum LossReason: String, Hashable, Sendable {
     /// A later edit of the same field won.
     case laterEdit
     /// The record was deleted on another device.
     case deleted
-    /// The record was deleted and another of the same name created.
+    /// The record was deleted, and another record with the same name was created.
     case replaced
-    /// The record above it, or one that it goes with, was deleted.
+    /// The parent of the record was deleted, or a record that it refers to with the action `deleteSelf`.
     case deletedWithTarget
     /// The zone was deleted.
     case zoneDeleted
 }
 
 extension SyncEngine.Transaction {
-    /// Applies the delete of another device.
+    /// Applies a delete that the service reports: of another device, or this device's own.
     func applyDelete(of name: String, in zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
         try db.run("DELETE FROM mist_foreign WHERE zone = ? AND name = ?", [zone.id, name])
-        // A delete whose reply was lost: it was this device's, or another has deleted the record as well.
+        // A delete of this device whose reply was lost. It counts as done, even if another device has deleted the
+        // record as well.
         let isOwnDelete = try db.value(
             """
             SELECT EXISTS (
@@ -522,9 +525,10 @@ extension SyncEngine.Transaction {
         if isOwnDelete == true { summary.deleted += 1 }
         try db.run("DELETE FROM mist_tombstone WHERE zone = ? AND name = ?", [zone.id, name])
         try forgetSent(named: name, in: zone.id)
-        // Without a known version, a row of the name is a record that was never sent: of another life.
+        // Without a known version, a row of the name is a record that was never sent. It is of another life, and stays.
         guard let known = try KnownVersion.fetch(named: name, in: zone.id, db) else { return }
-        // So is one whose create has an unknown outcome, where the delete is this device's own of the life before.
+        // A record whose create has an unknown outcome stays, too, where the delete is this device's own, of the life
+        // before.
         if known.tag == nil, try isDeletedHere(of: name, in: zone.id) { return }
         guard let table = file.tablesByID[known.type] else {
             try db.run("DELETE FROM mist_record WHERE id = ?", [known.id])
@@ -535,7 +539,8 @@ extension SyncEngine.Transaction {
         if scope == .public {
             try cascadeDelete(from: name, in: zone, at: now, &summary)
         } else if try hasDependents(name, in: zone) {
-            // What refers to it here may refer to another record at the service: that is known when the zone was read to its end.
+            // Records that refer to it here may refer to another record at the service. That is known after the zone
+            // has been read to its end.
             try db.run(
                 "INSERT INTO mist_deleted (zone, name, is_own) VALUES (?, ?, 0) ON CONFLICT (zone, name) DO NOTHING",
                 [zone.id, name]
@@ -544,7 +549,8 @@ extension SyncEngine.Transaction {
         }
     }
 
-    /// Whether this device has deleted a record of the name since the zone was read, and the service has acknowledged it.
+    /// Whether this device has deleted a record of the name since the zone was read, and the service has acknowledged
+    /// it.
     private func isDeletedHere(of name: String, in zone: Int64) throws -> Bool {
         try db.value(
             "SELECT EXISTS (SELECT 1 FROM mist_deleted WHERE zone = ? AND name = ? AND is_own = 1)",
@@ -553,7 +559,7 @@ extension SyncEngine.Transaction {
         ) ?? false
     }
 
-    /// The rows that go with a record.
+    /// The rows that are removed with a record.
     private func dependents(of name: String, in zone: ZoneRow, _ table: RecordTable) throws -> [LocalRow] {
         try table.fields.filter { $0.type == .reference }.flatMap { field in
             try table.rows(
@@ -568,13 +574,13 @@ extension SyncEngine.Transaction {
         try file.allTables.contains { try !dependents(of: name, in: zone, $0).isEmpty }
     }
 
-    /// The zone was read to its end: what refers to a record that was deleted elsewhere goes with it.
+    /// Removes the rows that go with records that were deleted elsewhere, after the zone has been read to its end.
     func completeDeletes(in zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
         let deleted = try db.rows("SELECT name FROM mist_deleted WHERE zone = ? AND is_own = 0", [zone.id])
         try db.run("DELETE FROM mist_deleted WHERE zone = ?", [zone.id])
         for row in deleted {
             let name: String = row["name"]
-            // A new record of the name keeps what refers to it.
+            // If there is a new record of the name, the records that refer to it stay.
             let isBack = try file.allTables.contains { try $0.row(named: name, in: zone.id, db) != nil }
             if !isBack { try cascadeDelete(from: name, in: zone, at: now, &summary) }
         }
@@ -598,7 +604,8 @@ extension SyncEngine.Transaction {
         try db.run("DELETE FROM mist_parked WHERE zone = ? AND name = ?", [known.zone, known.name])
     }
 
-    /// What goes with a record that was deleted elsewhere: the service deletes what it knows, or is told to.
+    /// Removes the rows that go with a record that was deleted elsewhere. A row that the service has gets a tombstone,
+    /// so the delete is sent unless the service has carried it out itself.
     private func cascadeDelete(from name: String, in zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws
     {
         for table in file.allTables {
@@ -628,7 +635,7 @@ extension SyncEngine.Transaction {
         summary.lost += pending.count
     }
 
-    /// Completes what triggers began, with the triggers on.
+    /// Completes the cascades that the triggers began.
     func completeCascades(at now: Int64) throws {
         guard try db.value("SELECT EXISTS (SELECT 1 FROM mist_cascade)", as: Bool.self) == true else { return }
         try Cascades(file: file, db: db).complete()
@@ -638,7 +645,7 @@ extension SyncEngine.Transaction {
 // MARK: - Zones
 
 extension SyncEngine.Transaction {
-    /// A zone that was seen before is gone: its rows go, and the edits in it are in the recovery log.
+    /// Removes the rows of a zone that was seen before and is gone. The edits in it go into the recovery log.
     func zoneIsGone(_ zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
         for table in file.allTables {
             for row in try table.rows("_zone = ?", [.integer(zone.id)], db) {
@@ -660,7 +667,7 @@ extension SyncEngine.Transaction {
         )
     }
 
-    /// Rows that a full refetch did not meet were deleted meanwhile.
+    /// Removes the rows that a full refetch did not meet: their records were deleted meanwhile.
     func sweep(_ zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
         let missing = try db.rows(
             "SELECT name FROM mist_record WHERE zone = ? AND epoch <> ? AND tag IS NOT NULL",
@@ -682,7 +689,7 @@ extension SyncEngine.Transaction {
 // MARK: - The recovery log and what is parked
 
 extension SyncEngine.Transaction {
-    /// Notes values that lost. A field that was cleared is noted as a null.
+    /// Writes values that lost into the recovery log. A field that was cleared is written as a null.
     func log(
         _ reason: LossReason,
         _ fields: [String: FieldValue?],
@@ -704,16 +711,16 @@ extension SyncEngine.Transaction {
         )
     }
 
-    /// Notes that a record waits.
+    /// Parks a record: it is not sent again for now.
     ///
     /// - Parameters:
     ///   - name: The record's name.
     ///   - zone: Its zone.
     ///   - reason: The code of the failure.
-    ///   - message: What the service said.
-    ///   - until: When it is tried again by itself; `nil` for not by itself.
-    ///   - since: When what was refused was read from the tables: a later edit is a new attempt. An edit that was made while the
-    ///     request was on the way is later than that, and earlier than the reply.
+    ///   - message: The service's message.
+    ///   - until: When the record is sent again without an edit, in milliseconds since 1970; `nil` for never.
+    ///   - since: When the refused values were read from the tables. A later edit is a new attempt, also an edit that
+    ///     was made while the request was under way.
     /// - Throws: A `DatabaseError` when the file fails.
     func park(_ name: String, in zone: Int64, reason: String, message: String, until: Int64?, since: Int64) throws {
         try db.run(
@@ -729,7 +736,8 @@ extension SyncEngine.Transaction {
 }
 
 extension RecordTable {
-    /// Values of the service in the form of columns; a field without a value is null.
+    /// Values of the service in the form of columns. A field whose value is `nil` becomes null; a field without an
+    /// entry is left out.
     fileprivate func pairs(of fields: [String: FieldValue?], in zone: ZoneID) throws -> [String: ColumnPair] {
         var pairs: [String: ColumnPair] = [:]
         for field in self.fields {

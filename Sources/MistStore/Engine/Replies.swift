@@ -78,11 +78,11 @@ extension SyncEngine.Transaction {
         }
     }
 
-    /// The zone was read to its end.
+    /// Ends the fetch of a zone that was read to its end.
     private func zoneIsRead(_ zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
         if zone.isRefetching { try sweep(zone, at: now, &summary) }
         try completeDeletes(in: zone, at: now, &summary)
-        // What was sent and is not in the zone was not done: it is sent again.
+        // A change that was sent and did not come back was not carried out: it is sent again.
         try forgetSent(in: zone.id)
         try db.run("UPDATE mist_zone SET is_stale = 0, is_uncertain = 0 WHERE id = ?", [zone.id])
     }
@@ -95,7 +95,7 @@ extension SyncEngine.Transaction {
             try rest(because: .throttled, error, at: now)
         default:
             guard zone.token != nil else { return try rest(because: .throttled, error, at: now) }
-            // Once more from the beginning; then what was not met is gone.
+            // The zone is fetched from the beginning. Records that do not come are gone.
             try db.run(
                 "UPDATE mist_zone SET token = NULL, epoch = epoch + 1, is_refetching = 1 WHERE id = ?",
                 [zone.id]
@@ -134,7 +134,7 @@ extension SyncEngine.Transaction {
             case .success(let record):
                 guard let name = record.recordName, names.contains(name) else { continue }
                 try apply(record, in: zone, at: now, &summary)
-                // The version shows whether what was sent was done. If not, it is sent again.
+                // The version shows whether the sent change was carried out. If not, it is sent again.
                 try forgetSent(named: name, in: zone.id)
             case .failure(let error) where error.code == .zoneNotFound:
                 return try zoneIsGone(zone, at: now, &summary)
@@ -155,7 +155,7 @@ extension SyncEngine.Transaction {
         }
     }
 
-    /// Whether a record that the service does not have was only ever created here: it is sent again.
+    /// Whether the service has never acknowledged a record. If the service does not have it, its create is sent again.
     private func wasNeverStored(_ name: String, in zone: ZoneRow) throws -> Bool {
         try db.value(
             "SELECT tag IS NULL FROM mist_record WHERE zone = ? AND name = ?",
@@ -195,7 +195,7 @@ extension SyncEngine.Transaction {
             try apply(outcome, of: result, row, operation, in: zone, error, request, at: now, &summary)
             if outcome != .unknown { try forgetSent(record: row["record"]) }
         }
-        // What is left has an unknown outcome: the service said so, or gave no result.
+        // The remaining changes have an unknown outcome: the service reported this, or gave no result.
         let rest = try db.value("SELECT count(*) FROM mist_sent WHERE zone = ?", [zone.id], as: Int64.self) ?? 0
         if rest > 0 { try outcomeIsUnknown(inZone: zone.id) }
         try retry(.of(outcomes, isAtomic: request.isAtomic), of: request, at: now)
@@ -204,7 +204,7 @@ extension SyncEngine.Transaction {
         if let latest = times.max() { try learnTime(latest, sent: request.sent, at: now) }
     }
 
-    /// Chooses the form of the next request after one whose items failed because of another.
+    /// Chooses the form of the next request, after a request in which items failed because of another item.
     private func retry(_ retry: AtomicRetry?, of request: RequestRow, at now: Int64) throws {
         if !request.isAtomic || retry == .apart {
             try db.run("UPDATE mist_zone SET avoids_atomic = ? WHERE id = ?", [retry == .apart, request.zone])
@@ -231,7 +231,7 @@ extension SyncEngine.Transaction {
         case .acknowledged where operation == .delete:
             try db.run("DELETE FROM mist_tombstone WHERE record = ?", [record])
             summary.deleted += 1
-            // The delete comes back in the feed. It must not meet the next life of the name.
+            // The delete comes back in the feed. It must not remove the next life of the name.
             if scope != .public {
                 try db.run(
                     "INSERT INTO mist_deleted (zone, name, is_own) VALUES (?, ?, 1) ON CONFLICT (zone, name) DO NOTHING",
@@ -246,7 +246,7 @@ extension SyncEngine.Transaction {
             if case .success(let saved) = result { try acknowledge(saved, sent, in: zone, at: now) }
             summary.sent += 1
         case .lookUp:
-            // A record that was deleted here meanwhile has a tombstone.
+            // A record that was deleted here meanwhile has a tombstone instead of a row.
             try db.run("UPDATE mist_tombstone SET is_conflicting = 1 WHERE record = ?", [record])
             try db.run("UPDATE mist_record SET is_conflicting = 1 WHERE id = ?", [record])
         case .deletedElsewhere:
@@ -297,11 +297,11 @@ extension SyncEngine.Transaction {
         try db.value("SELECT attempts FROM mist_parked WHERE zone = ? AND name = ?", [zone, name], as: Int64.self) ?? 0
     }
 
-    /// The service has stored what was sent. Edits made meanwhile remain, with the sent value as their base.
+    /// Ends the edits that the service has stored. Edits made meanwhile remain, with the sent value as their base.
     private func acknowledge(_ saved: Record, _ sent: Row, in zone: ZoneRow, at now: Int64) throws {
         let (name, record): (String, Int64) = (sent["name"], sent["record"])
         let stamps = try stamps(of: saved)
-        // Deleted here while it was on the way.
+        // If the record was deleted here meanwhile, the delete goes on with the new tag.
         try db.run(
             "UPDATE mist_tombstone SET tag = ?, created = ?, creator = ?, is_conflicting = 0 WHERE record = ?",
             [stamps.tag, stamps.created, stamps.creator, record]
@@ -325,7 +325,7 @@ extension SyncEngine.Transaction {
         )
         try set(stamps, ofRow: row, table)
         try forgetFormerValues(of: name, in: zone, table)
-        // The same time: nothing came after. Another: what was sent is what the service has now.
+        // An edit with the sent time is done. An edit with another time was made later: its base is now the sent value.
         try db.run(
             """
             DELETE FROM mist_edit WHERE type = ?1 AND row = ?2 AND EXISTS (
@@ -347,7 +347,8 @@ extension SyncEngine.Transaction {
         try db.run("DELETE FROM mist_parked WHERE zone = ? AND name = ?", [zone.id, name])
     }
 
-    /// What was sent under the present name of a renamed field is what the service has there now.
+    /// Forgets the service's old value under the present name of a renamed field, if a new value was sent under this
+    /// name.
     private func forgetFormerValues(of name: String, in zone: ZoneRow, _ table: RecordTable) throws {
         guard table.hasFormers, let known = try KnownVersion.fetch(named: name, in: zone.id, db) else { return }
         var other = known.other
@@ -363,14 +364,21 @@ extension SyncEngine.Transaction {
         try db.run("UPDATE mist_record SET other = ? WHERE id = ?", [try OtherFields.text(other), known.id])
     }
 
-    /// Learns the service's clock from the time at which it carried out a request.
+    /// Learns the offset of the service's clock from the time at which the service carried out a request.
     ///
-    /// That was between sending and now, so the offset lies between two bounds. Less than two seconds beyond them are no news.
+    /// The service carried it out after the request was sent and before now, so the offset lies between two bounds. An
+    /// old offset that is less than two seconds outside of the bounds stays.
+    ///
+    /// - Parameters:
+    ///   - serviceTime: When the service carried out the request, in milliseconds since 1970 by its clock.
+    ///   - sent: When the request was sent, by the machine's clock.
+    ///   - now: The machine's time.
+    /// - Throws: A `DatabaseError` when the file fails.
     private func learnTime(_ serviceTime: Int64, sent: Int64, at now: Int64) throws {
         let old = try db.value("SELECT clock_offset FROM mist_state", as: Int64.self) ?? 0
         guard let offset = ClockOffset.learned(old, serviceTime: serviceTime, sent: sent, received: now) else { return }
-        // Edits that were not sent get the time that they would have had: not before the old offset was learned, not after the
-        // present, and in the same order.
+        // Edits that were not sent get the time that they would have had with the new offset. It is not before the time
+        // at which the old offset was learned, not after the present, and keeps the order of the edits.
         let learned = try db.value("SELECT offset_learned FROM mist_state", as: Int64.self) ?? 0
         var last = Int64.min
         let edits = try db.rows(
@@ -399,18 +407,20 @@ extension SyncEngine.Transaction {
     }
 }
 
-/// What is known of the service's clock.
+/// The estimate of the service's clock.
 enum ClockOffset {
     /// The difference of clocks below which nothing is corrected, in milliseconds.
     static let tolerance: Int64 = 2000
 
-    /// Compares the offset in force, the service's time minus the machine's, with what a reply says.
+    /// Compares the present offset with the times of a request. The offset is the service's time minus the machine's.
+    ///
+    /// All times are in milliseconds since 1970.
     ///
     /// - Parameters:
-    ///   - old: The offset in force.
+    ///   - old: The present offset.
     ///   - serviceTime: When the service carried out a request, by its clock.
     ///   - sent: When the request was sent, by the machine's clock.
-    ///   - received: When its reply came.
+    ///   - received: When the reply arrived, by the machine's clock.
     /// - Returns: A better offset, or `nil` when the old one fits.
     static func learned(_ old: Int64, serviceTime: Int64, sent: Int64, received: Int64) -> Int64? {
         let (lower, upper) = (serviceTime - received, serviceTime - sent)
@@ -433,7 +443,7 @@ extension SyncEngine.Transaction {
             try outcomeIsUnknown(inZone: zone)
             return try rest(because: error.condition, error, at: now)
         }
-        // Whatever was asked of the zone: it was deleted meanwhile.
+        // The zone was deleted meanwhile.
         if error.code == .zoneNotFound, let number = request.zone, let zone = try ZoneRow.fetch(number, db) {
             try zoneIsGone(zone, at: now, &summary)
             return try endRequest()
@@ -452,14 +462,15 @@ extension SyncEngine.Transaction {
         case .changeTokenExpired, .badRequest:
             guard request.kind == .databaseChanges, try scopeRow().token != nil else { fallthrough }
             try db.run("UPDATE mist_scope SET token = NULL WHERE id = ?", [scope.number])
-            // From the start, the service lists the zones that exist and none that is gone: each known zone is asked for.
+            // Without a token, the service lists the zones that exist, and not those that are gone. So each known zone
+            // is fetched.
             try db.run("UPDATE mist_zone SET is_stale = 1 WHERE scope = ? AND state = 1", [scope.number])
         default:
             try rest(because: error.condition, error, at: now)
         }
     }
 
-    /// A request of changes that the service did not take as a whole.
+    /// Handles a `modify` request that the service refused as a whole.
     private func handleRefused(
         _ error: CloudKitError,
         of request: RequestRow,
@@ -475,7 +486,7 @@ extension SyncEngine.Transaction {
         case .atomicError:
             try retry(.of([.again], isAtomic: request.isAtomic), of: request, at: now)
         default:
-            // Something in it cannot be sent: halves, down to the record that it is.
+            // A record in the request cannot be sent. The next request has half as many, until the record is alone.
             if count > 1 {
                 try db.run("UPDATE mist_scope SET batch = max(1, ? / 2) WHERE id = ?", [count, scope.number])
             } else {
@@ -494,13 +505,13 @@ extension SyncEngine.Transaction {
         }
     }
 
-    /// The scope rests: as long as the service says, else longer with each failure.
+    /// Lets the scope rest: as long as the service says, and up to a second more; otherwise longer with each failure.
     func rest(because condition: SyncCondition, _ error: CloudKitError, at now: Int64) throws {
         let failures = Int64(try scopeRow().failures)
         let delay =
             error.retryAfter.map { $0.milliseconds + Int64(settings.random() * 1000) } ?? backoff(after: failures)
         let column = condition == .quotaExceeded ? "push_rests_until" : "rests_until"
-        // A single record finds out whether there is space again.
+        // After the rest, a single record is sent, to find out whether there is space again.
         if condition == .quotaExceeded {
             try db.run("UPDATE mist_scope SET batch = 1 WHERE id = ?", [scope.number])
         }
@@ -510,7 +521,7 @@ extension SyncEngine.Transaction {
         )
     }
 
-    /// Full jitter: up to a second, two, four, … at most five minutes.
+    /// A random wait in milliseconds: up to a second, two, four, … at most five minutes.
     private func backoff(after failures: Int64) -> Int64 {
         let most = min(Double(300_000), 1000 * Double(1 << min(failures, 20)))
         return Int64(settings.random() * most) + 1

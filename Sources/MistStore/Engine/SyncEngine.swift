@@ -10,9 +10,9 @@ package import MistKit
 
 /// The engine of one scope: two synchronous functions over the database.
 ///
-/// ``next(at:)`` decides what to do, in one transaction; ``handle(_:to:at:)`` applies a reply, in one transaction. All that the engine
-/// knows is in tables, so a process that dies between two steps is one that paused. A small asynchronous loop around the two sends
-/// the requests (``SyncLoop``); a simulation calls them itself.
+/// ``next(at:)`` decides what to do, in one transaction; ``handle(_:to:at:)`` applies a reply, in one transaction.
+/// Everything that the engine knows is in tables, so the death of the process between two steps is only a pause. A
+/// small asynchronous loop around the two functions sends the requests (``SyncLoop``); a simulation calls them itself.
 package struct SyncEngine: Sendable {
     let file: StoreFile
     let scope: DatabaseScope
@@ -28,15 +28,15 @@ package struct SyncEngine: Sendable {
     package enum Step: Hashable, Sendable {
         /// Send the request, and hand the reply to ``SyncEngine/handle(_:to:at:)`` with its number.
         case send(SyncRequest, number: Int64)
-        /// Nothing before this time of the machine, in milliseconds since 1970.
+        /// Do nothing before this time of the machine, in milliseconds since 1970.
         case wait(until: Int64)
-        /// Everything is fetched and acknowledged, but for what is parked.
+        /// Everything is fetched and acknowledged, except for parked records.
         case idle
-        /// A person has to do something first.
+        /// A person has to act first.
         case blocked(SyncCondition)
     }
 
-    /// The transactions of the engine.
+    /// Runs a transaction of the engine, with the triggers of record types off.
     private func write<Value>(_ body: (Transaction) throws -> Value) throws -> Value {
         var begin: ContinuousClock.Instant?
         defer { if let begin { settings.onTransaction?(begin.duration(to: .now)) } }
@@ -53,7 +53,7 @@ package struct SyncEngine: Sendable {
         }
     }
 
-    /// One transaction of the engine, and what its parts need.
+    /// One transaction of the engine, with the context of its parts.
     struct Transaction {
         let file: StoreFile
         let scope: DatabaseScope
@@ -61,19 +61,22 @@ package struct SyncEngine: Sendable {
         let db: Database
         let memory = Memory()
 
-        /// What a transaction keeps, so that it is not read or written for each record of a page.
+        /// Values that a transaction keeps in memory, so that they are not read or written for each record of a page.
         final class Memory {
             /// The numbers of users by their names.
             var users: [String: Int64] = [:]
-            /// The latest time that was heard of: `mist_state.heard` is at least this in the end.
+            /// A time after every edit and version that the transaction has seen. In the end, `mist_state.heard` is at
+            /// least this time.
             var heard: Int64?
-            /// How many edit times of other devices were later than their versions allow, and were limited.
+            /// The number of edit times of other devices that were limited, because they were later than their versions
+            /// allow.
             var clampedTimes = 0
         }
     }
 
-    /// Begins after a start of the process: what was under way has an unknown outcome. Records that were kept for a type that the
-    /// program knows now become rows. Types that the service did not know are tried again.
+    /// Begins after a start of the process. A request that was under way has an unknown outcome. Records of types that
+    /// the program did not know before, and knows now, become rows. Types that the service did not know are tried
+    /// again.
     ///
     /// - Parameter now: The machine's time in milliseconds since 1970.
     /// - Throws: A ``StoreError`` when the file fails.
@@ -81,13 +84,13 @@ package struct SyncEngine: Sendable {
         try write { transaction in
             var summary = SyncSummary()
             try transaction.adoptForeign(at: now, &summary)
-            // The schema of the service, or the program, may be another one by now.
+            // The schema of the service, or the program, may have changed.
             try transaction.db.run("UPDATE mist_type SET parked = NULL")
             try transaction.abandonRequest()
         }
     }
 
-    /// What the scope waits for.
+    /// The reason why the scope waits; `nil` when it does not wait.
     func condition() throws -> SyncCondition? {
         try StoreError.wrapping {
             try file.database.read { db in
@@ -108,7 +111,8 @@ package struct SyncEngine: Sendable {
     ///
     /// - Parameters:
     ///   - now: The machine's time in milliseconds since 1970.
-    ///   - isAutomatic: Whether no one has asked for it. Followed queries in which nothing changed for a while are left out then.
+    ///   - isAutomatic: Whether the store's own loop asks, and not the program. Then followed queries that are not due
+    ///     yet are left out.
     /// - Throws: A ``StoreError`` when the file fails.
     package func requestPull(at now: Int64, isAutomatic: Bool = false) throws {
         try write { transaction in
@@ -121,7 +125,7 @@ package struct SyncEngine: Sendable {
         }
     }
 
-    /// Decides what to do, and notes the request.
+    /// Decides what to do. A request that it returns is stored as the request under way.
     ///
     /// - Parameter now: The machine's time in milliseconds since 1970.
     /// - Returns: The request to send, or what the engine waits for.
@@ -137,7 +141,7 @@ package struct SyncEngine: Sendable {
     ///
     /// - Parameters:
     ///   - result: The reply, or the error of the request.
-    ///   - number: The number of the request. A reply to another than the one under way is dropped.
+    ///   - number: The number of the request. A reply to a request that is not under way any more is dropped.
     ///   - now: The machine's time in milliseconds since 1970.
     /// - Returns: What changed.
     /// - Throws: A ``StoreError`` when the file fails.
@@ -161,46 +165,49 @@ package struct SyncEngine: Sendable {
     }
 }
 
-/// Choices of a store that concern synchronisation.
+/// The settings of synchronisation.
 package struct SyncSettings: Sendable {
     /// The merge closures by record type and field.
     package var closures: [String: [String: MergeClosure]] = [:]
     /// The types whose records have no field for edit times.
     package var typesWithoutEditTimes: Set<String> = []
-    /// Records of a request, at most 200.
+    /// The most records of a request: 200, or fewer.
     package var batchSize: Int64 = 200
-    /// Bytes of a request: the service takes 2 MB.
+    /// The most bytes of a request: the service accepts 2 MB.
     package var bytesOfRequest = 1_900_000
-    /// How long, and up to how many bytes, lost values are kept.
+    /// The number of days for which lost values are kept.
     package var recoveryDays = 30
+    /// The most bytes of lost values that are kept.
     package var recoveryBytes: Int64 = 100_000_000
-    /// How often deletes of the public database are looked for, in milliseconds: a quarter of an hour.
+    /// The shortest time between two searches for deletes in the public database, in milliseconds: a quarter of an
+    /// hour.
     package var sweepInterval: Int64 = 15 * 60 * 1000
-    /// How often a followed query is asked for of its own accord, in milliseconds: half a minute, and less while nothing changes.
+    /// The shortest time between two automatic requests of a followed query, in milliseconds: half a minute.
     package var pollInterval: Int64 = 30 * 1000
-    /// A number from 0 to 1, for waiting times.
+    /// Gives a random number from 0 to 1, for waiting times.
     package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
-    /// Gets how long each transaction of the engine held the file's write lock.
+    /// Is called with the time for which each transaction of the engine held the file's write lock.
     package var onTransaction: (@Sendable (Duration) -> Void)?
 
     package init() {}
 }
 
-/// What a scope waits for.
+/// The reason why a scope waits.
 public enum SyncCondition: String, Hashable, Sendable {
     /// The service cannot be reached.
     case offline
     /// The service asked for fewer requests.
     case throttled
-    /// The storage at the service is full: nothing is sent, changes are fetched.
+    /// The storage at the service is full. Changes are still fetched; single records are sent from time to time, to
+    /// find out whether there is space again.
     case quotaExceeded
     /// A user must sign in.
     case signedOut
-    /// The service does not know a field or a type.
+    /// The service's schema lacks a record type, a field or an index. The records or the query that need it wait.
     case schema
 }
 
-/// What a synchronisation has done.
+/// The results of a synchronisation, as counts.
 public struct SyncSummary: Hashable, Sendable {
     /// Records that the service's changes added or changed here.
     public var fetched = 0
@@ -210,19 +217,20 @@ public struct SyncSummary: Hashable, Sendable {
     public var sent = 0
     /// Records that were deleted at the service.
     public var deleted = 0
-    /// Records whose changes of both sides were merged.
+    /// Records that both sides had changed, and that were merged.
     public var merged = 0
     /// Values that lost to a later edit or a delete, and are in the recovery log.
     public var lost = 0
-    /// Records that the service refused, and that wait.
+    /// Records that the service refused, and that wait. See ``ScopeStatus/parked``.
     public var parked = 0
-    /// Edit times of other devices that were later than their versions by more than the tolerance, and were limited.
+    /// Edit times of other devices that were more than five minutes later than their versions, and were limited to
+    /// that.
     public var clamped = 0
 
     /// Makes an empty summary.
     public init() {}
 
-    /// Adds what another part has done.
+    /// Adds the counts of another summary.
     public static func += (left: inout SyncSummary, right: SyncSummary) {
         left.fetched += right.fetched
         left.removed += right.removed

@@ -9,7 +9,7 @@ import Tracing
     import Foundation
 #endif
 
-/// The asynchronous loop around the engines: it sends what they ask for, and hands them the replies.
+/// The asynchronous loop around the engines: it sends their requests and passes the replies to them.
 final class SyncLoop: Sendable {
     private let engines: [SyncEngine]
     private let service: any SyncService
@@ -34,11 +34,12 @@ final class SyncLoop: Sendable {
         for engine in engines { try engine.start(at: clock().milliseconds) }
     }
 
-    /// One cycle over all scopes, in their order.
+    /// Runs one cycle over all scopes, one after the other, or joins the cycle under way.
     ///
-    /// - Parameter isAutomatic: Whether no one has asked for it.
-    /// - Returns: What was done.
-    /// - Throws: A ``StoreError`` when the file fails.
+    /// - Parameter isAutomatic: Whether the store's own loop asks, and not the program.
+    /// - Returns: The counts of the cycle.
+    /// - Throws: A ``StoreError`` when the file fails; `CancellationError` when a task that waits for the cycle was
+    ///   cancelled.
     func sync(isAutomatic: Bool = false) async throws -> SyncSummary {
         let task = running.withLock { running in
             if let running { return running }
@@ -86,7 +87,8 @@ final class SyncLoop: Sendable {
                 }
                 cycle.requests += 1
                 if ahead != request {
-                    // Requests of a scope go one after the other: a reply that is of no use is waited for all the same.
+                    // Requests of a scope are sent one after the other, so the loop waits even for a reply that it does
+                    // not use.
                     if ahead != nil { _ = try await group.next() }
                     group.addTask { try await observer.send(request, over: service) }
                 }

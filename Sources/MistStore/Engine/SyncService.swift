@@ -1,9 +1,10 @@
 public import CloudKitModel
 public import MistKit
 
-/// What the engine of synchronisation asks of a service: one request at a time for each database.
+/// A service as the engine of synchronisation uses it: one request at a time for each database.
 ///
-/// A store is usually given a `CloudKitService`. Simulations give it one that calls the rules of an emulator and loses replies on the way.
+/// Usually a store uses a `CloudKitService`. Simulations use a service that calls the rules of an emulator and loses
+/// replies. Tests can wrap a service to make requests fail.
 public protocol SyncService: Sendable {
     /// Sends one request, once.
     ///
@@ -11,26 +12,27 @@ public protocol SyncService: Sendable {
     ///   - request: The request.
     ///   - scope: The database.
     /// - Returns: The reply, with a result for each item in the order of the request.
-    /// - Throws: A `CloudKitError`. Its `mayHaveBeenDone` tells whether the service may have carried out what failed.
+    /// - Throws: A `CloudKitError`. Its `mayHaveBeenDone` says whether the service may have carried out the request. An
+    ///   error of another type ends the synchronisation.
     func send(_ request: SyncRequest, to scope: DatabaseScope) async throws -> SyncReply
 }
 
 /// A request of the engine.
 public enum SyncRequest: Hashable, Sendable {
-    /// `changes/database`: which zones were changed since a token; all zones without one.
+    /// `changes/database`: the zones that were changed since a token; without a token, all zones.
     case databaseChanges(since: String?)
-    /// `changes/zone`: a page of what was changed in each zone.
+    /// `changes/zone`: a page of changes for each zone, for at most 20 zones.
     case zoneChanges([ZoneCursor])
-    /// `zones/modify`: creates zones.
+    /// `zones/modify`: creates zones, at most 200.
     case createZones([ZoneID])
-    /// `records/lookup`
+    /// `records/lookup`: fetches the records of some names in a zone, at most 200.
     case lookup([String], zone: ZoneID)
-    /// `records/modify`
+    /// `records/modify`: changes records of one zone, at most 200.
     case modify([RecordOperation], zone: ZoneID, isAtomic: Bool)
     /// `records/query`: a page of a query.
     case query(RecordQuery, continuation: String?, desiredKeys: [String]?)
 
-    /// Where a zone was read to.
+    /// The position up to which a zone was read.
     public struct ZoneCursor: Hashable, Sendable {
         /// The zone.
         public var zoneID: ZoneID
@@ -71,7 +73,7 @@ public enum SyncRequest: Hashable, Sendable {
         }
     }
 
-    /// Whether it is a `modify` of which the service does all or nothing.
+    /// Whether it is a `modify` of which the service carries out all operations or none.
     var isAtomic: Bool {
         if case .modify(_, _, let isAtomic) = self { isAtomic } else { false }
     }
@@ -79,18 +81,19 @@ public enum SyncRequest: Hashable, Sendable {
 
 /// The reply to a ``SyncRequest``.
 public enum SyncReply: Sendable {
-    /// Of `databaseChanges`.
+    /// The reply to `databaseChanges`.
     case databaseChanges(DatabasePage)
-    /// Of `zoneChanges`: a page or a failure for each zone, in the order of the request.
+    /// The reply to `zoneChanges`: a page or a failure for each zone, in the order of the request.
     case zoneChanges([Result<ZonePage, CloudKitError>])
-    /// Of `createZones`, in the order of the request.
+    /// The reply to `createZones`: a zone or a failure for each, in the order of the request.
     case zones([Result<ZoneID, CloudKitError>])
-    /// Of `lookup` and `modify`, in the order of the request. A record that was deleted has `isDeleted`.
+    /// The reply to `lookup` and `modify`: a record or a failure for each, in the order of the request. A record that
+    /// was deleted has `isDeleted`.
     case records([Result<CloudKitModel.Record, CloudKitError>])
-    /// Of `query`.
+    /// The reply to `query`: a page of records, and the marker of the next page; `nil` on the last page.
     case query(records: [Result<CloudKitModel.Record, CloudKitError>], continuation: String?)
 
-    /// The zones that were changed.
+    /// A page of the zones that were changed.
     public struct DatabasePage: Hashable, Sendable {
         /// Zones with changes.
         public var changed: [ZoneID]
@@ -110,11 +113,11 @@ public enum SyncReply: Sendable {
         }
     }
 
-    /// What was changed in a zone.
+    /// A page of the records that were changed in a zone.
     public struct ZonePage: Sendable {
         /// Records with their values, and deleted ones with `isDeleted`.
         public var records: [CloudKitModel.Record]
-        /// Records that the service could not give.
+        /// The errors of records that the service could not deliver.
         public var failures: [CloudKitError]
         /// The token of the next request.
         public var token: String

@@ -1,18 +1,20 @@
 import GRDB
 
-/// A new record that is not sent before the record above it, which waits itself.
+/// A new record that waits because the record above it waits.
 struct WaitingRecord: Hashable {
     let name: String
     /// The record above it.
     let parent: String
-    /// When that is tried again; `nil` after a change of it.
+    /// When the parked record above is sent again, in milliseconds since 1970; `nil` when only a change of it causes a
+    /// new attempt.
     let until: Int64?
 }
 
 extension StoreFile {
-    /// The new records of a scope that wait for the record above them, however far above them the refused one is.
+    /// The new records of a scope that wait for the record above them. The refused record may be any number of levels
+    /// above.
     ///
-    /// Nothing notes them: they follow from what is parked, so they wait no longer than that does.
+    /// No table lists them. They follow from the parked records, so they wait no longer than those.
     func recordsWaitingForParents(in scope: Int64, _ db: Database) throws -> [WaitingRecord] {
         func isNew(_ table: RecordTable, _ alias: String) -> String {
             """

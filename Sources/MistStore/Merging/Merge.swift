@@ -5,7 +5,8 @@ import MistKit
 struct PendingEdit: Hashable, Sendable {
     /// The value here.
     var value: FieldValue?
-    /// The value of the service's version that the edit was made on; `nil` as well for a record that the service did not have.
+    /// The value in the service's version that was here when the edit was made; `nil` also for a record that the
+    /// service did not have.
     var base: FieldValue?
     var time: EditTime
 }
@@ -17,7 +18,7 @@ struct RemoteVersion: Hashable, Sendable {
     /// When the version was made, in milliseconds since 1970 by the service's clock.
     var modified: Int64
 
-    /// When a field was edited: what its writer noted, else when the version was made.
+    /// When a field was edited: the time in `mist_edits`, or else the time of the version.
     func time(of name: String) -> EditTime {
         times.time(of: name, fields[name])?.clamped(toVersionOf: modified)
             ?? EditTime(milliseconds: modified, device: 0)
@@ -26,38 +27,41 @@ struct RemoteVersion: Hashable, Sendable {
 
 /// How the fields of a type are merged.
 struct MergeRules: Sendable {
-    /// The policy of each field that has another one than `latest`.
+    /// The policies of the fields whose policy is not `latest`.
     var policies: [String: FieldMerge] = [:]
     /// Fields that a closure merges.
     var closures: [String: MergeClosure] = [:]
-    /// Whether the record has no `mist_edits`: a field counts as edited when the version was made, if it is not as in the base.
+    /// Whether records of the type have no `mist_edits`. Then a field that differs from the base counts as edited at
+    /// the time of the version.
     var ignoresEditTimes = false
 }
 
-/// Merges the values of one field: the common one, the one of this device, and the service's. It throws to park the record.
+/// Merges the values of one field: the value that both sides began with, the value on this device, and the service's
+/// value. If it throws, the record is parked.
 package typealias MergeClosure =
     @Sendable (_ base: FieldValue?, _ local: FieldValue?, _ remote: FieldValue?) throws -> FieldValue?
 
-/// What a merge decided.
+/// The result of a merge.
 struct MergeResult: Hashable, Sendable {
     /// The values of all fields.
     var fields: [String: FieldValue]
-    /// The edits that are still to be sent, on the service's version.
+    /// The edits that are still to be sent, with the service's version as their base.
     var remaining: [String: PendingEdit]
     /// The values of this device that lost.
     var lost: [String: FieldValue?]
 }
 
 extension MergeResult {
-    /// The one decision about a record that was changed on both sides. Push, pull, lookup after a conflict and a full refetch all use it.
+    /// Merges a record that was changed on both sides. Changes from feeds, from queries and from lookups after a
+    /// conflict are all merged here.
     ///
     /// - Parameters:
-    ///   - edits: What was edited here and not acknowledged, by field.
+    ///   - edits: The edits of this device that were not acknowledged, by field.
     ///   - knownParts: The counter parts of the version that the edits were made on.
     ///   - remote: The service's version.
     ///   - rules: How each field is merged.
-    ///   - now: The time of an edit that a closure makes.
-    /// - Throws: What a closure throws.
+    ///   - now: The time of an edit that a closure makes, and this device.
+    /// - Throws: The error of a closure.
     init(
         edits: [String: PendingEdit],
         knownParts: EditTimes,
@@ -82,7 +86,7 @@ extension MergeResult {
                     let isOurs = edit.time > timeOfRemote(name, edit, remote, rules)
                     merged = isOurs ? edit.value : theirs
                     if isOurs, !rules.ignoresEditTimes || !edit.value.isSame(as: theirs) {
-                        // Equal values too: the later time is news to the service.
+                        // Equal values are sent too, because the service does not have the later time.
                         result.set(name, edit.value)
                         result.remaining[name] = PendingEdit(value: edit.value, base: theirs, time: edit.time)
                         continue
@@ -122,12 +126,12 @@ func join(_ left: FieldValue?, _ right: FieldValue?, by policy: FieldMerge) -> F
     case .greatest: extreme(left, right, isGreatest: true)
     case .smallest: extreme(left, right, isGreatest: false)
     case .union: union(left, right)
-    // These go by the time of the edit, and by parts.
+    // These two are merged by the time of the edit, and by the parts of the devices.
     case .latest, .counter: left
     }
 }
 
-/// A value that is absent loses.
+/// The greatest or the smallest of two values. An absent value loses.
 private func extreme(_ left: FieldValue?, _ right: FieldValue?, isGreatest: Bool) -> FieldValue? {
     guard let left = left?.present, let right = right?.present else { return left?.present ?? right?.present }
     let isLess = left.precedes(right)
@@ -143,7 +147,7 @@ private func union(_ left: FieldValue?, _ right: FieldValue?) -> FieldValue? {
     return FieldValue.list(unique.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.value), of: element)
 }
 
-/// The service's value, and what this device has added that is not in it.
+/// The service's value, plus the amount that this device has added and that the value does not contain yet.
 private func counter(
     _ name: String,
     _ edit: PendingEdit,
@@ -158,9 +162,9 @@ private func counter(
     return .int64(overflow ? (rest > 0 ? .max : .min) : value)
 }
 
-/// What a device adds to a counter.
+/// The sums that a device has added to a counter.
 enum CounterParts {
-    /// What the device has added in all, the pending edit included.
+    /// The sum of everything that the device has added, including the pending edit.
     static func sum(of name: String, device: Int64, edit: PendingEdit, knownParts: EditTimes) -> Int64 {
         let before = knownParts.part(of: name, device: device)?.sum ?? 0
         let change = (edit.value?.int64Value ?? 0).subtractingReportingOverflow(edit.base?.int64Value ?? 0).partialValue
@@ -188,10 +192,11 @@ extension FieldValue {
     /// The value; `nil` for a null.
     var present: FieldValue? { isNull ? nil : self }
 
-    /// The bytes of the value's JSON: an order that all devices agree on.
+    /// The bytes of the value's JSON. All devices agree on their order.
     var encoding: [UInt8] { Checksum.bytes(of: self) }
 
-    /// Whether a value of the same type is smaller; by the encoding where the type has no order.
+    /// Whether this value is smaller than another of the same type. Values of a type without an order are compared by
+    /// their encoding.
     fileprivate func precedes(_ other: FieldValue) -> Bool {
         switch (plain, other.plain) {
         case (.int64(let left), .int64(let right)): left < right
@@ -204,7 +209,8 @@ extension FieldValue {
 }
 
 extension FieldValue? {
-    /// Whether both are the same to the service: absent and null are, and so are references that differ in their zone alone.
+    /// Whether both values are the same to the service. An absent value and a null are the same, and so are references
+    /// that differ only in their zone.
     func isSame(as other: FieldValue?) -> Bool {
         switch (self?.present, other?.present) {
         case (nil, nil): true

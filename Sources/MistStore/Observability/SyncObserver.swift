@@ -5,12 +5,12 @@ import Tracing
 
 /// Reports the synchronisation of a scope to the log, to metrics and to traces.
 ///
-/// Log lines and spans name no record and hold no values. The dimensions of metrics have few values: the scope, the kind of request, and
-/// how it ended.
+/// Log lines and spans contain no names and no values of records. The dimensions of metrics have few values: the scope,
+/// the kind of request, and its outcome.
 struct SyncObserver: Sendable {
     let scope: DatabaseScope
     private let logger: Logger
-    /// Where spans go; `nil` when nothing traces.
+    /// The tracer for spans; `nil` when nothing traces.
     private let tracer: (any Tracer)?
 
     init(scope: DatabaseScope, logger: Logger, tracer: (any Tracer)?) {
@@ -20,7 +20,7 @@ struct SyncObserver: Sendable {
         self.tracer = tracer is NoOpTracer ? nil : tracer
     }
 
-    /// Runs a cycle, and reports how it ended.
+    /// Runs a cycle, and reports its outcome.
     func cycle(_ body: () async throws -> SyncCycle) async throws -> SyncSummary {
         let start = ContinuousClock.now
         do {
@@ -44,7 +44,7 @@ struct SyncObserver: Sendable {
         }
     }
 
-    /// Sends a request, and reports how it ended.
+    /// Sends a request, and reports its outcome.
     func send(
         _ request: SyncRequest,
         over service: any SyncService
@@ -85,7 +85,7 @@ struct SyncObserver: Sendable {
         metadata["condition"] = cycle.condition.map { "\($0.rawValue)" }
         logger.debug("MistStore synchronised", metadata: metadata)
         let summary = cycle.summary
-        // What no call throws and a person may have to look at.
+        // No call throws these, and a person may have to look at them.
         if summary.parked > 0 || summary.lost > 0 {
             logger.notice(
                 "MistStore keeps records that the service refused, or values that lost",
@@ -123,14 +123,14 @@ struct SyncObserver: Sendable {
 struct SyncCycle: Sendable {
     var summary = SyncSummary()
     var requests = 0
-    /// Where it ended.
+    /// The engine's last step.
     var end = SyncEngine.Step.idle
-    /// What the scope waits for.
+    /// The reason why the scope waits.
     var condition: SyncCondition?
-    /// By how many milliseconds the clock's offset was changed.
+    /// The change of the clock's offset, in milliseconds.
     var correction: Int64 = 0
 
-    /// How it ended, in reports.
+    /// The outcome, as reports name it.
     var outcome: String {
         switch end {
         case .idle, .send: "idle"
@@ -144,7 +144,7 @@ struct SyncCycle: Sendable {
         [("requests", requests), ("lost", summary.lost)] + recordCounts
     }
 
-    /// The records, by what became of them.
+    /// The counts of records, by the result for the record.
     var recordCounts: [(String, Int)] {
         [
             ("fetched", summary.fetched), ("removed", summary.removed), ("sent", summary.sent),
@@ -153,7 +153,7 @@ struct SyncCycle: Sendable {
     }
 }
 
-/// What the store counts, under the names that a dashboard shows. Each metric has the dimension `scope`.
+/// The metrics of the store, under the names that a dashboard shows. Each metric has the dimension `scope`.
 private struct SyncMetrics {
     private enum Name {
         static let cycles = "cloudkit.store.cycles"
@@ -170,7 +170,7 @@ private struct SyncMetrics {
     private let scope: (String, String)
     private let factory: any MetricsFactory
 
-    /// Makes what counts; `nil` when no metrics system is installed.
+    /// Makes the metrics of a scope; `nil` when no metrics system is installed.
     init?(_ scope: DatabaseScope) {
         guard let factory = MetricsSystem.installedFactory else { return nil }
         self.factory = factory
@@ -215,7 +215,7 @@ extension CloudKitError {
 }
 
 extension SyncRequest {
-    /// How many zones, records or operations it has.
+    /// The number of zones, records or operations in it.
     fileprivate var itemCount: Int {
         switch self {
         case .databaseChanges, .query: 1

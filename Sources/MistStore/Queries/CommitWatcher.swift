@@ -1,32 +1,34 @@
 import GRDB
 import Synchronization
 
-/// Tells the observations of a file of commits of other processes. It asks only while something observes.
+/// Notifies the observations of a file when other processes commit. It polls the file only while there are
+/// observations.
 ///
-/// One task asks, on one connection of its own, however many observations there are: the connection that writes is not disturbed.
-/// `PRAGMA data_version` changes with every commit of another connection, those of this process included; then the connection that
-/// writes is asked the same, which knows its own.
+/// One task polls, on a connection of its own, for any number of observations, and does not disturb the connection that
+/// writes. `PRAGMA data_version` changes with every commit of another connection, including those of this process. When
+/// it has changed, the watcher reads it on the connection that writes, too: there it does not change with this
+/// process's own commits.
 final class CommitWatcher: Sendable {
     private struct State {
         var observers = 0
         var task: Task<Void, Never>?
-        /// How many tasks were started.
+        /// The number of tasks that were started.
         var starts = 0
     }
 
-    /// How often the file is asked.
+    /// The time between two polls of the file.
     static let interval = Duration.milliseconds(200)
 
     private let state = Mutex(State())
 
-    /// How many observations there are, whether a task asks the file, and how many tasks there were.
+    /// The number of observations, whether a task polls the file, and the number of tasks that were started, for tests.
     var counts: (observers: Int, isRunning: Bool, starts: Int) {
         state.withLock { ($0.observers, $0.task != nil, $0.starts) }
     }
 
-    /// An observation begins; ``remove()`` ends it.
+    /// Begins to watch the file for an observation; ``remove(_:)`` ends it.
     ///
-    /// A database in memory has no other processes.
+    /// No other process can use a database in memory, so it is not watched.
     func add(_ database: any DatabaseWriter) {
         guard let pool = database as? DatabasePool else { return }
         state.withLock { state in
@@ -37,7 +39,7 @@ final class CommitWatcher: Sendable {
         }
     }
 
-    /// An observation has ended.
+    /// Ends the watch for an observation.
     func remove(_ database: any DatabaseWriter) {
         guard database is DatabasePool else { return }
         state.withLock { state in
@@ -57,7 +59,7 @@ final class CommitWatcher: Sendable {
                 let connection = try reader ?? open(pool.path)
                 reader = connection
                 let version = try await connection.read { try Int64.fetchOne($0, sql: "PRAGMA data_version") }
-                // The first time, commits since the observations began may have been missed.
+                // In the first round, commits since the observations began may have been missed.
                 if version != seen {
                     written = try await pool.write { [written] db in
                         let version = try Int64.fetchOne(db, sql: "PRAGMA data_version")
@@ -67,7 +69,7 @@ final class CommitWatcher: Sendable {
                 }
                 seen = version
             } catch {
-                // The file is busy, or closed: asked again, until the observations end.
+                // The file is busy or closed. The loop polls again, until the observations end.
                 reader = nil
             }
             do {

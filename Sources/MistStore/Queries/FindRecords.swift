@@ -2,8 +2,9 @@ import GRDB
 public import MistKit
 
 extension StoreReader {
-    /// The records that a query finds on this machine: those that it finds at the service once everything is synchronised, in the same
-    /// order.
+    /// The records that a query finds on this machine. When everything is synchronised, these are the records that it
+    /// finds at the service, in the same order.
+    ///
     ///
     /// - Parameter query: The query. A query without sorts gives its records by their names.
     /// - Returns: The records, as many as the query's limit at most.
@@ -18,7 +19,7 @@ extension StoreReader {
 }
 
 extension StoreWriter {
-    /// The records that a query finds on this machine, what this transaction has written included.
+    /// The records that a query finds on this machine, including the changes of this transaction.
     ///
     /// - Parameter query: The query. A query without sorts gives its records by their names.
     /// - Returns: The records, as many as the query's limit at most.
@@ -31,9 +32,9 @@ extension StoreWriter {
 extension LocalDatabase {
     /// Finds records on this machine.
     ///
-    /// The query is the one that the client sends to the service, with all of its comparators and sorts. It finds the same records in the
-    /// same order, and needs no network. Fields that the record type makes `QUERYABLE` or `SORTABLE` have an index; the others can be
-    /// queried, too.
+    /// The query is a query of the client, with all of its comparators and sorts. It finds the same records as at the
+    /// service, in the same order, and needs no network. Fields that are `QUERYABLE` or `SORTABLE` in the record type
+    /// have an index. Other fields can be queried, too; then the store reads all records of the type.
     ///
     /// ```swift
     /// let open = try await store.privateDatabase.find(

@@ -1,6 +1,7 @@
 import CloudKitModel
 
-/// A query as one SQL statement over the table of its record type. It finds what the query finds at the service, in the same order.
+/// A query as one SQL statement over the table of its record type. It finds what the query finds at the service, in the
+/// same order.
 ///
 /// ```swift
 /// let query = RecordQuery(recordType: "Todo", filters: [QueryFilter("isDone", .equals, 0)], sorts: [QuerySort("title")])
@@ -10,19 +11,20 @@ import CloudKitModel
 ///
 /// Queries that differ only in the values that they compare with have the same SQL, so a connection prepares it once.
 ///
-/// The order is that of the sorts. A record that lacks the value of a sort comes before all that have one, or after them where the
-/// sort descends; one without a location is infinitely far. Records that the sorts find equal, and those of a query without sorts,
-/// come by their names; backwards where the first sort descends.
+/// The order is that of the sorts. A record that lacks the value of a sort comes before all records that have one, or
+/// after them where the sort descends; a record without a location counts as infinitely far away. Records that the
+/// sorts find equal, and those of a query without sorts, are in the order of their names, which descends where the
+/// first sort descends.
 struct LocalQuery {
-    /// Which records of the table are looked at.
+    /// The zones whose records are searched.
     enum Zones: Hashable {
-        /// Those of one zone, by its number in `mist_zone`.
+        /// One zone, by its number in `mist_zone`.
         case zone(Int64)
-        /// Those of all zones of a scope that are not gone.
+        /// All zones of a scope that are not gone.
         case scope(Int64)
     }
 
-    /// What follows `SELECT … FROM … WHERE`.
+    /// The SQL after `SELECT … FROM … WHERE`.
     let condition: String
     /// The values of its parameters.
     let values: [ColumnValue]
@@ -34,8 +36,8 @@ struct LocalQuery {
     ///   - limit: The most records to find; `nil` for all.
     ///   - table: The table of the query's record type.
     ///   - zones: The zones to look in.
-    /// - Throws: A ``StoreError`` with ``StoreError/Code-swift.struct/query`` that names the field and the reason. What the service
-    ///   refuses, whatever its indexes, is refused.
+    /// - Throws: A ``StoreError`` with ``StoreError/Code-swift.struct/query`` that names the field and the reason. A
+    ///   query that the service refuses with any indexes is refused here, too.
     init(
         _ query: RecordQuery,
         limit: Int? = nil,
@@ -46,8 +48,8 @@ struct LocalQuery {
             try QueryCondition(filter, in: table)
         }
         let order = try QueryOrder(query.sorts, in: table)
-        // The unique index of zones and names finds a record by its name, and has the order of names. It is a bad index for
-        // everything else, since most records of a file are in one zone. A `+` keeps SQLite from it.
+        // The unique index of zones and names finds a record by its name, and has the order of names. It is a bad index
+        // for everything else, since most records of a file are in one zone. A `+` prevents SQLite from using it.
         let usesIndex = order.isIndexed || conditions.contains(where: \.usesIndex)
         let zone = usesIndex && !conditions.contains(where: \.isByName) ? "+_zone" : "_zone"
         var fragments: [SQLFragment] = []
@@ -109,7 +111,7 @@ struct QueryOrder {
                 )
                 continue
             }
-            // The service accepts this sort, and it means nothing.
+            // The service accepts a sort by an encrypted field, and the sort has no effect.
             if subject.isEncrypted { continue }
             guard subject.type.features.contains(.sort) else {
                 throw StoreError(

@@ -9,7 +9,7 @@ struct SQLFragment: Hashable {
 
 /// A filter as SQL.
 ///
-/// A record that lacks the field matches no filter, not even a negated one: the SQL is null then.
+/// A record that lacks the field matches no filter, not even a negated one, because the SQL expression is null.
 struct QueryCondition {
     /// An expression that is true for the records that match.
     let fragment: SQLFragment
@@ -18,7 +18,7 @@ struct QueryCondition {
     /// Whether these are the records of some names.
     let isByName: Bool
 
-    /// The most values that one filter compares with, as natively.
+    /// The most values that one filter compares with: the same limit as in Apple's framework.
     private static let valuesPerFilter = 250
 
     /// Translates a filter, and checks it against the rules for its comparator and the type of its field.
@@ -26,8 +26,8 @@ struct QueryCondition {
     /// - Parameters:
     ///   - filter: The filter.
     ///   - table: The table of the record type.
-    /// - Throws: A ``StoreError`` with ``StoreError/Code-swift.struct/query``: the field and what is wrong with it. What the service
-    ///   refuses, whatever its indexes, is refused.
+    /// - Throws: A ``StoreError`` with ``StoreError/Code-swift.struct/query``: the field and the reason. A filter that
+    ///   the service refuses with any indexes is refused here, too.
     init(_ filter: QueryFilter, in table: RecordTable) throws(StoreError) {
         let isTextSearch =
             filter.comparator.known == .containsAllTokens || filter.comparator.known == .containsAnyTokens
@@ -134,7 +134,7 @@ struct QueryCondition {
 // MARK: - The value to compare with
 
 extension QueryCondition {
-    /// The value of a filter as a column of the field's type has it. Of a reference, the record name alone counts.
+    /// The value of a filter in the form of the field's column. Of a reference, only the record name counts.
     private static func scalar(_ value: FieldValue, _ type: FieldType.Known) throws(Mismatch) -> ColumnValue {
         if type == .reference, let reference = value.referenceValue { return .text(reference.recordName) }
         guard value.type == type.type else {
@@ -152,7 +152,7 @@ extension QueryCondition {
 
     /// The elements of a filter's list.
     private static func list(_ value: FieldValue, _ element: FieldType.Known) throws(Mismatch) -> [ColumnValue] {
-        // The type is said: the service takes no other lists.
+        // The value must have the type of a list: the service accepts no other lists.
         guard value.type?.rawValue.hasSuffix("_LIST") == true, let elements = value.elements else {
             throw Mismatch("The comparator takes a list of values.")
         }
@@ -187,8 +187,8 @@ extension QueryCondition {
         )
     }
 
-    /// A range, which an index can find: from the prefix to the first text after all that begin with it. SQLite compares texts by their
-    /// bytes, and bytes of UTF-8 have the order of the Unicode scalars.
+    /// A range, which an index can find: from the prefix to the first text after all that begin with it. SQLite
+    /// compares texts by their bytes, and bytes of UTF-8 have the order of the Unicode scalars.
     private static func prefix(_ prefix: String, _ sql: String, isNegated: Bool) -> SQLFragment {
         guard let end = successor(of: prefix) else {
             return SQLFragment(sql: "\(sql) \(isNegated ? "<" : ">=") ?", values: [.text(prefix)])
@@ -255,7 +255,7 @@ extension QueryCondition {
         let words = QueryFunctions.words(of: try text(value))
         guard !words.isEmpty else { throw Mismatch("The text to search for has no letter and no digit.") }
         return SQLFragment(
-            // As bytes, since functions see texts no further than to their first NUL.
+            // The text is passed as bytes, because a function sees a text only up to its first NUL.
             sql: "\(QueryFunctions.hasWords)(CAST(\(sql) AS BLOB), ?, ?)",
             values: [.text(words.sorted().joined(separator: " ")), .integer(isAll ? 1 : 0)]
         )

@@ -3,10 +3,10 @@ import Foundation
 import GRDB
 import StreamingJSON
 
-/// The functions that queries need and SQL does not have. Each depends on its arguments alone.
+/// The functions that queries need and SQL does not have. Their results depend on the arguments only.
 ///
-/// Every connection of a store registers them. Neither a table nor an index nor a trigger uses them, so other SQLite tools can open
-/// and change the file.
+/// Every connection of a store registers them. Neither a table nor an index nor a trigger uses them, so other SQLite
+/// tools can open and change the file.
 enum QueryFunctions {
     /// The names in SQL.
     static let distance = "mist_distance"
@@ -57,12 +57,12 @@ enum QueryFunctions {
         },
     ]
 
-    /// The value that a column's JSON stands for; `nil` where another program wrote something else into the column.
+    /// Reads the JSON of a column; `nil` where another program wrote something else into the column.
     private static func json<Value: JSONReadable>(_ value: DatabaseValue) -> Value? {
         String.fromDatabaseValue(value).flatMap { try? JSONReader.read(from: $0) }
     }
 
-    /// The elements of a list, each as a column of its type has it. They are compared by that.
+    /// The elements of a list, each in the form of a column of its type. Elements are compared in this form.
     private static func elements(_ list: DatabaseValue, of type: FieldType.Known) -> [ColumnValue]? {
         guard let text = String.fromDatabaseValue(list), let element = type.element else { return nil }
         let form = element.form
@@ -85,10 +85,10 @@ enum QueryFunctions {
         }
     }
 
-    /// The words of a text as a search compares them: without case and diacritics, split where a character is neither letter nor
-    /// digit.
+    /// The words of a text as a search compares them: without case and diacritics, and split at each character that is
+    /// neither a letter nor a digit.
     static func words(of text: String) -> Set<Substring> {
-        // Folding needs tables, and most text is ASCII.
+        // Folding is slow, and most text is ASCII.
         let folded =
             text.utf8.allSatisfy { $0 < 0x80 }
             ? text.lowercased() : text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)

@@ -1,17 +1,20 @@
 import CloudKitModel
 import MistKit
 
-/// The indexes that the queries of a record type use: one for each field that the schema makes `QUERYABLE` or `SORTABLE`.
+/// The indexes that the queries of a record type use: one for each field that the schema makes `QUERYABLE` or
+/// `SORTABLE`.
 ///
-/// The record name stands behind the field's value, since it decides about the order of equal ones:
+/// An index has the record name after the field's value, since records with equal values are in the order of their
+/// names:
 ///
 /// ```sql
 /// CREATE INDEX IF NOT EXISTS "mist_index_Todo.title" ON "Todo" ("title", _recordName)
 /// ```
 ///
-/// The zone is not part of an index. Most records of a file are in one zone, and a query of several zones comes in order, too.
+/// The zone is not part of an index. Most records of a file are in one zone, and without the zone the index also has
+/// the order for a query of several zones.
 enum QueryIndexes {
-    /// The statements that make the indexes of a table.
+    /// The statements that create the indexes of a table.
     static func statements(for table: RecordTable) -> [String] {
         table.fields.compactMap { field in
             guard let expression = expression(of: field) else { return nil }
@@ -20,7 +23,7 @@ enum QueryIndexes {
         }
     }
 
-    /// What the index of a field sorts by; `nil` for a field without an index.
+    /// The SQL expression that the index of a field sorts by; `nil` for a field without an index.
     static func expression(of field: StoredField) -> String? {
         guard !field.schema.isEncrypted, !field.schema.indexes.isDisjoint(with: [.queryable, .sortable]) else {
             return nil

@@ -1,6 +1,6 @@
 import CloudKitModel
 
-/// What a filter or a sort of a query looks at: a field of the record type, or one that every record has.
+/// The subject of a filter or a sort: a field of the record type, or a system field.
 struct QuerySubject {
     /// The field's name, as errors print it.
     let name: String
@@ -8,7 +8,7 @@ struct QuerySubject {
     let sql: String
     /// The type of the value.
     let type: FieldType.Known
-    /// Whether the service keeps the field encrypted, and cannot compare it.
+    /// Whether the field is encrypted, so that the service cannot compare it.
     var isEncrypted = false
     /// Whether ``QueryIndexes`` has an index of the value.
     var isIndexed = false
@@ -16,8 +16,8 @@ struct QuerySubject {
     /// Finds the subject of a filter or a sort.
     ///
     /// - Parameters:
-    ///   - fieldName: The name of a field, or of one that every record has with `___` before it.
-    ///   - systemFieldName: The name of a field that every record has.
+    ///   - fieldName: The name of a field of the record type, or the name of a system field that begins with `___`.
+    ///   - systemFieldName: The name of a system field.
     ///   - table: The table of the record type.
     /// - Throws: A ``StoreError`` with ``StoreError/Code-swift.struct/query``.
     init(fieldName: String?, systemFieldName: SystemFieldName?, in table: RecordTable) throws(StoreError) {
@@ -50,7 +50,8 @@ struct QuerySubject {
                 fieldName: name
             )
         }
-        // A record's parent is what its parent field points to. Types without such a field have parents that other programs set.
+        // A record's parent is what its parent field points to. Types without such a field have parents that other
+        // programs set.
         if field.name == "parent", let parent = table.parentField {
             self.init(
                 name: field.name,
@@ -71,11 +72,11 @@ struct QuerySubject {
         self.isIndexed = isIndexed
     }
 
-    /// The record name is unique in its zone, and has an index from that.
+    /// The record name. It is unique in its zone, and so has an index.
     static let recordName = QuerySubject(name: "recordName", sql: "_recordName", type: .reference)
 
-    /// The fields that every record has, by their names: with `.` those of `systemFieldName`, without it those of `fieldName`
-    /// (Apple's page "Types").
+    /// The system fields, by their names: a name of `systemFieldName` has a `.` before it, a name of `fieldName` has
+    /// none (Apple's page "Types").
     private static let systemFields: [String: QuerySubject] = {
         func user(_ name: String, _ column: String) -> QuerySubject {
             QuerySubject(name: name, sql: "(SELECT name FROM mist_user WHERE id = \(column))", type: .reference)

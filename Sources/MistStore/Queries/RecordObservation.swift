@@ -10,17 +10,21 @@ public import MistKit
 /// }
 /// ```
 ///
-/// Where commits follow each other quickly, results in between are left out, the last never is. Commits of other processes are seen within a
-/// quarter of a second. Leaving the loop ends the observation.
+/// When commits follow each other quickly, results in between may be left out, but never the last one. Commits of other
+/// processes are seen within about a quarter of a second. Leaving the loop ends the observation.
 public struct RecordObservation<Model: CloudKitRecord>: AsyncSequence, Sendable {
     let database: LocalDatabase
     let query: Query<Model>
 
-    /// Gives the results one after the other.
+    /// The iterator of a ``RecordObservation``.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var rows: AsyncThrowingStream<[ObservedRow<Model>], any Error>.Iterator
 
-        /// The next result; it waits for a commit that changes it.
+        /// Waits for the next result: the present one at first, then a result that a commit has changed.
+        ///
+        /// - Parameter actor: The actor of the caller.
+        /// - Returns: The records of the query; `nil` when the task is cancelled.
+        /// - Throws: A ``StoreError`` when the query or the file fails.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> [StoredRecord<Model>]? {
@@ -40,7 +44,7 @@ public struct RecordObservation<Model: CloudKitRecord>: AsyncSequence, Sendable 
     }
 }
 
-/// A record, and what it is compared by: a model need not be equatable.
+/// A record with its fields. Records are compared by their fields, because a model does not have to be `Equatable`.
 private struct ObservedRow<Model: CloudKitRecord>: Equatable, Sendable {
     let record: StoredRecord<Model>
     let fields: CloudKitModel.Record.Fields
@@ -55,15 +59,16 @@ extension LocalDatabase {
     /// The results of a query: the present one at once, then another after each commit that changes it.
     ///
     /// - Parameter query: The query.
-    /// - Returns: The results. Nothing is read before the first is asked for.
+    /// - Returns: The results. Nothing is read before the iteration begins.
     public func values<Model: CloudKitRecord>(of query: Query<Model>) -> RecordObservation<Model> {
         RecordObservation(database: self, query: query)
     }
 
-    /// What `read` returns: at once, and after each commit that changes it.
+    /// The result of `read`: at once, and again after each commit that changes it.
     ///
     /// - Parameters:
-    ///   - region: What commits must change; `nil` for what `read` reads. SQLite tells nothing of tables that are `WITHOUT ROWID`.
+    ///   - region: The tables that a commit must change before `read` is called again; `nil` for the tables that `read`
+    ///     reads. SQLite does not report changes of tables that are `WITHOUT ROWID`.
     ///   - watchesOtherProcesses: Whether commits of other processes count.
     ///   - read: Reads the value.
     /// - Returns: The values.

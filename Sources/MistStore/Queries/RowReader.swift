@@ -9,10 +9,11 @@ import MistKit
     import Foundation
 #endif
 
-/// Reads rows of a record type's table as typed records: values go from the columns into the model, without a `Record` in between.
+/// Reads rows of a record type's table as typed records: values go from the columns into the model, without a `Record`
+/// in between.
 ///
-/// The statement's columns are those of ``columns(of:)``. A row whose values do not fit the model is read again as a `Record`, which
-/// gives the error that names the field.
+/// The statement's columns are those of ``columns(of:)``. A row whose values do not fit the model is read again as a
+/// `Record`, which gives the error that names the field.
 struct RowReader<Model: CloudKitRecord> {
     private let table: RecordTable
     private let statement: Statement
@@ -58,9 +59,10 @@ struct RowReader<Model: CloudKitRecord> {
     /// The number of columns before those of the fields.
     private static var systemColumns: Int { 6 }
 
-    /// The columns that a statement has to select: the name, the times, the change tag, the zone, what has no column, and the fields.
+    /// The columns that a statement has to select: the name, the times, the change tag, the zone, the JSON of the
+    /// fields that have no column, and the other fields.
     ///
-    /// The last but the fields is looked up in a small index of the records that have such fields.
+    /// A small index of the records that have fields without a column makes that lookup cheap.
     static func columns(of table: RecordTable) -> String {
         """
         _recordName, _createdTimestamp, _modifiedTimestamp, _changeTag, _zone, \
@@ -69,9 +71,10 @@ struct RowReader<Model: CloudKitRecord> {
         """
     }
 
-    /// Reads the row that the statement is at.
+    /// Reads the statement's current row.
     ///
-    /// - Throws: A ``StoreError`` with the code `value` for a value that no field of the type has, or what ``StoredRecord`` throws.
+    /// - Throws: A ``StoreError`` with the code `value` for a value that no field of the type can have, or the error of
+    ///   `StoredRecord` for fields that do not fit the model.
     mutating func record() throws -> StoredRecord<Model> {
         let sqlite = statement.sqliteStatement
         func stamp(_ index: CInt) -> CloudKitModel.Record.Stamp? {
@@ -130,7 +133,7 @@ struct RowReader<Model: CloudKitRecord> {
     }
 }
 
-/// The columns of the row that a statement is at, as fields of a model.
+/// The columns of a statement's current row, as fields of a model.
 private final class RowFields: FieldSource {
     struct Column {
         /// The column of the statement.
@@ -167,7 +170,7 @@ private final class RowFields: FieldSource {
         return nil
     }
 
-    /// The column of the field, if it has this type and its value the storage class.
+    /// The column of the current field, if the field has this type and the column's value this storage class.
     private func column(of type: FieldType.Known, _ storage: CInt) -> CInt? {
         let column = columns[current]
         guard column.type == type, sqlite3_column_type(statement, column.index) == storage else { return nil }
@@ -198,7 +201,7 @@ private final class RowFields: FieldSource {
         }
     }
 
-    /// The value of a column, whatever it is.
+    /// The value of a column, of any type.
     func value(of column: Column) throws(ColumnError) -> FieldValue? {
         let action = column.action.map { ColumnValue(sqliteStatement: statement, index: $0) } ?? .null
         return try ColumnValue(sqliteStatement: statement, index: column.index)
@@ -207,7 +210,8 @@ private final class RowFields: FieldSource {
 }
 
 extension FieldValue {
-    /// The value with the zone of its record in references, as the service gives them: a column has the name alone.
+    /// The value with the zone of its record added to references, as in records of the service. A column has only the
+    /// name.
     func linked(in zone: ZoneID?) -> FieldValue {
         func linked(_ reference: Reference) -> Reference {
             Reference(recordName: reference.recordName, action: reference.action, zoneID: reference.zoneID ?? zone)

@@ -1,6 +1,6 @@
 package import GRDB
 
-/// Goes on with the deletes that triggers began: SQLite does not run a trigger for what it changes itself.
+/// Continues the deletes that triggers began: SQLite does not run a trigger for the trigger's own changes.
 package struct Cascades {
     package let file: StoreFile
     package let db: Database
@@ -10,7 +10,7 @@ package struct Cascades {
         self.db = db
     }
 
-    /// Deletes what goes with the records of `mist_cascade`, level by level.
+    /// Deletes the rows that go with the records of `mist_cascade`, level by level.
     package func complete() throws {
         while let row = try db.row("SELECT zone, name FROM mist_cascade LIMIT 1") {
             let (zone, name): (Int64, String) = (row["zone"], row["name"])
@@ -19,7 +19,7 @@ package struct Cascades {
         }
     }
 
-    /// Deletes what goes with a record; the names of what was deleted are in `mist_cascade` then.
+    /// Deletes the rows that go with a record, one level below it, and adds their names to `mist_cascade`.
     func run(from name: String, in zone: Int64) throws {
         for table in file.allTables {
             for statement in table.cascade(from: ":name", in: ":zone") {

@@ -28,10 +28,11 @@ public struct RelationDepth: Hashable, Sendable {
 /// print(try milk[milk.record.list]?.name ?? "")
 /// ```
 ///
-/// Related are the targets of the record's references and of its lists of references, and the records that would be removed with it: its
-/// children, and those that refer to it with the action `deleteSelf`. The next step goes on from all of these, with one exception: a
-/// record that was reached as a target brings its own targets, and not its children. So a to-do brings its list, and not the other
-/// to-dos of the list; a list brings all of its to-dos.
+/// The related records are the targets of the record's references and of its lists of references, and the records that
+/// would be removed with it: its children, and those that refer to it with the action `deleteSelf`. The next step
+/// continues from all of these records, with one exception: a record that was reached as a target brings its own
+/// targets, but not its children. So a to-do brings its list, but not the other to-dos of the list; a list brings all
+/// of its to-dos.
 ///
 /// Each record is read once, so circles of references end. A target that is not on this machine is left out.
 public struct RelatedRecords<Model: CloudKitRecord>: Sendable {
@@ -44,7 +45,7 @@ public struct RelatedRecords<Model: CloudKitRecord>: Sendable {
         self.graph = graph
     }
 
-    /// How many related records there are, of all types.
+    /// The number of related records, of all types.
     public var count: Int { graph.records.count - 1 }
 
     /// The target of a reference, of the fetched record or of a related one.
@@ -66,7 +67,7 @@ public struct RelatedRecords<Model: CloudKitRecord>: Sendable {
     ///
     /// - Parameter type: The type.
     /// - Returns: The records.
-    /// - Throws: A `FieldError` when the fields of one do not fit the type.
+    /// - Throws: A `FieldError` when the fields of a record do not fit the type.
     public func records<Other: CloudKitRecord>(of type: Other.Type) throws -> [StoredRecord<Other>] {
         let own = RecordGraph.Key(type: Model.recordType, name: record.recordName)
         return try graph.records
@@ -79,7 +80,7 @@ public struct RelatedRecords<Model: CloudKitRecord>: Sendable {
     ///
     /// - Parameter type: The type of the children.
     /// - Returns: Its children, and the records that refer to it with the action `deleteSelf`.
-    /// - Throws: A `FieldError` when the fields of one do not fit the type.
+    /// - Throws: A `FieldError` when the fields of a record do not fit the type.
     public func children<Child: CloudKitRecord>(_ type: Child.Type) throws -> [StoredRecord<Child>] {
         try children(type, of: record)
     }
@@ -89,9 +90,9 @@ public struct RelatedRecords<Model: CloudKitRecord>: Sendable {
     /// - Parameters:
     ///   - type: The type of the children.
     ///   - parent: The fetched record, or a related one.
-    /// - Returns: The children of the record, and the records that refer to it with the action `deleteSelf`. The list is empty where the
-    ///   fetch went no further than the record, and for a record that was only reached as a target.
-    /// - Throws: A `FieldError` when the fields of one do not fit the type.
+    /// - Returns: The children of the record, and the records that refer to it with the action `deleteSelf`. The list
+    ///   is empty where the fetch went no further than the record, and for a record that was only reached as a target.
+    /// - Throws: A `FieldError` when the fields of a record do not fit the type.
     public func children<Child: CloudKitRecord, Parent: CloudKitRecord>(
         _ type: Child.Type,
         of parent: StoredRecord<Parent>
@@ -104,7 +105,7 @@ public struct RelatedRecords<Model: CloudKitRecord>: Sendable {
 }
 
 extension StoreReader {
-    /// The record of a name, with the records that are related to it.
+    /// Fetches the record with a name, and the records that are related to it.
     ///
     /// - Parameters:
     ///   - type: The record's type.
@@ -130,14 +131,16 @@ extension StoreReader {
 }
 
 extension LocalDatabase {
-    /// The record of a name, with the records that are related to it: one read of one state, and no further call.
+    /// Fetches the record with a name and the records that are related to it, in one call and from one state of the
+    /// file.
     ///
     /// ```swift
     /// let home = try await todos.fetch(TodoList.self, "home", including: .all)
     /// for todo in try home.children(Todo.self) { print(todo.title) }
     /// ```
     ///
-    /// For each step the store reads each table a few times, however many records there are.
+    /// For each step the store reads each table a few times; the number of reads does not depend on the number of
+    /// records.
     ///
     /// - Parameters:
     ///   - type: The record's type.
@@ -153,7 +156,7 @@ extension LocalDatabase {
         try await read { try $0.fetch(type, recordName, including: depth) }
     }
 
-    /// The record that a reference points to, with the records that are related to it.
+    /// Fetches the record that a reference points to, and the records that are related to it.
     ///
     /// - Parameters:
     ///   - reference: The reference.
@@ -170,7 +173,7 @@ extension LocalDatabase {
 
 // MARK: - Reading level by level
 
-/// Records of one zone that are related to one of them.
+/// A record and its related records, all of one zone.
 private struct RecordGraph: Sendable {
     struct Key: Hashable, Sendable {
         let type: String
@@ -182,10 +185,10 @@ private struct RecordGraph: Sendable {
     private let zone: Int64
     /// All records that were read, the first included.
     private(set) var records: [Key: CloudKitModel.Record] = [:]
-    /// What goes with each record whose dependents were read.
+    /// The records that would be removed with a record, by its name, for each record whose dependents were read.
     private(set) var dependents: [String: Set<Key>] = [:]
 
-    /// What the next step reads: the dependents of `owners`, and the records of the names in `targets`.
+    /// The work of the next step: to read the dependents of `owners`, and the records with the names in `targets`.
     private struct Frontier {
         var owners: Set<String> = []
         var targets: Set<String> = []
@@ -238,7 +241,7 @@ private struct RecordGraph: Sendable {
         return next
     }
 
-    /// Adds the rows that are new, and says what follows from them.
+    /// Adds the rows that are new, and extends the work of the next step.
     private mutating func note(
         _ rows: [LocalRow],
         of table: RecordTable,
@@ -246,7 +249,7 @@ private struct RecordGraph: Sendable {
         _ next: inout Frontier,
         _ db: Database
     ) throws {
-        // A record that was first reached as a target may be reached as a child later: then its children follow.
+        // A record that was first reached as a target may be reached as a child later. Then its children are read, too.
         if areOwners { next.owners.formUnion(rows.map(\.name).filter { dependents[$0] == nil }) }
         let new = rows.filter { records[Key(type: table.recordType, name: $0.name)] == nil }
         guard !new.isEmpty else { return }
@@ -268,6 +271,7 @@ private struct RecordGraph: Sendable {
 }
 
 extension StoredField {
-    /// The condition under which a record goes with the target of the field: always below a parent, else with the action `deleteSelf`.
+    /// The SQL condition under which a record is removed with the target of the field: always if the field is the
+    /// parent, otherwise only with the action `deleteSelf`.
     var bindingCondition: String { schema.isParent ? "" : " AND \(actionColumn ?? "NULL") = 1" }
 }

@@ -1,13 +1,13 @@
 import GRDB
 public import MistKit
 
-/// Where a record is on its way to the service.
+/// The state of a record on its way to the service.
 public struct RecordStatus: Hashable, Sendable {
-    /// What the store does with the record.
+    /// The states of a record.
     public enum State: Hashable, Sendable {
         /// The service has the record as it is here.
         case synchronised
-        /// It was changed or removed here, and the service has not acknowledged that.
+        /// It was changed or removed here, and the service has not acknowledged the change.
         case edited
         /// A request with the change is under way, or its outcome is not known yet.
         case sending
@@ -15,11 +15,13 @@ public struct RecordStatus: Hashable, Sendable {
         case parked(ParkedRecord)
     }
 
-    /// What the store does with the record.
+    /// The state of the record or of its removal.
     public let state: State
-    /// Whether the record is on this machine; one that was removed has a status until the service has acknowledged that.
+    /// Whether the record is on this machine. A removed record has a status until the service has acknowledged the
+    /// removal.
     public let exists: Bool
-    /// The version of the service that was merged last; `nil` for a record that the service never acknowledged.
+    /// The change tag of the service's version that was merged last; `nil` for a record that the service never
+    /// acknowledged.
     public let recordChangeTag: String?
 }
 
@@ -74,7 +76,7 @@ extension StoreReader {
         )
         if isSent == true { return .sending }
         guard isEdited else { return .synchronised }
-        // What was refused for good is sent again after an edit.
+        // A record that was refused without a time for the next attempt is sent again after an edit.
         let parked = try db.row(
             """
             SELECT name, reason, message, until FROM mist_parked WHERE zone = ?1 AND name = ?2 AND (
@@ -118,12 +120,13 @@ extension LocalDatabase {
     /// }
     /// ```
     ///
-    /// Where commits follow each other quickly, states in between are left out, the last never is.
+    /// When commits follow each other quickly, states in between may be left out, but never the last one.
     ///
     /// - Parameters:
     ///   - type: The record's type.
     ///   - recordName: The record's name.
-    /// - Returns: The states; `nil` while there is no such record.
+    /// - Returns: The states; `nil` while there is no such record. The stream throws a ``StoreError``, for instance
+    ///   when the store was opened without the type.
     public func statusUpdates<Model: CloudKitRecord>(
         of type: Model.Type,
         _ recordName: String

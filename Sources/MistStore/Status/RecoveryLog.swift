@@ -8,7 +8,7 @@ public import MistKit
     public import Foundation
 #endif
 
-/// Values of this device that lost, with the reason: what ``LocalDatabase/recoveryLog(limit:)`` gives.
+/// Values of this device that lost, with the reason: an entry of ``LocalDatabase/recoveryLog(limit:)``.
 public struct RecoveredValues: Hashable, Sendable, Identifiable {
     /// The number of the entry; larger ones are later.
     public let id: Int64
@@ -20,7 +20,7 @@ public struct RecoveredValues: Hashable, Sendable, Identifiable {
     public let recordName: String
     /// The record's zone.
     public let zoneID: ZoneID
-    /// Why they lost.
+    /// The reason why the values lost.
     public let reason: LossReason
     /// The values. A field that was cleared is a null, and ``LocalDatabase/restore(_:)`` clears it again.
     public let fields: CloudKitModel.Record.Fields
@@ -29,7 +29,8 @@ public struct RecoveredValues: Hashable, Sendable, Identifiable {
 extension LocalDatabase {
     /// The values of this device that lost to another edit, a delete or a deleted zone, the latest first.
     ///
-    /// They are kept for ``StoreConfiguration/recoveryDays`` days, and up to ``StoreConfiguration/recoveryBytes`` in all.
+    /// Entries are kept for ``StoreConfiguration/recoveryDays`` days, and up to ``StoreConfiguration/recoveryBytes``
+    /// bytes in each file.
     ///
     /// - Parameter limit: The most entries.
     /// - Returns: The entries.
@@ -43,10 +44,11 @@ extension LocalDatabase {
         }
     }
 
-    /// Brings values of the recovery log back, as a new edit. A record that was deleted is created again.
+    /// Writes the values of an entry back, as a new edit. A record that was deleted is created again.
     ///
     /// - Parameter entry: The entry. It stays in the log.
-    /// - Throws: A ``StoreError``: `unknownRecordType` when the store was opened without the type.
+    /// - Throws: A ``StoreError``: `unknownRecordType` when the store was opened without the type; also for values that
+    ///   cannot be stored any more.
     public func restore(_ entry: RecoveredValues) async throws {
         try await write { writer in
             let table = try file.table(of: entry.recordType)
@@ -72,7 +74,7 @@ extension RecoveredValues {
 }
 
 extension SyncEngine.Transaction {
-    /// Removes entries of the recovery log that are too old or too many, the oldest first.
+    /// Removes entries that are too old, and the oldest entries while the log is too large.
     func trimRecoveryLog(at now: Int64) throws {
         try db.run(
             "DELETE FROM mist_recovery WHERE time < ?",

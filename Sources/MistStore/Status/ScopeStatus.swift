@@ -7,38 +7,39 @@ public import MistKit
     public import Foundation
 #endif
 
-/// How far a scope is synchronised.
+/// The state of a scope's synchronisation.
 public struct ScopeStatus: Hashable, Sendable {
     /// The scope.
     public let scope: DatabaseScope
-    /// Records with changes that the service has not acknowledged, deletes included.
+    /// The number of records with changes that the service has not acknowledged, including deletes.
     public let pending: Int
-    /// Records that the service refused, with the reason, and after them new records whose parent waits.
+    /// The records that the service refused, with the reason, and after them the new records whose parent waits.
     public let parked: [ParkedRecord]
-    /// Record types that the service's schema does not have as the program has them.
+    /// The record types that the service's schema lacks, or of which it lacks a field.
     public let parkedTypes: [ParkedRecordType]
-    /// All that the scope waits for; empty when nothing keeps it.
+    /// The reasons why the scope waits; empty when it does not wait.
     public let conditions: [SyncCondition]
-    /// What the service said; for ``SyncCondition/signedOut`` the address of the sign-in.
+    /// The message of the service; for ``SyncCondition/signedOut`` the address of the sign-in page, if the service gave
+    /// one.
     public let detail: String?
-    /// When the next request may be sent; `nil` for at once.
+    /// When the next request may be sent; `nil` when it may be sent now.
     public let restsUntil: Date?
-    /// Whether the service may have changes that were not fetched: at first, and from the beginning of a synchronisation until all
-    /// change tokens are those of the last page.
+    /// Whether the service may have changes that were not fetched. This is so before the first synchronisation, and
+    /// from the beginning of each synchronisation until the last page of changes is stored.
     public let hasChangesToFetch: Bool
-    /// What the request under way does.
+    /// The kind of work of the request under way.
     public let activity: SyncActivity
-    /// What was done since the synchronisation began.
+    /// The progress since the synchronisation began.
     public let progress: SyncProgress
 
-    /// What keeps the scope first; `nil` when nothing does.
+    /// The first of ``conditions``; `nil` when the scope does not wait.
     public var condition: SyncCondition? { conditions.first }
 
-    /// Whether nothing is pending and everything is fetched.
+    /// Whether nothing is pending, everything is fetched, and the scope does not wait.
     public var isSynchronised: Bool { pending == 0 && !hasChangesToFetch && conditions.isEmpty }
 }
 
-/// What the request under way does.
+/// The kind of work of a request.
 public enum SyncActivity: String, Hashable, Sendable {
     /// No request is under way.
     case idle
@@ -48,17 +49,19 @@ public enum SyncActivity: String, Hashable, Sendable {
     case sending
 }
 
-/// How far the synchronisation of a scope has come that is under way, or was last.
+/// The progress of the synchronisation under way in a scope, or of the last one.
 public struct SyncProgress: Hashable, Sendable {
-    /// Records that were sent, deletes included. It only grows, until the next synchronisation begins with 0.
+    /// The number of records that were sent, including deletes. It only grows, until the next synchronisation begins
+    /// with 0.
     public let sent: Int
-    /// Records that are still to be sent, deletes included.
+    /// The number of records that are still to be sent, including deletes.
     public let remaining: Int
-    /// Records that the service's changes added, changed or removed here. It counts up, because the service does not say how many there
-    /// will be.
+    /// The number of records that the service's changes added, changed or removed here. There is no total, because the
+    /// service does not say how many records will come.
     public let fetched: Int
 
-    /// All records that this synchronisation sends; known from its beginning, larger after edits that are made meanwhile.
+    /// The number of records that this synchronisation sends. It is known from the beginning, and grows with edits that
+    /// are made meanwhile.
     public var total: Int { sent + remaining }
 }
 
@@ -68,9 +71,10 @@ public struct ParkedRecord: Hashable, Sendable {
     public let recordName: String
     /// The code of the failure; `parent` for a new record whose parent waits.
     public let reason: String
-    /// What the service said.
+    /// The message of the service, or the store's explanation.
     public let message: String
-    /// When it is tried again; `nil` after a change, or ``LocalDatabase/retryParked()``.
+    /// When the record is sent again without an edit; `nil` where it waits for an edit or for
+    /// ``LocalDatabase/retryParked()``.
     public let until: Date?
 }
 
@@ -83,7 +87,7 @@ public struct ParkedRecordType: Hashable, Sendable {
     /// The field that the schema lacks; `nil` where it lacks the type.
     public let fieldName: String?
 
-    /// What is missing, and what to do.
+    /// A message that says what is missing, and what to do.
     public var message: String {
         switch fieldName {
         case nil:
@@ -114,18 +118,25 @@ extension ParkedRecord {
 }
 
 extension LocalDatabase {
-    /// How far the scope is synchronised.
+    /// The state of the scope's synchronisation.
+    ///
+    /// - Throws: A ``StoreError`` when the file fails.
     public func status() async throws -> ScopeStatus {
         try await read { try status($0.db) }
     }
 
-    /// The status: the present one at once, then another after each commit that changes it.
+    /// The states of the scope's synchronisation: the present one at once, then another after each commit that changes
+    /// it.
+    ///
+    /// When commits follow each other quickly, states in between may be left out, but never the last one.
     public func statusUpdates() -> AsyncThrowingStream<ScopeStatus, any Error> {
-        // Edits are in a table of which SQLite tells nothing: see `observe`.
+        // SQLite does not report changes of the table of edits: see `observe`.
         observe(in: .fullDatabase, watchesOtherProcesses: true) { db in try status(db) }
     }
 
-    /// Sends what the service refused once more, with the next synchronisation.
+    /// Lets the next synchronisation send all parked records and types again.
+    ///
+    /// - Throws: A ``StoreError`` when the file fails.
     public func retryParked() async throws {
         try await write { writer in
             try writer.db.run(
@@ -160,7 +171,7 @@ extension LocalDatabase {
             """,
             [scope.number]
         ).map { ParkedRecord($0) }
-        // What is below a refused new record is not refused itself, and not sent before that.
+        // Records below a refused new record are not refused themselves, but are not sent before it.
         let refused = Set(parked.map(\.recordName))
         let waiting = try file.recordsWaitingForParents(in: scope.number, db).filter { !refused.contains($0.name) }
             .map { record in
@@ -205,7 +216,7 @@ extension LocalDatabase {
         )
     }
 
-    /// Whether the service was never asked for changes. The public scope has queries in place of a feed.
+    /// Whether changes were never fetched. The public scope has queries instead of a feed.
     private func isNeverFetched(_ row: Row?, _ db: Database) throws -> Bool {
         guard scope == .public else { return row?["token"] as String? == nil }
         return try db.value("SELECT EXISTS (SELECT 1 FROM mist_follow WHERE phase <> 0)", as: Bool.self) ?? false

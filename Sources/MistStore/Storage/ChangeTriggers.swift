@@ -1,17 +1,21 @@
-/// The triggers of a record type's table: they note what was changed, whichever program changed it.
+/// The triggers of a record type's table. They record every change as an edit, whichever program makes it.
 ///
-/// They are part of the file and need no function of this library, so that a change made with any SQLite tool is synchronised too.
-/// While the engine writes (`mist_state.applying`), they rest.
+/// They are part of the file and need no function of this library, so that a change made with any SQLite tool is
+/// synchronised too. While the engine writes (`mist_state.applying`), they do nothing.
 ///
-/// SQLite has three limits that shape them. The conflict clause of the outer statement replaces those inside of a trigger, so upserts
-/// name their conflict. `INSERT OR REPLACE` removes a row without its delete trigger; the insert trigger then finds the record by its
-/// name. Without `recursive_triggers`, which other tools do not set, a trigger does not run for what it changes itself; so a cascade
-/// within one table ends after one level. `mist_cascade` has the names from which the store goes on before it sends anything.
+/// Three limits of SQLite shape the triggers:
+///
+/// - The conflict clause of the outer statement replaces those inside of a trigger. So upserts name their conflict.
+/// - `INSERT OR REPLACE` removes a row without its delete trigger. The insert trigger then finds the record by its
+///   name.
+/// - Without `recursive_triggers`, which other tools do not set, a trigger does not run for its own changes. So a
+///   cascade within one table ends after one level. `mist_cascade` has the names from which the store continues before
+///   it sends anything.
 struct ChangeTriggers {
     let table: RecordTable
-    /// All tables of the file: those whose rows may refer to this type's.
+    /// All tables of the file: their rows may refer to rows of this type.
     let tables: [RecordTable]
-    /// The zones of roots, where each root has one.
+    /// The rules for zones, where each root has a zone of its own.
     var rootZones: RootZones?
 
     private static let isOn = "(SELECT applying FROM mist_state) = 0"
@@ -33,12 +37,13 @@ struct ChangeTriggers {
     private static let isKnown =
         "EXISTS (SELECT 1 FROM mist_record WHERE zone = NEW._zone AND name = NEW._recordName)"
 
-    /// Notes an edit, unless the engine writes. One look at `mist_state` says that, and the time.
+    /// Adds an edit, unless the engine writes. The statement reads `mist_state` once, for this condition and for the
+    /// time.
     ///
     /// - Parameters:
     ///   - field: The number of the field.
     ///   - base: The value of the service's version.
-    ///   - source: What to join `mist_state` with, and the condition.
+    ///   - source: The SQL after `FROM mist_state`: a join, and the condition.
     /// - Returns: The statement.
     private func upsertedEdit(_ field: String, base: String = "NULL", _ source: String = "WHERE applying = 0") -> String
     {
@@ -49,7 +54,7 @@ struct ChangeTriggers {
         """
     }
 
-    /// A new record. Inserting many is what programs wait for, so that this trigger is one statement.
+    /// The trigger for a new record. It is one statement, because programs insert many records at once and wait for it.
     private var insert: String {
         """
         CREATE TRIGGER \(quoted("mist_insert_\(table.recordType)")) AFTER INSERT ON \(table.name)
@@ -59,7 +64,7 @@ struct ChangeTriggers {
         """
     }
 
-    /// A new row for a name that the service knows is an edit of all fields, since the row was replaced.
+    /// The trigger for a new row whose name the service knows. The row was replaced, so this is an edit of all fields.
     private var replace: String {
         """
         CREATE TRIGGER \(quoted("mist_replace_\(table.recordType)")) AFTER INSERT ON \(table.name)
@@ -78,7 +83,7 @@ struct ChangeTriggers {
         """
     }
 
-    /// Writes a value to a field that has the same one under another name.
+    /// Copies the value of a field to the field that has the same value under another name.
     private func mirror(_ field: StoredField, to other: StoredField, if condition: String) -> String {
         let columns = zip(other.columns, field.columns)
         return """
@@ -88,7 +93,8 @@ struct ChangeTriggers {
             """
     }
 
-    /// A new row has its values under the former names as well. Where both have one, the newer name's counts.
+    /// The trigger that writes the values of a new row under the former names as well. Where both names have a value,
+    /// that of the newer name counts.
     private var mirror: String? {
         let statements = table.fields.flatMap { field in
             table.formers(of: field).flatMap { former in
@@ -107,7 +113,8 @@ struct ChangeTriggers {
             """
     }
 
-    /// What was written to a field is written to those with its former names, and the other way round, where the field itself was not written.
+    /// Copies a value that was written to a field to the fields with its former names. A value that was written to a
+    /// former field is copied to its successor, unless the same statement writes the successor.
     private func mirrorOfUpdate(_ field: StoredField) -> String {
         var statements = table.formers(of: field).map { mirror(field, to: $0, if: "true") }
         if let successor = table.fields.first(where: { $0.id == field.successor }) {
@@ -117,7 +124,8 @@ struct ChangeTriggers {
         return statements.map { "\n    " + $0 }.joined()
     }
 
-    /// A record of another type that was never sent is not found here: the second of the two is parked when it is to be sent.
+    /// Refuses a name that a record of another type has at the service. A record of another type that was never sent is
+    /// not found here: the second of the two records is parked when it is to be sent.
     private var refusalOfTakenNames: String {
         """
         SELECT RAISE(ABORT, 'mist: the name is taken by a record of another type')
@@ -136,7 +144,8 @@ struct ChangeTriggers {
             """
     }
 
-    /// A record whose name or zone is changed is another record: the old one is deleted, and a new one created.
+    /// The trigger for a record whose name or zone is changed. It is another record then: the old record is deleted,
+    /// and a new one is created.
     private var rename: String {
         """
         CREATE TRIGGER \(quoted("mist_rename_\(table.recordType)")) AFTER UPDATE OF _recordName, _zone ON \(table.name)
@@ -152,7 +161,7 @@ struct ChangeTriggers {
         """
     }
 
-    /// What referred to the old name refers to the new one.
+    /// Changes the references to the old name into references to the new name.
     private var linksFollow: String {
         tables.flatMap { other in
             other.fields.filter { $0.type == .reference }.map { field in
@@ -175,7 +184,7 @@ struct ChangeTriggers {
         """
     }
 
-    /// A delete is noted where the service has the record, or may have it.
+    /// Adds a tombstone where the service has the record, or may have it.
     private var tombstone: String {
         """
         \(Tombstones.insert(depth: "0", where: "zone = OLD._zone AND name = OLD._recordName AND type = \(table.id)"))
@@ -187,16 +196,18 @@ struct ChangeTriggers {
 
 /// The time in triggers, in milliseconds since 1970: expressions over the row of `mist_state`.
 private enum TriggerClock {
-    /// The machine's clock; `mist_state.clock` where a simulation sets it.
+    /// The machine's clock, or `mist_state.clock` where a simulation sets it.
     static let machine = "coalesce(clock, CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER))"
 
-    /// The time of an edit: the machine's clock in the service's time, and never before anything that was heard of.
+    /// The time of an edit: the machine's clock in the service's time, and never before the latest time that came from
+    /// elsewhere.
     static let edit = "max(\(machine) + clock_offset, heard)"
 }
 
 /// Statements about `mist_tombstone`.
 enum Tombstones {
-    /// Notes the delete of the records that the service has, or may have. One that it may have is looked up first: a delete needs the tag.
+    /// Adds tombstones for the records that the service has, or may have. A record that it may have is looked up first,
+    /// because a delete needs the tag.
     static func insert(depth: String, where condition: String) -> String {
         """
         INSERT INTO mist_tombstone (record, type, zone, name, tag, created, creator, time, depth, epoch, is_conflicting)
@@ -208,11 +219,11 @@ enum Tombstones {
 }
 
 extension RecordTable {
-    /// The statements that delete the rows that go with a record: those below it, and those that refer to it with the action
-    /// `DELETE_SELF`.
+    /// The statements that delete the rows that go with a record: those below it, and those that refer to it with the
+    /// action `DELETE_SELF`.
     ///
-    /// They do all that the delete trigger does, because SQLite does not run that for rows that it deletes itself. From the
-    /// names in `mist_cascade` the store goes on.
+    /// They do everything that the delete trigger does, because SQLite does not run the trigger for rows that a trigger
+    /// deletes. The store continues from the names in `mist_cascade`.
     func cascade(from name: String, in zone: String) -> [String] {
         fields.filter { $0.type == .reference }.flatMap { field -> [String] in
             let condition = "\(field.column) = \(name) AND _zone = \(zone)\(field.bindingCondition)"

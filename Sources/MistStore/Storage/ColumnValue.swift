@@ -9,7 +9,8 @@ import StreamingJSON
     package import Foundation
 #endif
 
-/// A value as SQLite holds it.
+/// A value in a column of SQLite.
+///
 ///
 /// | field | column |
 /// | --- | --- |
@@ -19,10 +20,11 @@ import StreamingJSON
 /// | `TIMESTAMP` | milliseconds since 1970; fractions are cut off |
 /// | `BYTES` | the bytes |
 /// | `REFERENCE` | the record name; the action has a column of its own |
-/// | `LOCATION`, `ASSETID` | the JSON object of the wire |
+/// | `LOCATION`, `ASSETID` | the JSON object of the protocol |
 /// | lists | a JSON array of texts, numbers, milliseconds, base64, or objects |
 ///
-/// A ``DatabaseValue`` of GRDB cannot take its place: it ends a text at its first NUL, when it is bound and when it is read.
+/// A `DatabaseValue` of GRDB cannot be used instead: it ends a text at its first NUL, when the text is bound and when
+/// it is read.
 package enum ColumnValue: Hashable, Sendable {
     case null
     case integer(Int64)
@@ -32,7 +34,7 @@ package enum ColumnValue: Hashable, Sendable {
 }
 
 extension ColumnValue {
-    /// Whether two values are the same to SQLite: texts are compared by their bytes, not by what they look like.
+    /// Whether two values are the same to SQLite: texts are compared by their bytes, not by Unicode equivalence.
     package static func == (left: ColumnValue, right: ColumnValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
@@ -45,19 +47,19 @@ extension ColumnValue {
     }
 }
 
-/// Why a field's value has no form in a column, or a column's value none in a field.
+/// The reason why the value of a field does not fit its column, or the value of a column does not fit its field.
 enum ColumnError: Error, Hashable {
     /// The value is of another type than the field; `nil` for a value without a type.
     case otherType(FieldType?, expected: FieldType.Known)
     /// The number is infinite, or not a number.
     case notFinite
-    /// The date lies outside of the milliseconds that fit 64 bits.
+    /// The date has more milliseconds since 1970 than fit 64 bits.
     case dateOutOfRange
     /// The reference leads to a record of another zone.
     case otherZone(ZoneID, own: ZoneID)
     /// The reference has an action that is not in the protocol.
     case unknownAction(Reference.Action)
-    /// The column's value is not one that a field of this type has. Something other than the store wrote it.
+    /// A field of this type cannot have the column's value. Another program wrote it.
     case malformed(FieldType.Known)
 }
 
@@ -82,8 +84,8 @@ extension ColumnError: CustomStringConvertible {
 extension ColumnValue {
     /// Makes the value of a column.
     ///
-    /// An absent value and a null are the same. An encrypted value is its plain value. A whole number fits a `DOUBLE`, where a
-    /// double has all of its digits: typed records read it so, too.
+    /// An absent value and a null are the same. An encrypted value is stored as its plain value. A whole number fits a
+    /// `DOUBLE` if a double represents it exactly; typed records follow the same rule.
     ///
     /// - Parameters:
     ///   - value: The field's value.
@@ -132,7 +134,8 @@ extension ColumnValue {
 
     /// Whole milliseconds since 1970, without the fraction.
     ///
-    /// A `Date` has no room for most milliseconds: what lies less than its rounding errors below a millisecond is that one.
+    /// A `Date` cannot represent most milliseconds exactly. So a date that is less than its rounding errors below a
+    /// millisecond counts as that millisecond.
     static func milliseconds(of date: Date) throws(ColumnError) -> Int64 {
         let exact = date.timeIntervalSince1970 * 1000
         let nearest = exact.rounded()
@@ -144,7 +147,7 @@ extension ColumnValue {
         return whole
     }
 
-    /// The reference, without the zone that goes without saying.
+    /// The reference without its zone, which is the record's own zone.
     private static func link(_ reference: Reference, in zone: ZoneID) throws(ColumnError) -> Reference {
         if let target = reference.zoneID {
             guard target.zoneName == zone.zoneName,
@@ -278,7 +281,7 @@ extension ColumnValue {
 // MARK: - In statements
 
 extension ColumnValue: StatementBinding {
-    /// Binds the value to a parameter, a text with all of its NULs.
+    /// Binds the value to a parameter. A text keeps its NULs.
     package func bind(to sqliteStatement: SQLiteStatement, at index: CInt) -> CInt {
         switch self {
         case .null: return sqlite3_bind_null(sqliteStatement, index)
@@ -302,7 +305,7 @@ extension ColumnValue: StatementBinding {
         at index: CInt,
         copied isCopied: Bool = true
     ) -> CInt {
-        // Without an address it would be a null.
+        // Without an address, SQLite would bind a null.
         guard let start = bytes.baseAddress, !bytes.isEmpty else {
             return sqlite3_bind_text(sqliteStatement, index, "", 0, nil)
         }
@@ -311,10 +314,10 @@ extension ColumnValue: StatementBinding {
         return sqlite3_bind_text64(sqliteStatement, index, text, UInt64(bytes.count), owner, UInt8(SQLITE_UTF8))
     }
 
-    /// Makes SQLite copy what is bound, `SQLITE_TRANSIENT`.
+    /// `SQLITE_TRANSIENT`: SQLite copies the bound bytes.
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-    /// Reads a column of the row that a statement stands at, a text with all of its NULs.
+    /// Reads a column of a statement's current row. A text keeps its NULs.
     ///
     /// - Parameters:
     ///   - sqliteStatement: The statement.
@@ -337,7 +340,7 @@ extension ColumnValue: StatementBinding {
 }
 
 extension Statement {
-    /// Sets the statement's parameters, in their order. Those that are left over are null.
+    /// Sets the statement's parameters, in their order. Parameters without a value are null.
     ///
     /// ```swift
     /// let statement = try db.cachedStatement(sql: "INSERT INTO \"Todo\" (_recordName, \"title\") VALUES (?, ?)")
@@ -352,7 +355,8 @@ extension Statement {
         for (index, value) in zip(CInt(1)..., values) { try bind(value, at: index) }
     }
 
-    /// Sets the statement's parameters to the values of an array, in a loop that is compiled for this type alone.
+    /// Sets the statement's parameters to the values of an array, in a loop that is compiled for arrays only, and is
+    /// faster.
     ///
     /// - Parameter values: The values.
     /// - Throws: A `DatabaseError`, as for any other sequence.
@@ -361,13 +365,14 @@ extension Statement {
         for index in values.indices { try bind(values[index], at: CInt(index + 1)) }
     }
 
-    /// Sets the statement's parameters and executes it. SQLite reads texts where they are, and makes no copies of its own: for
-    /// statements that are executed again and again.
+    /// Sets the statement's parameters and executes it. SQLite makes no copies of texts. Use this for statements that
+    /// are executed again and again.
     ///
     /// - Parameters:
     ///   - values: The values of the first parameters.
-    ///   - last: One more text, in UTF-8, behind them.
-    ///   - texts: Memory for the texts of the values, which keeps its size from call to call. What it holds does not matter.
+    ///   - last: One more text, in UTF-8, for the parameter after them; `nil` for none.
+    ///   - texts: Memory for the texts of the values. Pass the same array to each call, so that it is allocated once;
+    ///     its content is overwritten.
     /// - Throws: A `DatabaseError`, as of binding and executing.
     package func execute(_ values: [ColumnValue], _ last: [UInt8]? = nil, texts: inout [UInt8]) throws {
         texts.removeAll(keepingCapacity: true)
@@ -403,11 +408,12 @@ extension Statement {
 
     /// Makes all parameters null, so that a statement that was executed can be used again.
     ///
-    /// GRDB refuses a statement whose parameters it does not know, until it has been told not to check. Telling it costs more than
-    /// setting all of them, so it is told once: this leaves a null among the arguments that it knows.
+    /// GRDB checks the parameters that it knows, unless the check is switched off. Switching it off costs more than
+    /// setting all parameters, so this is done once: it leaves a null in `arguments`, by which a later call sees that
+    /// the check is off.
     private func clear() {
         guard !arguments.isEmpty else { return setUncheckedArguments(Self.unchecked) }
-        // The code is that of the last execution, whose error has been thrown.
+        // The result code is that of the last execution, whose error has been thrown already.
         sqlite3_reset(sqliteStatement)
         sqlite3_clear_bindings(sqliteStatement)
     }

@@ -9,7 +9,7 @@ import StreamingJSON
     import Foundation
 #endif
 
-/// A record of CloudKit, and not of GRDB.
+/// CloudKit's record. GRDB has a type of the same name.
 typealias Record = CloudKitModel.Record
 
 /// A row of a record type's table.
@@ -26,10 +26,10 @@ package struct LocalRow: Sendable {
 }
 
 extension RecordTable {
-    /// The rows of a condition.
+    /// The rows that match a condition.
     ///
     /// - Parameters:
-    ///   - condition: What follows `WHERE`.
+    ///   - condition: The SQL after `WHERE`.
     ///   - values: The values of its parameters.
     ///   - db: The connection.
     /// - Returns: The rows, in the order of the condition.
@@ -56,7 +56,7 @@ extension RecordTable {
         try rows("_zone = ? AND _recordName = ?", [.integer(zone), .text(name)], db).first
     }
 
-    /// The row that a statement stands at.
+    /// The statement's current row.
     private func row(_ statement: Statement) throws -> LocalRow {
         func column(_ index: Int) -> ColumnValue {
             ColumnValue(sqliteStatement: statement.sqliteStatement, index: CInt(index))
@@ -134,8 +134,9 @@ extension RecordTable {
     ///   - fields: The values. Fields that the type does not have are left out.
     ///   - name: The name of the record, for errors.
     ///   - zone: The zone of the record.
-    /// - Returns: What the columns hold, by the names of the fields.
-    /// - Throws: A ``StoreError`` for the first value that does not fit: `value`, or `link` for a reference out of the zone.
+    /// - Returns: The values of the columns, by the names of the fields.
+    /// - Throws: A ``StoreError`` for the first value that does not fit: `value`, or `link` for a reference to another
+    ///   zone.
     package func columnPairs(of fields: [String: FieldValue], named name: String, in zone: ZoneID) throws -> [String:
         ColumnPair]
     {
@@ -159,7 +160,7 @@ extension RecordTable {
     }
 }
 
-/// The values of a field's columns: one, and a second for the action of a reference.
+/// The values of a field's columns: the value, and the action where the field is a reference.
 package struct ColumnPair: Hashable, Sendable {
     var value: ColumnValue
     var action = ColumnValue.null
@@ -186,7 +187,8 @@ extension StoredField {
         return knownType
     }
 
-    /// A column's value as a field's. What another program wrote and no field of the type can be is an error.
+    /// Converts a column's value into a field's. A value that only another program can have written, because no field
+    /// of the type can have it, is an error.
     func value(_ value: ColumnValue, action: ColumnValue = .null, in table: RecordTable) throws -> FieldValue? {
         do {
             return try value.fieldValue(as: try columnType(), action: action)
@@ -222,7 +224,7 @@ struct KnownVersion: Sendable {
     private static let columns =
         "id, type, zone, name, row, tag, created, modified, times, other, is_conflicting"
 
-    /// Reads the row that a statement is at, which selects ``columns``.
+    /// Reads the current row of a statement, which selects ``columns``.
     private init(_ statement: Statement) throws {
         func column(_ index: CInt) -> ColumnValue {
             ColumnValue(sqliteStatement: statement.sqliteStatement, index: index)
@@ -245,12 +247,12 @@ struct KnownVersion: Sendable {
             sql: "SELECT \(Self.columns) FROM mist_record WHERE zone = ? AND name = ?"
         )
         try statement.bind([.integer(zone), .text(name)])
-        // The cursor resets the statement when it goes.
+        // The cursor resets the statement when it is released.
         let cursor = try Row.fetchCursor(statement)
         return try withExtendedLifetime(cursor) { try cursor.next() == nil ? nil : KnownVersion(statement) }
     }
 
-    /// Those of the names in a JSON array, by name.
+    /// The versions of the records whose names are in a JSON array, by name.
     static func fetch(named names: ColumnValue, in zone: Int64, _ db: Database) throws -> [String: KnownVersion] {
         let statement = try db.cachedStatement(
             sql: "SELECT \(Self.columns) FROM mist_record WHERE zone = ? AND name IN (SELECT value FROM json_each(?))"
@@ -267,7 +269,7 @@ struct KnownVersion: Sendable {
 }
 
 extension CloudKitModel.Record {
-    /// A row as a record, with what is known of the service's version.
+    /// Makes a record of a row, with the tag and the fields without a column of the service's version.
     init(_ row: LocalRow, of table: RecordTable, _ known: KnownVersion?, in zone: ZoneID?) {
         self.init(
             recordName: row.name,

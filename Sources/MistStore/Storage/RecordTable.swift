@@ -5,15 +5,15 @@ package import MistKit
 package struct StoredField: Sendable {
     /// Its number in `mist_field` and `mist_edit`.
     package let id: Int64
-    /// What the record type says of it.
+    /// Its declaration in the record type.
     package let schema: RecordSchema.Field
-    /// Its type, where fields of a model can have it.
+    /// Its type; `nil` for a type that fields of a model cannot have.
     let knownType: FieldType.Known?
     /// The column, quoted.
     let column: String
     /// The column with the action of a reference, quoted; `nil` for other types.
     let actionColumn: String?
-    /// Of a field that was renamed: the number of the one that has its place now.
+    /// The number of the field that replaced this one, where this is the former name of a renamed field.
     let successor: Int64?
 
     init(id: Int64, schema: RecordSchema.Field, successor: Int64? = nil) {
@@ -28,7 +28,7 @@ package struct StoredField: Sendable {
     package var name: String { schema.name }
     package var type: FieldType { schema.type }
 
-    /// The type of SQLite for the column, and what `typeof` may answer for its values.
+    /// The SQLite type of the column, and the result of `typeof` for its values.
     var storage: (type: String, typeof: String) {
         switch knownType?.form {
         case .wholeNumber: ("INTEGER", "integer")
@@ -59,9 +59,10 @@ package struct StoredField: Sendable {
 /// )
 /// ```
 ///
-/// Names of fields begin with a letter, so they cannot meet those of the store.
+/// Names of fields begin with a letter, so they cannot equal the names of the store's own columns.
 package struct RecordTable: Sendable {
-    /// The version of the columns and triggers that this library writes. A program replaces triggers of older generations only.
+    /// The version of the columns and triggers that this library writes. A program replaces triggers of older
+    /// generations only.
     static let generation: Int64 = 1
 
     /// The type's number in `mist_type`.
@@ -74,16 +75,16 @@ package struct RecordTable: Sendable {
     let name: String
     /// The columns of all fields, in their order.
     let fieldColumns: [String]
-    /// Where the columns of each field begin among those.
+    /// The position of each field's first column in `fieldColumns`.
     let offsets: [Int]
     /// Statements that run for each record.
     let statements: Statements
 
-    /// SQL that is put together once.
+    /// SQL that is built once for each table.
     struct Statements: Sendable {
         /// Adds a row with all of its columns.
         let insert: String
-        /// Gives a row if anything is known of a name (`?2`) in a zone (`?1`).
+        /// Gives a row if the file has anything under a name (`?2`) in a zone (`?1`).
         let isKnown: String
         /// The columns of a ``LocalRow``.
         let rowColumns: String
@@ -127,16 +128,17 @@ package struct RecordTable: Sendable {
     /// Whether fields were renamed.
     let hasFormers: Bool
 
-    /// The fields that a field has the place of, by its former names.
+    /// The former fields of a renamed field.
     func formers(of field: StoredField) -> [StoredField] { fields.filter { $0.successor == field.id } }
 
     /// The field with the reference to the record above.
     package var parentField: StoredField? { fields.first { $0.schema.isParent } }
 
-    /// The indexes of references, for cascades: every link to the record above, and those that go with their target.
+    /// The indexes of references, for cascades: of the references to the record above, and of those with the action
+    /// `DELETE_SELF`.
     ///
-    /// A dot is between type and field, since no name has one: the type `A_B` with the field `C` and the type `A` with the field `B_C` have
-    /// names of their own.
+    /// In the name of an index, a dot separates type and field, since no name has a dot. So the type `A_B` with the
+    /// field `C` and the type `A` with the field `B_C` have indexes of different names.
     var referenceIndexes: [String] {
         fields.filter { $0.type == .reference }.map { field in
             let condition = field.schema.isParent ? "" : " WHERE \(field.actionColumn ?? "NULL") = 1"
@@ -147,7 +149,7 @@ package struct RecordTable: Sendable {
         }
     }
 
-    /// A random UUID in SQL, as the service would choose one.
+    /// An SQL expression for a random UUID, the form of the names that the service chooses.
     private static let randomName = """
         (printf('%s-%s-4%s-A%s-%s', hex(randomblob(4)), hex(randomblob(2)), substr(hex(randomblob(2)), 2), \
         substr(hex(randomblob(2)), 2), hex(randomblob(6))))
@@ -178,7 +180,7 @@ package struct RecordTable: Sendable {
     }
 }
 
-/// A name in double quotes, as SQL has it.
+/// A name in the double quotes of SQL.
 func quoted(_ name: String) -> String {
     "\"" + name.replacing("\"", with: "\"\"") + "\""
 }

@@ -3,11 +3,11 @@ import MistKit
 
 /// Brings the tables of a file up to date with the program's record types, in one transaction.
 ///
-/// New types get tables, new fields get columns. Nothing is dropped: a file that a newer program has extended keeps what this one does not
-/// know, and its rows keep their values.
+/// New types get tables, new fields get columns. Nothing is dropped: a file that a newer program has extended keeps the
+/// tables and columns that this program does not know, with their values.
 struct SchemaUpdate {
     let schemas: [RecordSchema]
-    /// The zone of rows that name none.
+    /// The zone of rows that are inserted without a zone.
     let homeZone: Int64
     /// Whether records without a parent have zones of their own.
     let hasZonePerRoot: Bool
@@ -18,6 +18,9 @@ struct SchemaUpdate {
         self.hasZonePerRoot = hasZonePerRoot
     }
 
+    /// Updates the tables, the triggers and the indexes of a file.
+    ///
+    /// - Parameter db: The connection, within a transaction.
     /// - Returns: The tables of the program's types, and all tables of the file in the order of their numbers.
     /// - Throws: A ``StoreError``: `schema` where types do not fit each other or the file.
     func apply(to db: Database) throws -> (own: [RecordTable], all: [RecordTable]) {
@@ -40,7 +43,7 @@ struct SchemaUpdate {
         return (own, all.map { described[$0.id] ?? $0 })
     }
 
-    /// Checks what is known from the types alone.
+    /// Checks the record types without the file.
     private func check() throws {
         var types: [String: String] = [:]
         for schema in schemas {
@@ -125,7 +128,8 @@ struct SchemaUpdate {
         for column in field.definitions { try db.execute(sql: "ALTER TABLE \(table.name) ADD COLUMN \(column)") }
     }
 
-    /// Values that were kept while the type had no such field get into its column.
+    /// Moves values of a new field into its column. They were kept in `mist_record.other` while the type did not have
+    /// the field.
     private func takeKeptValues(of field: StoredField, in table: RecordTable, _ db: Database) throws {
         let extended = RecordTable(id: table.id, recordType: table.recordType, fields: table.fields + [field])
         let kept = try db.rows("SELECT name, zone FROM mist_record WHERE type = ? AND other IS NOT NULL", [table.id])
@@ -135,7 +139,7 @@ struct SchemaUpdate {
                 let row = try extended.row(id: known.row, db),
                 let value = known.other[field.name], let pair = try? ColumnPair(value, of: field, in: zone.zoneID)
             else { continue }
-            // The value under a former name may be the newer one. Then it is in the column already.
+            // The value under a former name may be newer. Then the column has it already.
             let isOlder = field.schema.formerNames.contains { name in
                 func version(_ name: String, _ value: FieldValue?) -> FormerField {
                     FormerField(value: value, noted: known.times.time(of: name, value))
@@ -151,7 +155,7 @@ struct SchemaUpdate {
         }
     }
 
-    /// Notes the former fields of a field that the file does not have.
+    /// Adds the former fields of a field to `mist_field`, where the file does not have them.
     private func noteFormers(
         of field: StoredField,
         among fields: [StoredField],
@@ -167,10 +171,10 @@ struct SchemaUpdate {
         }
     }
 
-    /// Keeps the former fields of a field beside it: what is written to one is written to the other.
+    /// Keeps the former fields of a field beside it: a value that is written to one of them is written to the others.
     private func addFormers(of field: StoredField, to table: RecordTable, _ db: Database) throws {
         for name in field.schema.formerNames {
-            // A field of another type is not the same under another name.
+            // A former name of another type is a different field.
             guard let former = table[name], former.type == field.type else { continue }
             try db.run("UPDATE mist_field SET successor = ? WHERE id = ?", [field.id, former.id])
         }
@@ -180,7 +184,7 @@ struct SchemaUpdate {
         }
     }
 
-    /// A field that had another name begins with the values of that. The old column stays, for older programs.
+    /// Copies the values of a renamed field into its new column. The old column stays, for older programs.
     private func rename(_ field: RecordSchema.Field, of table: RecordTable, to new: StoredField, _ db: Database) throws
     {
         guard let old = field.formerNames.lazy.compactMap({ table[$0] }).first, old.type == new.type else { return }
@@ -188,7 +192,7 @@ struct SchemaUpdate {
         try db.applying { try db.execute(sql: "UPDATE \(table.name) SET \(pairs)") }
     }
 
-    /// All tables of the file, those that the program does not know included.
+    /// All tables of the file, including those of types that the program does not know.
     static func tables(in db: Database) throws -> [RecordTable] {
         let fields = try db.rows("SELECT id, type, name, kind, is_parent, successor FROM mist_field ORDER BY id")
         let byType = Dictionary(grouping: fields) { row -> Int64 in row["type"] }
@@ -213,7 +217,7 @@ struct SchemaUpdate {
         }
     }
 
-    /// Replaces the triggers that are not as this library writes them, unless a newer one wrote them.
+    /// Replaces the triggers that differ from those of this version of the library, unless a newer version wrote them.
     private func replaceTriggers(of tables: [RecordTable], _ db: Database) throws {
         let rows = try db.rows("SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger'")
         let existing = Dictionary(
@@ -230,7 +234,7 @@ struct SchemaUpdate {
             guard generation <= RecordTable.generation else { continue }
             let rootZones = hasZonePerRoot ? RootZones(tables: tables, home: homeZone) : nil
             let triggers = ChangeTriggers(table: table, tables: tables, rootZones: rootZones)
-            // Those of an earlier version that had other names.
+            // An earlier version may have given its triggers other names.
             for row in namesByTable[table.recordType] ?? [] {
                 let name: String = row["name"]
                 guard name.hasPrefix("mist_"), !triggers.names.contains(name) else { continue }
@@ -246,7 +250,7 @@ struct SchemaUpdate {
 }
 
 extension RecordTable {
-    /// The table with what the program says of its fields; fields that only the file knows keep their places behind.
+    /// The table with the program's declarations of its fields. Fields that only the file knows come after them.
     fileprivate func described(by schema: RecordSchema) -> RecordTable {
         let own = schema.fields.compactMap { field in
             self[field.name].map { StoredField(id: $0.id, schema: field, successor: $0.successor) }

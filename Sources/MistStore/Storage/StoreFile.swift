@@ -10,28 +10,28 @@ package import MistKit
 
 /// One SQLite file of the store: the tables of the record types, and the engine's state.
 ///
-/// All state is in the file. Two objects over the same file, one after the other, behave like one.
+/// All state is in the file: a file that is opened again continues where it was.
 package final class StoreFile: Sendable {
     package let database: any DatabaseWriter
     /// The scopes that the file holds.
     let scopes: [DatabaseScope]
     /// The tables of the program's record types, by type.
     package let tables: [String: RecordTable]
-    /// The same in the order of their numbers.
+    /// The tables of the program's record types, in the order of their numbers.
     package let orderedTables: [RecordTable]
-    /// All tables of the file, in the order of their numbers: those of types that only a newer program knows, too.
+    /// All tables of the file, in the order of their numbers. Some may be of types that only a newer program knows.
     let allTables: [RecordTable]
-    /// The same by number.
+    /// All tables of the file, by number.
     let tablesByID: [Int64: RecordTable]
-    /// The largest number of a field. Those that a newer program adds later have larger ones.
+    /// The largest number of a field. Fields that a newer program adds later have larger numbers.
     let lastFieldID: Int64
-    /// The zone of records that name none, by scope.
+    /// The zone of records that are added without a zone, by scope.
     package let homeZones: [DatabaseScope: Int64]
     /// Whether records of the private database that have no parent have zones of their own.
     package let hasZonePerRoot: Bool
-    /// Tells observations of commits of other processes.
+    /// Notifies observations when other processes commit.
     let commitWatcher = CommitWatcher()
-    /// What makes this copy of the file different from others.
+    /// The random number of this copy of the file, which names the device in edit times.
     package let device: Int64
 
     /// Opens the file and brings its tables up to date.
@@ -39,7 +39,7 @@ package final class StoreFile: Sendable {
     /// - Parameters:
     ///   - database: The file.
     ///   - schemas: The program's record types.
-    ///   - scopes: The scopes that the file holds, with the zone of records that name none.
+    ///   - scopes: The scopes that the file holds, with the zone of records that are added without a zone.
     ///   - hasZonePerRoot: Whether records of the private database that have no parent have zones of their own.
     ///   - newDevice: The identifier of a file that is created.
     /// - Throws: A ``StoreError``.
@@ -60,7 +60,7 @@ package final class StoreFile: Sendable {
                 for (scope, zone) in scopes {
                     let identifier = { try ZoneRow.identifier(of: $0, in: scope, db) }
                     try db.run("INSERT OR IGNORE INTO mist_scope (id) VALUES (?)", [scope.number])
-                    // The zone of the tables' default: the first one that the file ever had.
+                    // The default of the tables' column `_zone` is the first zone that the file ever had.
                     let first = try db.value(
                         "SELECT min(id) FROM mist_zone WHERE scope = ?",
                         [scope.number],
@@ -84,29 +84,31 @@ package final class StoreFile: Sendable {
         device = opened.2
     }
 
-    /// Opens an SQLite file as the store uses it: with a write-ahead log, and a wait of five seconds for other processes.
+    /// Opens an SQLite file as the store uses it: with a write-ahead log, and a wait of five seconds for other
+    /// processes.
     static func open(atPath path: String) throws -> DatabasePool {
         var configuration = Configuration()
         configuration.label = "MistStore"
         configuration.foreignKeysEnabled = false
         configuration.busyMode = .timeout(5)
         configuration.prepareDatabase { db in
-            // A commit is on the disk before it returns, so that it survives the loss of power, not only the end of the process.
+            // A commit is on the disk before it returns, so that it survives the loss of power, not only the end of the
+            // process.
             try db.execute(sql: "PRAGMA synchronous = FULL")
-            // Readers sort in memory. The writer does not: SQLite would keep the pages that it needs to undo a statement in small
-            // pieces then, which takes a tenth of the time of an insert with triggers.
+            // Readers sort in memory. The writer does not: SQLite would keep the pages that it needs to undo a
+            // statement in small pieces then, which takes a tenth of the time of an insert with triggers.
             if db.configuration.readonly { try db.execute(sql: "PRAGMA temp_store = MEMORY") }
             QueryFunctions.register(in: db)
         }
         return try DatabasePool(path: path, configuration: configuration)
     }
 
-    /// What a file is, before it is opened for writing: SQLite would change one of another program, and take one that was cut off
-    /// for a new one.
+    /// Checks a file before it is opened for writing. Without the check, SQLite would change a file of another program,
+    /// and would treat a file that was cut off as a new one.
     ///
     /// - Parameters:
-    ///   - path: The file. One that does not exist is right.
-    ///   - isExpected: Whether the file was there before, so that an empty one has lost its content.
+    ///   - path: The file. It may be missing.
+    ///   - isExpected: Whether the file was there before. Then an empty file has lost its content.
     /// - Throws: A ``StoreError``: `notAStore`, `damaged` or `newerFormat`.
     static func check(atPath path: String, isExpected: Bool) throws {
         var isFolder = false
@@ -143,14 +145,14 @@ package final class StoreFile: Sendable {
         return Self.size(ofFile: path, &isFolder) ?? 0 > 0
     }
 
-    /// Whether the other file of the store was made once.
+    /// Whether this file has a note that the other file of the store was created.
     func knowsOtherFile() throws -> Bool {
         try StoreError.wrapping {
             try database.read { db in try db.value("PRAGMA user_version", as: Int64.self) ?? 0 > 0 }
         }
     }
 
-    /// Notes that the other file was made.
+    /// Writes a note into this file that the other file was created.
     func noteOtherFile() throws {
         guard try !knowsOtherFile() else { return }
         try StoreError.wrapping {
@@ -226,7 +228,7 @@ extension DatabaseScope {
 }
 
 extension StoreError {
-    /// Runs something that uses SQLite, and gives its failures the store's form.
+    /// Runs a closure that uses SQLite, and throws a failure of SQLite as a ``StoreError``.
     static func wrapping<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
@@ -246,7 +248,7 @@ extension StoreError {
                 "The file is damaged: \(said). Move it away and open the store again, which fetches what was synchronised."
             )
         case .SQLITE_FULL: self.init(.full, "The disk is full. Free some space and try again.")
-        // The index of the write-ahead log is a file that is made longer before it is used: nothing but space can be missing.
+        // SQLite extends the index of the write-ahead log before it uses it. This fails only where the disk is full.
         case .SQLITE_IOERR where [.SQLITE_IOERR_SHMSIZE, .SQLITE_IOERR_WRITE].contains(error.extendedResultCode):
             self.init(
                 .full,
@@ -279,13 +281,14 @@ extension StoreError {
     }
 }
 
-/// Statements that are compiled once for each connection.
+/// Runs statements that SQLite compiles once for each connection.
 extension Database {
     func run(_ sql: String, _ arguments: StatementArguments = []) throws {
         try cachedStatement(sql: sql).execute(arguments: arguments)
     }
 
-    /// Runs a statement with values in the form of columns, as they are in statements that run for each record.
+    /// Runs a statement with values in the form of columns. It is faster than arguments of GRDB, for statements that
+    /// run for each record.
     func run(_ sql: String, binding values: [ColumnValue]) throws {
         let statement = try cachedStatement(sql: sql)
         try statement.bind(values)
@@ -309,7 +312,7 @@ extension Database {
         try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
     }
 
-    /// Writes as the engine: the triggers of record types rest.
+    /// Writes as the engine: the triggers of record types do nothing meanwhile.
     func applying<Value>(_ body: () throws -> Value) throws -> Value {
         try run("UPDATE mist_state SET applying = 1")
         let value = try body()
@@ -360,7 +363,8 @@ struct ZoneRow: Sendable {
             .map(ZoneRow.init)
     }
 
-    /// The number of a zone, which is noted when it is first named. In a person's own databases the owner is left out.
+    /// The number of a zone. A zone that the file does not have yet gets a row. Outside of the shared scope, the owner
+    /// is left out.
     static func identifier(of zone: ZoneID, in scope: DatabaseScope, _ db: Database) throws -> Int64 {
         let owner = scope == .shared ? zone.owner ?? "" : ""
         try db.run(

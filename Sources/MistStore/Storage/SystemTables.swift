@@ -2,12 +2,13 @@ import GRDB
 
 /// The tables in which the store keeps its own state, beside those of the record types.
 ///
-/// Everything the engine knows is in them: a process that dies between two transactions continues where it was.
+/// Everything that the engine knows is in them: after a process has died between two transactions, the next one
+/// continues there.
 enum SystemTables {
-    /// The version of these tables. A file of a larger one is not opened.
+    /// The version of these tables. A file of a later version is not opened.
     static let format: Int64 = 1
 
-    /// What tells the store's files from other SQLite databases (`PRAGMA application_id`): "Mist".
+    /// The value of `PRAGMA application_id`, by which the store's files differ from other SQLite databases: "Mist".
     static let applicationID: Int64 = 0x4D69_7374
 
     static func create(in db: Database, device: Int64) throws {

@@ -8,11 +8,14 @@ import MistKit
     import Foundation
 #endif
 
-/// Which zone a record belongs to, where each record without a parent has its own: the expressions in SQL.
+/// SQL expressions for the zone of a record, where each record without a parent has a zone of its own.
 ///
-/// The triggers use them for rows that any SQLite tool inserts, and ``ZoneAssignment`` for records that the program adds. So both decide
-/// alike: the zone of the parent; before the parent exists, that of another record with the same parent; for a record that others wait
-/// for as their parent, their zone.
+/// The triggers use them for rows that any SQLite tool inserts, and ``ZoneAssignment`` uses them for records that the
+/// program adds. So both make the same decision:
+///
+/// - A record is in the zone of its parent.
+/// - Before the parent exists, it is in the zone of other records with the same parent.
+/// - A parent that is added after its children is in their zone.
 struct RootZones {
     /// All tables of the file.
     let tables: [RecordTable]
@@ -32,7 +35,7 @@ struct RootZones {
             }
     }
 
-    /// A row that is not to be found: the one that is being inserted.
+    /// A row that searches leave out: the row that is being inserted.
     struct Row {
         let table: RecordTable
         let id: String
@@ -51,7 +54,7 @@ struct RootZones {
         return parts.isEmpty ? nil : parts.joined(separator: " UNION ALL ")
     }
 
-    /// The zones of the records of a name.
+    /// The zones of the records with a name.
     func zones(named name: String, except own: Row? = nil) -> String {
         zones(own) { _ in "_recordName = \(name)" } ?? "SELECT NULL WHERE false"
     }
@@ -67,7 +70,7 @@ struct RootZones {
     ///   - name: The record's name, in SQL.
     ///   - parent: The name of its parent, in SQL; `nil` where its type has none.
     ///   - own: The row, where it is in the table already.
-    /// - Returns: An expression.
+    /// - Returns: The SQL expression.
     func zone(named name: String, parent: String?, except own: Row? = nil) -> String {
         func first(_ select: String) -> String { "(SELECT min(_zone) FROM (\(select)))" }
         var choices: [String] = []
@@ -78,12 +81,12 @@ struct RootZones {
         return choices.count == 1 ? choices[0] : "coalesce(\(choices.joined(separator: ", ")))"
     }
 
-    /// How many zones have the records of a name.
+    /// The number of zones that have a record with a name.
     func zoneCount(named name: String) -> String {
         "(SELECT count(DISTINCT _zone) FROM (\(zones(named: name))))"
     }
 
-    /// Whether a record of a name is in another zone, and none in this one.
+    /// Whether a record with a name is in another zone, and none is in this zone.
     func leads(to name: String, outOf zone: String) -> String {
         let inside = tables.map { "SELECT 1 FROM \($0.name) WHERE _zone = \(zone) AND _recordName = \(name)" }
         return """
@@ -92,7 +95,7 @@ struct RootZones {
             """
     }
 
-    /// How many zones the service has, or will have for the rows that are here.
+    /// The number of zones that the service has, or will have for the rows of this file.
     var count: String {
         let rows = tables.map { "EXISTS (SELECT 1 FROM \($0.name) WHERE _zone = mist_zone.id)" }
         let isUsed = rows.isEmpty ? "" : " OR (state = 0 AND id <> \(home) AND (\(rows.joined(separator: " OR "))))"
@@ -240,7 +243,7 @@ package struct ZoneAssignment {
         return try ZoneRow.identifier(of: ZoneID(zoneName: newName()), in: scope, db)
     }
 
-    /// The number of a zone that is not gone; `nil` for one that was never heard of.
+    /// The number of a zone; `nil` for a zone that is gone, or that the file does not have.
     func number(of zone: ZoneID) throws -> Int64? {
         try db.value(
             "SELECT id FROM mist_zone WHERE scope = ? AND name = ? AND owner = ? AND state <> 2",
@@ -249,7 +252,8 @@ package struct ZoneAssignment {
         )
     }
 
-    /// Refuses fields whose references lead to a record of another zone. A target that is not here is no error.
+    /// Refuses fields whose references lead to a record of another zone. A target that is not on this machine is not an
+    /// error.
     ///
     /// - Parameters:
     ///   - fields: The fields that are written.
@@ -291,7 +295,7 @@ package struct ZoneAssignment {
         }
     }
 
-    /// Removes the zones that were chosen for records that are gone before they were sent.
+    /// Removes the zones whose records were all removed before they were sent.
     func removeUnused() throws {
         guard scope == .private, file.hasZonePerRoot else { return }
         let rows = file.orderedTables.map { "SELECT 1 FROM \($0.name) WHERE _zone = mist_zone.id" }

@@ -1,8 +1,10 @@
 package import CloudKitModel
 
-/// How the records of the private database are distributed over zones. Records of the public database are in its default zone.
+/// How the records of the private database are distributed over zones. Records of the public database are in its
+/// default zone.
 ///
-/// All programs that open the same folder use the same layout. It can be changed: records stay in the zones that they are in.
+/// All programs that open the same folder use the same layout. It can be changed: records stay in the zones that they
+/// are in.
 public struct ZoneLayout: Hashable, Sendable {
     private enum Kind: Hashable, Sendable {
         case single(String)
@@ -13,23 +15,26 @@ public struct ZoneLayout: Hashable, Sendable {
 
     /// All records in one zone.
     ///
-    /// - Parameter zoneName: The name of the zone, which the store creates: 1 to 255 ASCII characters, the first of them no underscore.
+    /// - Parameter zoneName: The name of the zone, which the store creates: 1 to 255 printable ASCII characters. The
+    ///   first character must not be an underscore; otherwise opening the store throws
+    ///   ``StoreError/Code-swift.struct/value``.
     /// - Returns: The layout.
     public static func single(_ zoneName: String) -> ZoneLayout { ZoneLayout(kind: .single(zoneName)) }
 
     /// A zone for each record without a parent, named by a UUID. The records below it are in the same zone.
     ///
     /// A database has at most 1,000 zones; from 900 on, adding a record without a parent throws
-    /// ``StoreError/Code-swift.struct/tooManyZones``. A record stays in its zone when its parent is removed from its fields.
+    /// ``StoreError/Code-swift.struct/tooManyZones``. A record stays in its zone when its parent is removed from its
+    /// fields.
     public static let perRoot = ZoneLayout(kind: .perRoot)
 
-    /// From how many zones on no root is added here. The service allows 1,000.
+    /// The number of zones from which no further root is added here. The service allows 1,000.
     static let mostZones = 900
 
     /// Whether records without a parent have zones of their own.
     package var isPerRoot: Bool { kind == .perRoot }
 
-    /// The zone of rows that SQL inserts without one. With zones of roots nothing stays in it.
+    /// The zone of rows that SQL inserts without a zone. With a zone for each root, no row stays in it.
     package var homeZone: ZoneID {
         switch kind {
         case .single(let name): ZoneID(zoneName: name)
@@ -37,7 +42,10 @@ public struct ZoneLayout: Hashable, Sendable {
         }
     }
 
-    /// - Throws: A ``StoreError``: `value` for a name that the service does not accept, or whose zone has no feed of changes.
+    /// Checks the name of the zone.
+    ///
+    /// - Throws: A ``StoreError``: `value` for a name that the service does not accept, or whose zone has no feed of
+    ///   changes.
     func check() throws {
         guard case .single(let name) = kind else { return }
         let isAccepted = (1...255).contains(name.utf8.count) && name.utf8.allSatisfy { (0x20...0x7E).contains($0) }
