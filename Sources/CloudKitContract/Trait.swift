@@ -1,5 +1,5 @@
 #if !CloudKitContract
     #error(
-        "CloudKitContract is used and its trait is off. Add \"CloudKitContract\" to the traits of the package MistKit in Package.swift."
+        "CloudKitContract is used, but its trait is disabled. Add \"CloudKitContract\" to the traits of the package MistKit in Package.swift."
     )
 #endif

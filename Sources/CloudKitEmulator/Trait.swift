@@ -1,5 +1,5 @@
 #if !CloudKitEmulator
     #error(
-        "CloudKitEmulator is used and its trait is off. Add \"CloudKitEmulator\" to the traits of the package MistKit in Package.swift."
+        "CloudKitEmulator is used, but its trait is disabled. Add \"CloudKitEmulator\" to the traits of the package MistKit in Package.swift."
     )
 #endif

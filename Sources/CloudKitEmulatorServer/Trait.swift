@@ -1,5 +1,5 @@
 #if !CloudKitEmulatorServer
     #error(
-        "CloudKitEmulatorServer is used and its trait is off. Add \"CloudKitEmulatorServer\" to the traits of the package MistKit in Package.swift."
+        "CloudKitEmulatorServer is used, but its trait is disabled. Add \"CloudKitEmulatorServer\" to the traits of the package MistKit in Package.swift."
     )
 #endif

@@ -1,5 +1,5 @@
 #if !MistKit
     #error(
-        "MistKit is used and its trait is off. Add \"MistKit\" to the traits of the package MistKit in Package.swift."
+        "MistKit is used, but its trait is disabled. Add \"MistKit\" to the traits of the package MistKit in Package.swift."
     )
 #endif

@@ -1,5 +1,5 @@
 #if !MistModels
     #error(
-        "MistModels is used and its trait is off. Add \"MistModels\" to the traits of the package MistKit in Package.swift."
+        "MistModels is used, but its trait is disabled. Add \"MistModels\" to the traits of the package MistKit in Package.swift."
     )
 #endif

@@ -1,5 +1,5 @@
 #if !MistSignIn
     #error(
-        "MistSignIn is used and its trait is off. Add \"MistSignIn\" to the traits of the package MistKit in Package.swift."
+        "MistSignIn is used, but its trait is disabled. Add \"MistSignIn\" to the traits of the package MistKit in Package.swift."
     )
 #endif

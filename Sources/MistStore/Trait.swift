@@ -1,5 +1,5 @@
 #if !MistStore
     #error(
-        "MistStore is used and its trait is off. Add \"MistStore\" to the traits of the package MistKit in Package.swift."
+        "MistStore is used, but its trait is disabled. Add \"MistStore\" to the traits of the package MistKit in Package.swift."
     )
 #endif

@@ -1,5 +1,5 @@
 #if !MistTesting
     #error(
-        "MistTesting is used and its trait is off. Add \"MistTesting\" to the traits of the package MistKit in Package.swift."
+        "MistTesting is used, but its trait is disabled. Add \"MistTesting\" to the traits of the package MistKit in Package.swift."
     )
 #endif

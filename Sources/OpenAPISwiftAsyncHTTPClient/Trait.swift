@@ -1,5 +1,5 @@
 #if !OpenAPISwiftAsyncHTTPClient
     #error(
-        "OpenAPISwiftAsyncHTTPClient is used and its trait is off. Add \"OpenAPISwiftAsyncHTTPClient\" to the traits of the package MistKit in Package.swift."
+        "OpenAPISwiftAsyncHTTPClient is used, but its trait is disabled. Add \"OpenAPISwiftAsyncHTTPClient\" to the traits of the package MistKit in Package.swift."
     )
 #endif

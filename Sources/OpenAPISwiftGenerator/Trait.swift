@@ -1,5 +1,5 @@
 #if !OpenAPISwiftPlugin
     #error(
-        "OpenAPISwiftGenerator is used and its trait is off. Add \"OpenAPISwiftPlugin\" to the traits of the package MistKit in Package.swift."
+        "OpenAPISwiftGenerator is used, but its trait is disabled. Add \"OpenAPISwiftPlugin\" to the traits of the package MistKit in Package.swift."
     )
 #endif

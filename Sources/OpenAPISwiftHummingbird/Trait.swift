@@ -1,5 +1,5 @@
 #if !OpenAPISwiftHummingbird
     #error(
-        "OpenAPISwiftHummingbird is used and its trait is off. Add \"OpenAPISwiftHummingbird\" to the traits of the package MistKit in Package.swift."
+        "OpenAPISwiftHummingbird is used, but its trait is disabled. Add \"OpenAPISwiftHummingbird\" to the traits of the package MistKit in Package.swift."
     )
 #endif

@@ -294,7 +294,7 @@ struct ReferenceTests {
     @Test(arguments: [
         ("https://example.com/pet.yaml", "names another machine"), ("/etc/pet.yaml", "is an absolute path"),
         ("#nothing", "no '$anchor' has that name"),
-        ("#/components/schemas/A/properties/b", "'properties' is not there"),
+        ("#/components/schemas/A/properties/b", "'properties' does not exist"),
         ("#/components/parameters/P", "has no target"),
         ("other.yaml#/components/parameters/P", "refers to '#/components/parameters'"),
         ("loop.yaml", "leads back to itself"),

@@ -58,7 +58,7 @@ struct CreateSubscriptionCommand: AsyncParsableCommand {
         commandName: "create",
         abstract: "Subscribe to the records of a query, or to a zone.",
         discussion: """
-            With --type, the service notifies about records that meet all conditions of --filter; --on says of which changes. Without --type, it \
+            With --type, the service notifies about records that meet all conditions of --filter; --on chooses the kinds of changes. Without --type, it \
             notifies about each change in the zone. A subscription of the same name is replaced.
 
             Examples:

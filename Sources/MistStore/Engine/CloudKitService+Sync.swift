@@ -14,6 +14,8 @@ extension CloudKitService: SyncService {
         switch request {
         case .databaseChanges(let token):
             let page = try await database.databaseChangesOnce(since: token)
+            // A zone without its state would be missing until it changes again, so the page is fetched again later.
+            if let failure = page.failures.first { throw failure }
             return .databaseChanges(
                 SyncReply.DatabasePage(
                     changed: page.changedZones.map(\.zoneID),

@@ -134,7 +134,8 @@ extension SyncEngine.Transaction {
                     )
                 }
             case .failure(let error):
-                try rest(because: error.condition, error, at: now)
+                // The page is fetched again: behind it, the record would come only after its next change.
+                return try rest(because: error.condition, error, at: now)
             }
         }
         if let continuation {

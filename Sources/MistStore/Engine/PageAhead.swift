@@ -12,15 +12,15 @@ enum PageAhead {
     ///   - request: The request that was sent.
     ///   - result: Its reply.
     /// - Returns: The request for the next pages of the same zones; `nil` where no page follows, or where the engine
-    ///   may send another request: a zone that fails has rules of its own, and a request with the most zones may have
-    ///   left out further zones.
+    ///   may send another request: a zone that fails has rules of its own, as has a page without some of its records, and
+    ///   a request with the most zones may have left out further zones.
     static func request(after request: SyncRequest, _ result: Result<SyncReply, CloudKitError>) -> SyncRequest? {
         guard case .zoneChanges(let cursors) = request, cursors.count < SyncRequest.zonesPerRequest,
             case .success(.zoneChanges(let results)) = result, results.count == cursors.count
         else { return nil }
         var following: [SyncRequest.ZoneCursor] = []
         for (cursor, result) in zip(cursors, results) {
-            guard case .success(let page) = result else { return nil }
+            guard case .success(let page) = result, page.failures.isEmpty else { return nil }
             if page.moreComing {
                 following.append(SyncRequest.ZoneCursor(zoneID: cursor.zoneID, token: page.token))
             }

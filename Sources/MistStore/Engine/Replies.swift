@@ -70,6 +70,11 @@ extension SyncEngine.Transaction {
             switch result {
             case .success(let page):
                 for record in page.records { try apply(record, in: zone, at: now, &summary) }
+                if let failure = page.failures.first {
+                    // The token behind the page is not stored: with it, the record would come only after its next change.
+                    try rest(because: failure.condition, failure, at: now)
+                    continue
+                }
                 try db.run("UPDATE mist_zone SET token = ? WHERE id = ?", [page.token, zone.id])
                 if !page.moreComing { try zoneIsRead(zone, at: now, &summary) }
             case .failure(let error):
@@ -210,7 +215,10 @@ extension SyncEngine.Transaction {
             try db.run("UPDATE mist_zone SET avoids_atomic = ? WHERE id = ?", [retry == .apart, request.zone])
         }
         if retry == .later {
-            let error = CloudKitError(code: .atomicError, message: "Items failed for another one, which is not named.")
+            let error = CloudKitError(
+                code: .atomicError,
+                message: "Items failed because of another item, which the response does not name."
+            )
             try rest(because: .throttled, error, at: now)
         }
     }

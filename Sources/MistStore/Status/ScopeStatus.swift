@@ -178,7 +178,7 @@ extension LocalDatabase {
                 ParkedRecord(
                     recordName: record.name,
                     reason: "parent",
-                    message: "It is sent after the record above it, \(record.parent), which waits itself.",
+                    message: "The record waits for its parent \(record.parent), which is parked.",
                     until: record.until.map(ColumnValue.date)
                 )
             }

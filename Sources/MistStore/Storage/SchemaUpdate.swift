@@ -50,7 +50,7 @@ struct SchemaUpdate {
             if let other = types.updateValue(schema.recordType, forKey: schema.recordType.lowercased()) {
                 throw StoreError(
                     .schema,
-                    "The record types \(other) and \(schema.recordType) need tables of one name. Rename one of them.",
+                    "The record types \(other) and \(schema.recordType) need tables with the same name, because SQLite ignores case. Rename one of them.",
                     recordType: schema.recordType
                 )
             }

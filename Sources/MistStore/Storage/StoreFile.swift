@@ -114,7 +114,7 @@ package final class StoreFile: Sendable {
         var isFolder = false
         guard let size = Self.size(ofFile: path, &isFolder) else { return }
         guard !isFolder else {
-            throw StoreError(.notAStore, "There is a folder in place of the file. Move it away.")
+            throw StoreError(.notAStore, "There is a folder where the file of the store belongs. Move the folder away.")
         }
         // The smallest page of SQLite.
         if size < 512 {
@@ -259,7 +259,7 @@ extension StoreError {
         case .SQLITE_CONSTRAINT where said.contains("mist: the name is taken in another zone"):
             self.init(
                 .nameTaken,
-                "A record of this type and name is in another zone. Change that one, or name the zone of the new one in _zone."
+                "Another zone has a record of this type with this name. Change that record, or name a zone in _zone."
             )
         case .SQLITE_CONSTRAINT where said.contains("mist: too many zones"): self = .tooManyZones()
         case .SQLITE_CONSTRAINT where said.contains("mist: the reference"),

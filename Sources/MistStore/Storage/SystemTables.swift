@@ -39,7 +39,7 @@ enum SystemTables {
                     -- No request before this time; no push before that one. The machine's time.
                     rests_until INTEGER NOT NULL DEFAULT 0,
                     push_rests_until INTEGER NOT NULL DEFAULT 0,
-                    -- Why it rests: offline, throttled, quota, signedOut, …
+                    -- Why it rests: offline, throttled, quotaExceeded, signedOut, …
                     condition TEXT,
                     detail TEXT,
                     -- Failures in a row.
@@ -152,7 +152,7 @@ enum SystemTables {
                     is_conflicting INTEGER NOT NULL DEFAULT 0,
                     UNIQUE (zone, name)
                 );
-                -- Records of types that refer to themselves, whose cascade is to be continued.
+                -- Deleted records whose cascade is to be continued.
                 CREATE TABLE mist_cascade (
                     zone INTEGER NOT NULL,
                     name TEXT NOT NULL,
@@ -194,7 +194,7 @@ enum SystemTables {
                     value,
                     PRIMARY KEY (record, field)
                 ) WITHOUT ROWID;
-                -- What the service refused: it waits for an edit, for a newer program, or for retry().
+                -- What the service refused: it waits for an edit, for a newer program, or for retryParked().
                 CREATE TABLE mist_parked (
                     zone INTEGER NOT NULL,
                     name TEXT NOT NULL,

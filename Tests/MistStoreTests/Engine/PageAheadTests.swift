@@ -31,6 +31,15 @@ struct PageAheadTests {
             .zoneChanges([cursor("A", nil), cursor("B", nil)]),
             .success(.zoneChanges([page("1", more: true), .failure(lost)])), nil
         ),
+        // A page without a record that the service could not deliver comes again.
+        (
+            .zoneChanges([cursor("A", nil)]),
+            .success(
+                .zoneChanges([
+                    .success(SyncReply.ZonePage(records: [], failures: [lost], token: "1", moreComing: true))
+                ])
+            ), nil
+        ),
         // The zones that did not fit into the request are requested next.
         (.zoneChanges(many), .success(.zoneChanges(many.map { _ in page("1", more: true) })), nil),
         (.zoneChanges([cursor("A", nil)]), .failure(lost), nil),

@@ -68,6 +68,32 @@ struct PullPromiseTests {
         try scenario.expect(["Book a loans=12 title=A"])
     }
 
+    /// The service reports an error instead of a record of the page.
+    @Test("19. A record that the service could not deliver is fetched again, and no token passes it")
+    func undeliveredRecordsAreFetchedAgain() throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A'), ('b', 'B')")
+        try phone.sync()
+        var tokens: [String?] = []
+        try laptop.sync { request in
+            guard case .zoneChanges(let cursors) = request else { return .answered }
+            tokens.append(cursors[0].token)
+            guard tokens.count == 1, case .zoneChanges(let pages) = try laptop.answer(request).get() else {
+                return .answered
+            }
+            var page = try pages[0].get()
+            page.records.removeAll { $0.recordName == "b" }
+            page.failures = [CloudKitError.service("INTERNAL_ERROR")]
+            return .reply(.success(.zoneChanges([.success(page)])))
+        }
+        #expect(try laptop.value("SELECT count(*) FROM Book") == 1)
+        #expect(try laptop.value("SELECT count(*) FROM mist_scope WHERE condition = 'throttled'") == 1)
+        try scenario.synchronise()
+        #expect(tokens == [nil])
+        try scenario.expect(["Book a title=A", "Book b title=B"])
+    }
+
     @Test("19. A changes request and a modify request are never in flight together")
     func oneRequestAtATime() throws {
         let scenario = try SyncScenario()
