@@ -37,7 +37,7 @@ struct FunctionSettingsTests {
             (["MISTKIT_ENVIRONMENT": "test"], "MISTKIT_ENVIRONMENT is \"test\"."),
             (["MISTKIT_SERVER_URL": "localhost"], "MISTKIT_SERVER_URL is \"localhost\"."),
             (["MISTKIT_SERVER_URL": "https:/path"], "MISTKIT_SERVER_URL is \"https:/path\"."),
-            (["CELESTRA_USER_AGENT": "a\nb"], "CELESTRA_USER_AGENT is not a line of ASCII characters."),
+            (["CELESTRA_USER_AGENT": "a\nb"], "CELESTRA_USER_AGENT is not one line of ASCII characters."),
         ]
     )
     func aSettingThatIsWrongIsNamed(changes: [String: String], beginning: String) {

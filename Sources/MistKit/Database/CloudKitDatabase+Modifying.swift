@@ -69,9 +69,8 @@ extension CloudKitDatabase {
         )
     }
 
-    /// Changes records by operations that were made from some of the items of a call.
-    ///
-    /// - Parameter indices: The index of each operation's item in the caller's array. Errors name it.
+    /// Changes records by operations that were made from some of the items of a call. `indices` has the index of each
+    /// operation's item in the caller's array; errors name it.
     func modify(
         _ operations: [RecordOperation],
         indices: [Int],
