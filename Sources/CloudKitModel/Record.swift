@@ -252,7 +252,7 @@ extension Record: JSONBackedCodable {
     ) throws(JSONError) -> Record {
         var record = Record(recordName: nil)
         try record.readDictionary(json: &reader, stops: stops, isError: &isError)
-        // A copy of a record would cost as much as reading three of its fields.
+        // A copy of a record would cost as much as reading several of its fields.
         return consume record
     }
 

@@ -79,7 +79,7 @@ public struct CloudKitRecordMacro: ExtensionMacro {
     ) -> String {
         let access = access ?? ""
         // The initialiser assigns nothing to `self` until nothing can fail any more. Otherwise the compiler copies each
-        // string and array of the half-initialised struct, and that cost a tenth of the reading time.
+        // string and array of the half-initialised struct.
         func lines(_ indentation: Int, _ text: (Int, RecordProperty) -> String) -> String {
             properties.enumerated()
                 .map { String(repeating: " ", count: indentation) + text($0, $1) }

@@ -1,4 +1,5 @@
 import Foundation
+import MistKit
 import MistModels
 import MistStore
 import MistTesting
@@ -57,6 +58,18 @@ struct SimulationTests {
         try run(25) {
             $0.scope = .public
             $0.faults = .all
+        }
+    }
+
+    @Test func devicesAgreeWhereSingleRecordsAreNotDelivered() throws {
+        for scope in [DatabaseScope.private, .public] {
+            let counts = try run(15) {
+                $0.scope = scope
+                $0.faults = .network
+                $0.faults.undeliveredRecord = 0.2
+            }
+            guard counts.count >= 15 else { continue }
+            #expect(counts.contains { $0.undeliveredRecords > 0 })
         }
     }
 

@@ -147,7 +147,7 @@ extension CloudKitDatabase {
             for (index, upload) in uploads.enumerated() { sum.expect(try? upload.source.length(), at: index) }
         }
         var results: [Result<UploadedAsset, CloudKitError>] = []
-        // An address is valid for 15 minutes, so it is not requested long before its use.
+        // An address is valid for 15 minutes (Apple's archived reference), so it is not requested long before its use.
         let batchSize = min(Self.batchSize, 4 * max(1, maximumConcurrency))
         for part in uploads.parts(ofAtMost: batchSize) {
             let batch = Array(uploads[part])

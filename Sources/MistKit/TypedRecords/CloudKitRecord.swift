@@ -136,8 +136,8 @@ public protocol CloudKitRecord: Sendable {
 
     /// Reads the records of a response. You do not need to implement it.
     ///
-    /// It is a requirement so that the default implementation is compiled for your type, in your module. Pages are then
-    /// read twice as fast.
+    /// It is a requirement so that the default implementation is compiled for your type, in your module: generic code
+    /// would read each record through tables of functions.
     ///
     /// - Parameter reader: A reader in front of the list of records.
     /// - Returns: The records.

@@ -41,7 +41,7 @@ extension StoredRecord {
     /// - Returns: The record; `nil` for any other item, and where the input is not valid JSON. ``readItem(json:)`` then
     ///   finds out which.
     // All of this is compiled once for each model. So code that does not depend on the model is elsewhere, and no
-    // needless copies are made: a copy of a record costs as much as reading three of its fields.
+    // needless copies are made: a copy of a record costs as much as reading several of its fields.
     @inlinable
     static func readUsualItem(json reader: inout JSONReader) -> StoredRecord? {
         var record = Record(recordName: nil)

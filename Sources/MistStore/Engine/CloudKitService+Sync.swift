@@ -14,11 +14,9 @@ extension CloudKitService: SyncService {
         switch request {
         case .databaseChanges(let token):
             let page = try await database.databaseChangesOnce(since: token)
-            // A zone without its state would be missing until it changes again, so the page is fetched again later.
-            if let failure = page.failures.first { throw failure }
             return .databaseChanges(
                 SyncReply.DatabasePage(
-                    changed: page.changedZones.map(\.zoneID),
+                    changed: page.changedZones.map(\.zoneID) + (try page.failures.map { try $0.zoneID(in: scope) }),
                     deleted: page.deletedZones,
                     token: page.token.text,
                     moreComing: page.moreComing
@@ -53,5 +51,17 @@ extension CloudKitService: SyncService {
             )
             return .query(records: page.results, continuation: page.marker)
         }
+    }
+}
+
+extension CloudKitError {
+    /// The zone whose state the service could not list. Its own changes show its state.
+    ///
+    /// - Throws: The error, as a temporary one, where it does not name the zone with its owner.
+    fileprivate func zoneID(in scope: DatabaseScope) throws -> ZoneID {
+        if scope == .private, case .zone(let name)? = item { return ZoneID(zoneName: name) }
+        var error = self
+        error.code = .tryAgainLater
+        throw error
     }
 }

@@ -22,8 +22,10 @@ extension SyncEngine.Transaction {
         try abandonRequest()
         let row = try scopeRow()
         if row.condition == .signedOut { return .blocked(.signedOut) }
-        if row.restsUntil > now { return .wait(until: row.restsUntil) }
-        if scope != .public {
+        // Where the service could not deliver a record, only fetching rests.
+        let isResting = row.restsUntil > now
+        if isResting, row.condition != .undelivered { return .wait(until: row.restsUntil) }
+        if scope != .public, !isResting {
             if row.isStale {
                 return try begin(.databaseChanges(since: row.token), zone: nil, at: now)
             }
@@ -67,8 +69,9 @@ extension SyncEngine.Transaction {
             let request = SyncRequest.modify(batch.operations, zone: batch.zone.zoneID, isAtomic: batch.isAtomic)
             return try begin(request, zone: batch.zone.id, at: now)
         }
-        if let until = try earliestRetry(after: now) { return .wait(until: until) }
-        return .idle
+        let retry = try earliestRetry(after: now)
+        if isResting { return .wait(until: min(row.restsUntil, retry ?? .max)) }
+        return retry.map { .wait(until: $0) } ?? .idle
     }
 
     /// The zones whose changes one request fetches.

@@ -33,7 +33,9 @@ extension PushBatch {
         at now: Int64
     ) throws -> PushBatch? {
         let (scope, db) = (transaction.scope, transaction.db)
-        var zones = try ZoneRow.all(in: scope, where: "state = 1 AND is_uncertain = 0", db)
+        // A zone that is read from its start may be a new zone of the same name.
+        let isKnown = "state = 1 AND is_uncertain = 0 AND NOT (is_stale = 1 AND is_refetching = 1)"
+        var zones = try ZoneRow.all(in: scope, where: isKnown, db)
         if zones.count > 1 {
             let pending = try transaction.zonesWithPendingWork()
             zones.removeAll { !pending.contains($0.id) }

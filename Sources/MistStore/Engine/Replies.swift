@@ -21,13 +21,16 @@ extension SyncEngine.Transaction {
         case .failure(let error):
             try handle(error, of: request, at: now, &summary)
         case .success(let reply):
-            try db.run(
-                """
-                UPDATE mist_scope SET failures = 0, condition = NULL, detail = NULL, rests_until = 0
-                WHERE id = ? AND condition IS NOT 'schema' AND (condition IS NOT 'quotaExceeded' OR ?)
-                """,
-                [scope.number, request.kind == .modify]
-            )
+            if !reply.lacksRecords {
+                try db.run(
+                    """
+                    UPDATE mist_scope SET failures = 0, condition = NULL, detail = NULL, rests_until = 0
+                    WHERE id = ? AND condition IS NOT 'schema' AND (condition IS NOT 'quotaExceeded' OR ?)
+                        AND (condition IS NOT 'undelivered' OR ?)
+                    """,
+                    [scope.number, request.kind == .modify, request.kind == .zoneChanges]
+                )
+            }
             switch reply {
             case .databaseChanges(let page): try handle(page, at: now, &summary)
             case .zoneChanges(let pages): try handle(pages, at: now, &summary)
@@ -72,7 +75,7 @@ extension SyncEngine.Transaction {
                 for record in page.records { try apply(record, in: zone, at: now, &summary) }
                 if let failure = page.failures.first {
                     // The token behind the page is not stored: with it, the record would come only after its next change.
-                    try rest(because: failure.condition, failure, at: now)
+                    try rest(because: .undelivered, failure, at: now)
                     continue
                 }
                 try db.run("UPDATE mist_zone SET token = ? WHERE id = ?", [page.token, zone.id])

@@ -205,6 +205,9 @@ public enum SyncCondition: String, Hashable, Sendable {
     case signedOut
     /// The service's schema lacks a record type, a field or an index. The records or the query that need it wait.
     case schema
+    /// The service reported an error instead of a record. The page of changes, or the followed query, is fetched again;
+    /// meanwhile edits are sent.
+    case undelivered
 }
 
 /// The results of a synchronisation, as counts.

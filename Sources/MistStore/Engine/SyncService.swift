@@ -113,6 +113,12 @@ public enum SyncReply: Sendable {
         }
     }
 
+    /// Whether a page of changes has errors instead of records.
+    var lacksRecords: Bool {
+        guard case .zoneChanges(let pages) = self else { return false }
+        return pages.contains { page in (try? page.get().failures.isEmpty) == false }
+    }
+
     /// A page of the records that were changed in a zone.
     public struct ZonePage: Sendable {
         /// Records with their values, and deleted ones with `isDeleted`.

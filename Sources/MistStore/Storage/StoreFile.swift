@@ -96,7 +96,7 @@ package final class StoreFile: Sendable {
             // process.
             try db.execute(sql: "PRAGMA synchronous = FULL")
             // Readers sort in memory. The writer does not: SQLite would keep the pages that it needs to undo a
-            // statement in small pieces then, which takes a tenth of the time of an insert with triggers.
+            // statement in small pieces then, which slows down inserts with triggers.
             if db.configuration.readonly { try db.execute(sql: "PRAGMA temp_store = MEMORY") }
             QueryFunctions.register(in: db)
         }

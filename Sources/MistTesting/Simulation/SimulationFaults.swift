@@ -17,6 +17,9 @@ public struct SimulationFaults: Hashable, Sendable {
     public var throttle = 0.0
     /// One item of a batch is refused temporarily.
     public var failedItem = 0.0
+    /// One record of a page of changes or of a query has an error instead of its fields, temporarily. No preset has this
+    /// fault.
+    public var undeliveredRecord = 0.0
     /// The service no longer knows the change token.
     public var expiredToken = 0.0
     /// The storage is full temporarily.
@@ -81,6 +84,8 @@ public struct SimulationCounts: Hashable, Sendable {
     public var duplicates = 0
     /// Requests and items that were throttled.
     public var throttles = 0
+    /// Records that were left out of a page of changes or of a query.
+    public var undeliveredRecords = 0
     /// Tokens that the service no longer knew.
     public var expiredTokens = 0
     /// Zones that were deleted at the service.
@@ -107,5 +112,6 @@ public struct SimulationCounts: Hashable, Sendable {
         left.rounds += right.rounds
         left.atomicRequests += right.atomicRequests
         left.atomicFailures += right.atomicFailures
+        left.undeliveredRecords += right.undeliveredRecords
     }
 }

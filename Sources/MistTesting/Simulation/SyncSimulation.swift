@@ -360,6 +360,12 @@ private struct SimulatedWorld {
                 results.insert(.failure(.throttled(failed.record.recordName)), at: index)
                 flight.reply = .success(.records(results))
             }
+        } else if request.fetchesRecords, generator.chance(faults.undeliveredRecord) {
+            flight.reply = answer(request)
+            if let name = flight.reply?.leaveOutARecord(using: &generator) {
+                counts.undeliveredRecords += 1
+                tell("… and \(name) is to come later")
+            }
         } else if !flight.isSlowRequest {
             flight.reply = answer(request)
         }
@@ -951,6 +957,13 @@ extension SyncRequest {
         if case .modify(_, _, let isAtomic) = self { isAtomic } else { false }
     }
 
+    fileprivate var fetchesRecords: Bool {
+        switch self {
+        case .zoneChanges, .query: true
+        case .databaseChanges, .createZones, .lookup, .modify: false
+        }
+    }
+
     fileprivate var hasToken: Bool {
         switch self {
         case .databaseChanges(let token): token != nil
@@ -983,6 +996,32 @@ extension SyncRequest {
 }
 
 extension Result where Success == SyncReply, Failure == CloudKitError {
+    /// Replaces a record of the reply with an error.
+    ///
+    /// - Returns: The name of the record; `nil` for a reply without records.
+    fileprivate mutating func leaveOutARecord(using generator: inout SimulationGenerator) -> String? {
+        switch self {
+        case .success(.zoneChanges(var pages)):
+            let filled = pages.indices.filter { index in (try? pages[index].get().records.isEmpty) == false }
+            guard let index = filled.randomElement(using: &generator), case .success(var page) = pages[index],
+                let position = page.records.indices.randomElement(using: &generator)
+            else { return nil }
+            let name = page.records.remove(at: position).recordName
+            page.failures = [.throttled(name)]
+            pages[index] = .success(page)
+            self = .success(.zoneChanges(pages))
+            return name
+        case .success(.query(var records, let continuation)):
+            guard let position = records.indices.randomElement(using: &generator) else { return nil }
+            let name = (try? records[position].get())?.recordName
+            records[position] = .failure(.throttled(name))
+            self = .success(.query(records: records, continuation: continuation))
+            return name
+        case .success, .failure:
+            return nil
+        }
+    }
+
     fileprivate var summary: String {
         switch self {
         case .failure(let error): "\(error.code)"

@@ -88,10 +88,42 @@ struct PullPromiseTests {
             return .reply(.success(.zoneChanges([.success(page)])))
         }
         #expect(try laptop.value("SELECT count(*) FROM Book") == 1)
-        #expect(try laptop.value("SELECT count(*) FROM mist_scope WHERE condition = 'throttled'") == 1)
+        #expect(try laptop.value("SELECT count(*) FROM mist_scope WHERE condition = 'undelivered'") == 1)
         try scenario.synchronise()
         #expect(tokens == [nil])
         try scenario.expect(["Book a title=A", "Book b title=B"])
+    }
+
+    @Test("19. A record that the service never delivers does not hold up edits, and is asked for less and less often")
+    func undeliveredRecordsDoNotHoldUpEdits() throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        try scenario.synchronise()
+        try phone.run("UPDATE Book SET title = 'AA'")
+        try phone.sync()
+        var requests = 0
+        func leavingOutA(_ request: SyncRequest) throws -> ScenarioDevice.Delivery {
+            guard case .zoneChanges = request, case .zoneChanges(let pages) = try laptop.answer(request).get() else {
+                return .answered
+            }
+            requests += 1
+            var page = try pages[0].get()
+            page.records.removeAll { $0.recordName == "a" }
+            page.failures = [CloudKitError.service("ACCESS_DENIED")]
+            return .reply(.success(.zoneChanges([.success(page)])))
+        }
+        for number in 1...12 {
+            try laptop.run("INSERT INTO Book (_recordName) VALUES ('n\(number)')")
+            let trace = try laptop.sync(leavingOutA)
+            #expect(trace.writes == ["modify create n\(number)"])
+        }
+        #expect(requests == 12)
+        // The wait grows with each page, although edits were sent in between.
+        let wait = try laptop.value("SELECT rests_until FROM mist_scope WHERE condition = 'undelivered'")
+        #expect(wait > laptop.now + 1000)
+        try scenario.synchronise()
+        try scenario.expect(["Book a title=AA"] + (1...12).map { "Book n\($0)" }.sorted())
     }
 
     @Test("19. A changes request and a modify request are never in flight together")

@@ -3,8 +3,8 @@ import Synchronization
 /// Keeps the web authentication token of a person between two runs of a program.
 ///
 /// The service sends a new token with every response; a manager that has a storage keeps each token there. So the next
-/// run of the program continues with the last token, and no person has to sign in again while the token is valid (30
-/// minutes, or two weeks for a person who asked to stay signed in).
+/// run of the program continues with the last token, and no person has to sign in again while the token is valid: 30
+/// minutes, or two weeks for a person who asked to stay signed in (Apple's archived reference).
 ///
 /// ```swift
 /// let manager = AdaptiveTokenManager(apiToken: apiToken, storage: .file("session.json"))
