@@ -108,10 +108,11 @@ public struct RobotsFile: Sendable, Hashable {
         while index < bytes.count {
             var byte = bytes[index]
             var isEncoded = byte >= 0x80
-            // A sign is not a digit, although integers are read with one.
-            if byte == UInt8(ascii: "%"), index + 2 < bytes.count, bytes[index + 1] != UInt8(ascii: "+"),
-                let value = UInt8(String(decoding: bytes[(index + 1)...(index + 2)], as: UTF8.self), radix: 16)
+            if byte == UInt8(ascii: "%"), index + 2 < bytes.count,
+                let high = Character(UnicodeScalar(bytes[index + 1])).hexDigitValue,
+                let low = Character(UnicodeScalar(bytes[index + 2])).hexDigitValue
             {
+                let value = UInt8(high << 4 | low)
                 byte = value
                 isEncoded = !RobotsFile.isUnreserved(value)
                 index += 2

@@ -45,8 +45,8 @@ enum LoopbackServer {
             if host == "localhost" {
                 do {
                     servers.append(try await bootstrap.bind(host: "::1", port: actualPort).get())
-                } catch let error as IOError where [EADDRNOTAVAIL, EAFNOSUPPORT].contains(error.errnoCode) {
-                    // The machine has no IPv6; IPv4 is enough.
+                } catch let error as IOError where error.errnoCode != EADDRINUSE {
+                    // IPv6 cannot be used on this machine; IPv4 is enough.
                 }
             }
             holder.conversation.withLock { $0 = conversation(actualPort) }

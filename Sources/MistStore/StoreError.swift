@@ -72,7 +72,7 @@ extension StoreError.Code {
     /// The folder or the file cannot be written to.
     public static let readOnly = Self(.readOnly)
 
-    /// The store cannot synchronise, because it was opened without a service.
+    /// The store was opened without a service, so that it cannot synchronise.
     public static let closed = Self(.closed)
 }
 

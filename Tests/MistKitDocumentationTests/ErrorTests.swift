@@ -47,8 +47,8 @@ struct ErrorTests {
                 Issue.record("There is no such feed as \(feed.title).")
             } catch let error as CloudKitError {
                 print(error)
-                // NOT_FOUND in lookupRecords for record feed-1: There is no such record. Was it deleted, or is it in
-                // another zone, database or environment? The service said: Record not found. [request 5b1f…]
+                // NOT_FOUND in lookupRecords for record feed-1: There is no such record. It may have been deleted, or be in
+                // another zone, database or environment. The service said: Record not found. [request 5b1f…]
                 #expect(
                     error.description.hasPrefix(
                         "NOT_FOUND in lookupRecords for record feed-1: There is no such record."

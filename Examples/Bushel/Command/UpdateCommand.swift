@@ -100,7 +100,7 @@ struct UpdateCommand: AsyncParsableCommand {
         let count = report.failures.count
         let subject =
             count == report.sources.count
-            ? "Every source failed; is there a network?"
+            ? "Every source failed; the network may be missing."
             : "\(count) of \(report.sources.count) sources failed; what they said before stays."
         return CommandFailure(
             .unavailable,

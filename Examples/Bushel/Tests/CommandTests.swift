@@ -80,10 +80,8 @@ struct CommandTests {
             #expect(one?.kind == .unavailable)
             #expect(one?.description == "1 of 8 sources failed; what they said before stays. The reason: gone")
             for index in failed.sources.indices { failed.sources[index].outcome = .failed }
-            #expect(
-                UpdateCommand.failure(of: failed)?.description.hasPrefix("Every source failed; is there a network?")
-                    == true
-            )
+            let all = UpdateCommand.failure(of: failed)
+            #expect(all?.description.hasPrefix("Every source failed; the network may be missing.") == true)
             failed.kinds[0].notSaved = 1
             #expect(UpdateCommand.failure(of: failed)?.kind == .tryAgain)
             failed.kinds[0].notSaved = 0

@@ -13,7 +13,7 @@ struct UpdateCommand: AsyncParsableCommand {
         discussion: """
             Two updates may run at a time. Feeds that fail are in the report, and do not fail the command.
 
-            The exit code is 0 where everything that was fetched is saved, 69 where every feed failed (is there a network?), 75 \
+            The exit code is 0 where everything that was fetched is saved, 69 where every feed failed (the network may be missing), 75 \
             where CloudKit did not take everything and the next run should try again.
             """
     )

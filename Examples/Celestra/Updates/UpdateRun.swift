@@ -41,7 +41,8 @@ public struct UpdateRun: Sendable {
     /// Updates feeds and deletes expired articles.
     ///
     /// With a ``timeLimit``, the feeds that were fetched longest ago come first. Feeds for which the time is not enough
-    /// have the outcome ``FeedReport/Outcome/outOfTime``, and the next run begins with them.
+    /// have the outcome ``FeedReport/Outcome/outOfTime``, and the next run with a time limit begins
+    /// with them.
     ///
     /// - Parameters:
     ///   - selection: The feeds to update.

@@ -90,8 +90,8 @@ struct ParameterStore: Sendable {
         let text = String(decoding: body.prefix(300), as: UTF8.self)
         let failure = FunctionError(
             "Celestra.Parameter",
-            "The parameter \(name) cannot be read: status \(status), \(text). Does it exist, and does the role of the function have "
-                + "ssm:GetParameter on it and kms:Decrypt on its key?"
+            "The parameter \(name) cannot be read: status \(status), \(text). The parameter must exist, and the role of the function needs "
+                + "ssm:GetParameter on it and kms:Decrypt on its key."
         )
         guard text.contains("not ready") else { throw failure }
         return .failure(failure)
@@ -126,7 +126,7 @@ struct ParameterStore: Sendable {
         guard let reply = try? JSONDecoder().decode(Reply.self, from: Data(body)), !reply.parameter.value.isEmpty else {
             throw FunctionError(
                 "Celestra.Parameter",
-                "The reply about the parameter \(name) has no Parameter.Value. Is the port that of the extension?"
+                "The reply about the parameter \(name) has no Parameter.Value. Check the port: it must be that of the extension."
             )
         }
         return reply.parameter.value

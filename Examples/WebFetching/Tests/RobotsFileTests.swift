@@ -25,6 +25,8 @@ struct RobotsFileTests {
             ("User-agent: *\nDisallow: /a%2Fb", "/a/b", true),
             ("User-agent: *\nDisallow: /a%+9b", "/a%+9b", false),
             ("User-agent: *\nDisallow: /a%+9b", "/a%09b", true),
+            ("User-agent: *\nDisallow: /a%-0b", "/a%-0b", false),
+            ("User-agent: *\nDisallow: /a%-0b", "/a%00b", true),
             // The groups of the program replace those of `*`; upper and lower case are equal; several groups of the
             // program are merged.
             ("User-agent: *\nDisallow: /\n\nUser-agent: Celestra/1.0\nAllow: /", "/a", true),

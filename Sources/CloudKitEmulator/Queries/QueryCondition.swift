@@ -246,7 +246,7 @@ extension QueryCondition {
         let value: IndexValue
         let isIncluded: Bool
 
-        /// Makes a bound. It includes a cut value always, as that value represents many longer values of records.
+        /// Makes a bound. It always includes a cut value, because a cut value represents many longer values of records.
         init(_ value: IndexValue, isIncluded: Bool) {
             self.value = value
             self.isIncluded = isIncluded || value.isCut

@@ -135,7 +135,7 @@ extension CloudKitError {
                 CloudKitError(
                     code: .unexpectedResponse,
                     message:
-                        "The asset host does not answer like this. Is there a proxy or sign-in page on this network?"
+                        "The response is not one of the asset host. It may come from a proxy or a sign-in page of this network."
                 )
             }
         error.httpStatus = response.status

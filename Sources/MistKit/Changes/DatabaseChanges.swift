@@ -61,7 +61,7 @@ extension CloudKitDatabase {
         pageSize: Int?
     ) async throws(CloudKitError) -> DatabaseChanges {
         if let pageSize, pageSize < 1 {
-            throw .invalidArgument("The page size has to be at least 1, and is \(pageSize).")
+            throw .invalidArgument("The page size has to be at least 1, but is \(pageSize).")
         }
         let reply = try await service.page(of: Operations.FetchDatabaseChanges.id, since: token?.text) { client in
             let response = try await client.fetchDatabaseChanges(

@@ -79,7 +79,7 @@ extension CloudKitDatabase {
         _ options: ZoneChangesOptions
     ) async throws(CloudKitError) -> [Result<ZoneChanges, CloudKitError>] {
         if let pageSize = options.pageSize, pageSize < 1 {
-            throw .invalidArgument("The page size has to be at least 1, and is \(pageSize).")
+            throw .invalidArgument("The page size has to be at least 1, but is \(pageSize).")
         }
         let reply = try await service.reply(to: ZoneChangesOptions.operation) { client in
             let response = try await client.fetchZoneChanges(

@@ -280,8 +280,8 @@ extension RecordOperation {
         if let own = record.zoneID, let zone, !own.isSame(as: zone) {
             throw .invalidArgument(
                 """
-                The record at index \(index) is in the zone \(own.zoneName), and the call is for the zone \(zone.zoneName). Send one \
-                batch for each zone.
+                The record at index \(index) is in the zone \(own.zoneName), but the call is for the zone \(zone.zoneName). Leave out \
+                the zone of the call, or make one call for each zone.
                 """,
                 item: record.recordName.map { .record(name: $0) }
             )

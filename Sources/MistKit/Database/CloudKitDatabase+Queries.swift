@@ -113,10 +113,10 @@ extension CloudKitDatabase {
         RecordSequence(
             fetchPage: { (position) async throws(CloudKitError) in
                 if let pageSize, pageSize < 1 {
-                    throw .invalidArgument("The page size has to be at least 1, and is \(pageSize).")
+                    throw .invalidArgument("The page size has to be at least 1, but is \(pageSize).")
                 }
                 if let limit = position.remaining, limit < 0 {
-                    throw .invalidArgument("The limit of a query cannot be negative, and is \(limit).")
+                    throw .invalidArgument("The limit of a query cannot be negative, but is \(limit).")
                 }
                 let input = Operations.QueryRecords.Input(
                     path: path,

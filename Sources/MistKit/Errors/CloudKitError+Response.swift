@@ -119,7 +119,7 @@ extension CloudKitError {
         case .notFound:
             "There is no such record. It may have been deleted, or be in another zone, database or environment."
         case .quotaExceeded:
-            "The storage is full: that of the app for the public database, the user's iCloud storage for the others."
+            "The storage is full: the app's in the public database, the user's in the private one, the owner's in the shared one."
         case .throttled: "Too many requests. \(slowDown)"
         case .tryAgainLater: "A temporary failure of the service. Send the request again later."
         case .zoneBusy: "The zone is busy with another write. Send the request again later."
@@ -129,7 +129,7 @@ extension CloudKitError {
         case .zoneNotFound:
             "The zone does not exist for this user. Create it first; if it was deleted, discard its records and change token."
         case .changeTokenExpired:
-            "The change token is too old, or not one of this zone. Discard what was fetched with it, and start without a token."
+            "The change token is too old, or belongs to another feed. Discard what was fetched with it, and start without a token."
         case .limitExceeded:
             "The request or the record is too large. Send fewer records at a time; keep what makes a record large in an asset."
         default: "The service refused the request, with a code that this version of MistKit does not know."

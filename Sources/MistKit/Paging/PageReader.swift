@@ -137,7 +137,7 @@ extension CloudKitError {
         var error = CloudKitError(
             code: .unexpectedResponse,
             message:
-                "The server announced another page, but it begins where this page began. Try again later, or start without a token."
+                "The server announced another page, but it begins where this page began. Start again without the token or the marker, or later."
         )
         error.operation = operation
         return error

@@ -65,7 +65,7 @@ public struct Query<Model>: Hashable, Sendable {
     public var sorts: [Sort<Model>]
 
     /// The most records to fetch, over all pages; `nil` for all. Each request asks for no more records than the limit
-    /// still allows.
+    /// still allows. A query with a negative limit is refused before anything is sent.
     public var limit: Int?
 
     /// The query as it is sent to the service.

@@ -72,7 +72,7 @@ public struct RecordSequence<Model: Sendable>: AsyncSequence, Sendable {
 
     /// Fetches the records into an array.
     ///
-    /// - Parameter limit: The most records to fetch; `nil` for all.
+    /// - Parameter limit: The most records to fetch, not negative; `nil` for all.
     /// - Returns: The records in the order of the query.
     /// - Throws: A ``CloudKitError``: the error of a page, or of the first item that failed.
     public func collect(limit: Int? = nil) async throws -> [Model] {

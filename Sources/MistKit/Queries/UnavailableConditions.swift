@@ -123,7 +123,7 @@ private func noCondition<Model: CloudKitRecord>() -> FieldCondition<Model> {
 
 extension Filter where Model: CloudKitRecord {
     /// A name that is not a field's cannot be compared.
-    @available(*, unavailable, message: "There is no field of this name. Is it misspelt, computed or ignored?")
+    @available(*, unavailable, message: "There is no field of this name. It may be misspelt, computed or ignored.")
     public init<Value>(_ condition: ImpossibleCondition<Model, NoSuchField, Value>) { self.init(noCondition()) }
 
     /// Encrypted fields cannot be compared.
@@ -224,7 +224,7 @@ extension Filter where Model: CloudKitRecord {
     public init<Value: FieldStorable>(_ field: FieldPath<Model, Value>) { self.init(noCondition()) }
 
     /// A name that is not a field's is not a condition.
-    @available(*, unavailable, message: "There is no field of this name. Is it misspelt, computed or ignored?")
+    @available(*, unavailable, message: "There is no field of this name. It may be misspelt, computed or ignored.")
     public init(_ field: KeyPath<Model.Fields, NoSuchField>) { self.init(noCondition()) }
 
     /// The service does not run closures.
@@ -256,7 +256,7 @@ public enum SortDirection: Sendable {
 
 extension Sort where Model: CloudKitRecord {
     /// A query cannot sort by a name that is not a field's.
-    @available(*, unavailable, message: "There is no field of this name. Is it misspelt, computed or ignored?")
+    @available(*, unavailable, message: "There is no field of this name. It may be misspelt, computed or ignored.")
     public init(_ field: KeyPath<Model.Fields, NoSuchField>, ascending: Bool = true) { self.init(QuerySort("")) }
 
     /// A query cannot sort by lists, files or JSON text, and by locations only with a distance.

@@ -192,8 +192,9 @@ final class MirrorFile {
         if let error = error as? CloudKitError { return CommandError(error) }
         guard let error = error as? DatabaseError else { return CommandError(unexpected: error) }
         if error.resultCode == .SQLITE_NOTADB { return notAMirror(path) }
+        let isUnwritable = [.SQLITE_CANTOPEN, .SQLITE_FULL, .SQLITE_PERM, .SQLITE_READONLY].contains(error.resultCode)
         return CommandError(
-            code: .data,
+            code: isUnwritable ? .cannotWrite : .data,
             message: "\(path) cannot be used: \(error.message ?? "SQLite reported \(error.resultCode)").",
             remedy: "Check the path, its permissions and the space on the disk."
         )
@@ -371,16 +372,9 @@ extension MirrorFile {
         }
     }
 
-    /// The change token of each zone.
-    func zoneTokens() throws(CommandError) -> [ZoneID: ZoneChangeToken] {
-        let zones = try write { db in
-            try Row.fetchAll(db, sql: "SELECT * FROM mirror_zone").map { MirrorZone($0) }
-        }
-        return Dictionary(
-            uniqueKeysWithValues: zones.compactMap { zone in
-                zone.token.flatMap { ZoneChangeToken($0) }.map { (zone.zoneID, $0) }
-            }
-        )
+    /// All zones of the file.
+    func zones() throws(CommandError) -> [MirrorZone] {
+        try write { db in try Row.fetchAll(db, sql: "SELECT * FROM mirror_zone").map { MirrorZone($0) } }
     }
 
     /// Marks a zone as one that has changes, and returns it.

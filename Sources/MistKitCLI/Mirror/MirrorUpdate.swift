@@ -163,6 +163,7 @@ struct MirrorUpdate {
             var fetched = 0
             for type in types {
                 for try await page in database.records(matching: Query(recordType: type)).pages {
+                    for result in page.results { _ = try result.get() }
                     fetched += page.results.count
                 }
             }
@@ -176,15 +177,19 @@ struct MirrorUpdate {
         }
     }
 
-    /// The zones that have changes which were not fetched, and the number of zones that are gone.
+    /// The zones that have changes which were not fetched, and the number of the file's zones that were deleted.
     private func changedZones() async throws -> (changed: [ZoneID], removed: Int) {
+        let known = Set(try file.zones().map(\.zoneID))
         let stale = try file.staleZones().map(\.zoneID)
         func following(_ token: DatabaseChangeToken?) async throws -> (changed: [ZoneID], removed: Int) {
             var (zones, removed) = (stale, 0)
             for try await page in database.changes(since: token) {
+                if let failure = page.failures.first { throw failure }
                 let changed = page.changedZones.map { $0.zoneID.inRequests(to: database.scope) }
-                zones = zones.filter { !changed.contains($0) } + changed
-                removed += page.deletedZones.count
+                    .filter { $0.zoneName != ZoneID.default.zoneName }
+                let deleted = page.deletedZones.map { $0.inRequests(to: database.scope) }
+                zones = zones.filter { !changed.contains($0) && !deleted.contains($0) } + changed
+                removed += deleted.count { known.contains($0) }
             }
             return (zones, removed)
         }
@@ -205,7 +210,11 @@ struct MirrorUpdate {
         missing: MissingZone
     ) async throws -> (fetched: Int, removed: Int) {
         var (fetched, removed) = (0, 0)
-        var tokens = try file.zoneTokens()
+        var tokens = Dictionary(
+            uniqueKeysWithValues: try file.zones().compactMap { zone in
+                zone.token.flatMap { ZoneChangeToken($0) }.map { (zone.zoneID, $0) }
+            }
+        )
         var zones = zones
         while !zones.isEmpty {
             var expired: [ZoneID] = []
@@ -214,6 +223,7 @@ struct MirrorUpdate {
                     for result in page.results {
                         switch result.result {
                         case .success(let changes):
+                            if let failure = changes.failures.first { throw failure }
                             fetched += changes.changedRecords.count
                             removed += changes.deletedRecords.count
                         case .failure(let error)

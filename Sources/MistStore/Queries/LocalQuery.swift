@@ -44,6 +44,13 @@ struct LocalQuery {
         in table: RecordTable,
         zones: Zones
     ) throws(StoreError) {
+        if let limit, limit < 0 {
+            throw StoreError(
+                .query,
+                "The limit of a query cannot be negative, but is \(limit).",
+                recordType: table.recordType
+            )
+        }
         let conditions = try query.filters.map { (filter) throws(StoreError) -> QueryCondition in
             try QueryCondition(filter, in: table)
         }
@@ -68,7 +75,7 @@ struct LocalQuery {
         var values = (fragments + order.terms).flatMap(\.values)
         if let limit {
             sql += " LIMIT ?"
-            values.append(.integer(Int64(max(0, limit))))
+            values.append(.integer(Int64(limit)))
         }
         condition = sql
         self.values = values

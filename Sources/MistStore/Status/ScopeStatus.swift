@@ -178,7 +178,7 @@ extension LocalDatabase {
                 ParkedRecord(
                     recordName: record.name,
                     reason: "parent",
-                    message: "The record waits for its parent \(record.parent), which is parked.",
+                    message: "The record waits for its parent \(record.parent), which waits, too.",
                     until: record.until.map(ColumnValue.date)
                 )
             }

@@ -1,18 +1,18 @@
 import MistModels
 
 let misspelt = Query<Note> {
-    // error: There is no field of this name. Is it misspelt, computed or ignored?
+    // error: There is no field of this name. It may be misspelt, computed or ignored.
     Filter(\.titel == "a")
-    // error: There is no field of this name. Is it misspelt, computed or ignored?
+    // error: There is no field of this name. It may be misspelt, computed or ignored.
     Filter(\.ratings > 3)
-    // error: There is no field of this name. Is it misspelt, computed or ignored?
+    // error: There is no field of this name. It may be misspelt, computed or ignored.
     Sort(\.titel)
 }
 
 let computed = Query<Note> {
-    // error: There is no field of this name. Is it misspelt, computed or ignored?
+    // error: There is no field of this name. It may be misspelt, computed or ignored.
     Filter(\.summary == "a")
-    // error: There is no field of this name. Is it misspelt, computed or ignored?
+    // error: There is no field of this name. It may be misspelt, computed or ignored.
     Filter(\.isGood)
 }
 

@@ -376,6 +376,29 @@ struct MirrorTests {
         #expect(absent.status == 1 && absent.errors.contains("ZONE_NOT_FOUND"), "\(absent.errors)")
     }
 
+    @Test func aDeletedZoneIsCountedOnce() throws {
+        try create([note(1)], in: "Notes")
+        try create([note(2)], in: "Drafts")
+        try mirror()
+        // The change of the zone was seen and not fetched when the zone was deleted.
+        let queue = try DatabaseQueue(path: path())
+        try queue.write { db in try db.execute(sql: "UPDATE mirror_zone SET isStale = 1") }
+        try queue.close()
+        try commands.mistkit("zones", "create", "Brief")
+        for zone in ["Drafts", "Brief"] { #expect(try commands.mistkit("zones", "delete", zone).status == 0) }
+        // The file has no zone Brief.
+        #expect(try mirror("--dry-run").output == "0 records to fetch, 1 records and zones to remove\n")
+        try mirror()
+        #expect(try rows("SELECT recordName FROM Note") == ["n1"])
+        #expect(try mirror("--dry-run").output == "0 records to fetch, 0 records and zones to remove\n")
+    }
+
+    @Test func aFileThatCannotBeMadeIsNamed() throws {
+        let outcome = try commands.mistkit("mirror", "missing/copy.sqlite")
+        #expect(outcome.status == 73)
+        #expect(outcome.errors.hasPrefix("mistkit: missing/copy.sqlite cannot be used: "), "\(outcome.errors)")
+    }
+
     @Test func aSnapshotStaysAsItWas() throws {
         try create([note(1)], in: "Notes")
         let outcome = try mirror("--snapshot")

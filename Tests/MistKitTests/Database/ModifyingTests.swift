@@ -179,7 +179,7 @@ struct ModifyingTests {
             ),
             (
                 [.update(Self.fetched)], ZoneID(zoneName: "Other"), false,
-                "The record at index 0 is in the zone Notes, and the call is for the zone Other."
+                "The record at index 0 is in the zone Notes, but the call is for the zone Other."
             ),
             (
                 (0..<201).map { .forceDelete("r\($0)") }, nil, true,

@@ -125,7 +125,7 @@ struct RecordSequenceTests {
         #expect(try await records.collect(limit: 0).isEmpty)
         let error = try await failure { try await records.collect(limit: -1) }
         #expect(error.code == .invalidArgument)
-        #expect(error.message == "The limit of a query cannot be negative, and is -1.")
+        #expect(error.message == "The limit of a query cannot be negative, but is -1.")
         #expect(transport.sent.isEmpty)
         #expect(try await records.collect(limit: 2).map(\.recordName) == ["a", "b"])
         #expect(transport.sent.count == 1)

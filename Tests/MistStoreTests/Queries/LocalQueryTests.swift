@@ -46,6 +46,12 @@ struct LocalQueryTests {
         }
     }
 
+    @Test func aNegativeLimitIsRefused() {
+        let error = #expect(throws: StoreError.self) { try QueryTable.query([], limit: -1) }
+        #expect(error?.code == .query)
+        #expect(error?.message == "The limit of a query cannot be negative, but is -1.")
+    }
+
     @Test func theEndOfAPrefixIsTheNextText() {
         let cases: [(String, String?)] = [
             ("a", "b"), ("az", "a{"), ("a\u{D7FF}", "a\u{E000}"), ("a\u{10FFFF}", "b"), ("\u{10FFFF}\u{10FFFF}", nil),
@@ -176,7 +182,6 @@ struct LocalQueryTests {
         #expect(try table.find(QueryTable.query(zones: .scope(2))) == ["x"])
         #expect(try table.find(QueryTable.query([QueryFilter("number", .equals, 1)], zones: .zone(2))) == ["b"])
         #expect(try table.find(QueryTable.query(limit: 0)) == [])
-        #expect(try table.find(QueryTable.query(limit: -1)) == [])
     }
 
     @Test func theParentIsWhereTheParentFieldPoints() throws {

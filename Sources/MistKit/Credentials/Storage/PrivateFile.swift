@@ -74,8 +74,8 @@ package struct PrivateFile {
             guard status.st_mode & 0o077 == 0 else {
                 throw .tokenStorage(
                     """
-                    The \(noun) \(path) can be read or written by other users (mode \(String(status.st_mode & 0o777, radix: 8))), and who \
-                    reads it can act as its user. Restrict it: chmod 600 \(path)
+                    The \(noun) \(path) can be read or written by other users (mode \(String(status.st_mode & 0o777, radix: 8))), and \
+                    anyone who reads it can act as that user. Restrict it: chmod 600 \(path)
                     """
                 )
             }
