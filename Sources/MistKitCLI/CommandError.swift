@@ -11,13 +11,13 @@ struct CommandError: Error, CustomStringConvertible {
         case failure = 1
         /// The command line or the settings are wrong.
         case usage = 64
-        /// The input cannot be read.
+        /// The input cannot be read, or a file cannot be used.
         case data = 65
         /// A port cannot be used, or another process changes the same data.
         case unavailable = 69
         /// A file cannot be written.
         case cannotWrite = 73
-        /// The service cannot be reached, or is busy. The same command may work later.
+        /// The service cannot be reached, is busy, or failed. The same command may work later.
         case tryAgain = 75
         /// The credentials are missing, wrong or not enough.
         case permission = 77
@@ -27,10 +27,10 @@ struct CommandError: Error, CustomStringConvertible {
             switch self {
             case .failure: "The service refused the request, or an item of a batch failed."
             case .usage: "The command line or the settings are wrong."
-            case .data: "The input cannot be read."
+            case .data: "The input cannot be read, or a file cannot be used."
             case .unavailable: "A port cannot be used, or another process changes the same data."
             case .cannotWrite: "A file cannot be written."
-            case .tryAgain: "The service cannot be reached, or is busy; the same command may work later."
+            case .tryAgain: "The service cannot be reached, is busy, or failed; the same command may work later."
             case .permission: "The credentials are missing, wrong, or lack a permission."
             }
         }
@@ -43,14 +43,22 @@ struct CommandError: Error, CustomStringConvertible {
 
     var code: Code
     var message: String
+    /// What a report to the service's support needs: its words, the code and the number of the request. Empty for an
+    /// error of the command itself.
+    var details = ""
     var remedy: String
 
     /// Both lines, for the argument parser, which turns errors of `validate()` into text.
-    var description: String { "\(message)\n\(remedy)" }
+    var description: String { "\(statement(in: .plain))\n\(remedy)" }
+
+    /// The message on one line, with the details in brackets at its end.
+    func statement(in style: TextStyle) -> String {
+        Self.onOneLine(message) + (details.isEmpty ? "" : " " + style.grey("[\(Self.onOneLine(details))]"))
+    }
 
     /// What standard error shows: two lines.
-    var text: String {
-        "mistkit: \(Self.onOneLine(message))\n  \(Self.onOneLine(remedy))"
+    func text(in style: TextStyle) -> String {
+        "mistkit: \(statement(in: style))\n  \(Self.onOneLine(remedy))"
     }
 
     private static func onOneLine(_ text: String) -> String {
@@ -114,7 +122,11 @@ extension CommandError {
 
     /// The store's error in the words of the command line.
     init(_ error: StoreError) {
-        self.init(code: .data, message: error.description, remedy: "Check the folder of the store and its permissions.")
+        self.init(
+            code: [.full, .readOnly].contains(error.code) ? .cannotWrite : .data,
+            message: error.description,
+            remedy: "Check the folder of the store, its permissions and the space on the disk."
+        )
     }
 
     /// The client's error in the words of the command line.
@@ -128,7 +140,8 @@ extension CommandError {
             case .localData: .data
             default: error.isTransient ? .tryAgain : .failure
             }
-        message = Self.describe(error)
+        message = Self.message(of: error)
+        details = Self.details(of: error)
         remedy = Self.remedy(for: error)
     }
 
@@ -172,21 +185,24 @@ extension CommandError {
         }
     }
 
-    /// The failure of an item on one line: the item, the message, the service's own words and its code.
-    static func describe(_ error: CloudKitError) -> String {
-        var text = error.message
+    /// The failed item, where there is one, and the message.
+    private static func message(of error: CloudKitError) -> String {
         switch error.item {
-        case .record(let name): text = "Record \(name): \(text)"
-        case .zone(let name): text = "Zone \(name): \(text)"
-        case .subscription(let id): text = "Subscription \(id): \(text)"
-        case .user(let lookup): text = "User \(lookup): \(text)"
-        case .share(let shortGUID): text = "Share \(shortGUID): \(text)"
-        case nil: break
+        case .record(let name): "Record \(name): \(error.message)"
+        case .zone(let name): "Zone \(name): \(error.message)"
+        case .subscription(let id): "Subscription \(id): \(error.message)"
+        case .user(let lookup): "User \(lookup): \(error.message)"
+        case .share(let shortGUID): "Share \(shortGUID): \(error.message)"
+        case nil: error.message
         }
+    }
+
+    /// The service's own words, the code and the number of the request.
+    private static func details(of error: CloudKitError) -> String {
         var details: [String] = []
         if let reason = error.reason { details.append("\"\(reason)\"") }
         details.append(error.code.description)
         if let uuid = error.requestUUID { details.append("request \(uuid)") }
-        return text + " [" + details.joined(separator: ", ") + "]"
+        return details.joined(separator: ", ")
     }
 }

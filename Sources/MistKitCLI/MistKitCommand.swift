@@ -18,7 +18,7 @@ struct MistKitCommand: AsyncParsableCommand {
             Settings come from options, then from the environment, then from mistkit.json or .mistkit/config.json. An option such as \
             --api-token is MISTKIT_API_TOKEN in the environment and "apiToken" in the file. MISTKIT_PRIVATE_KEY takes a key's PEM text.
 
-            Exit codes, as in sysexits.h:
+            Exit codes, from 64 on as in sysexits.h:
               0 - The command did its work.
             \(CommandError.Code.list)
             """,
@@ -70,7 +70,7 @@ struct MistKitCommand: AsyncParsableCommand {
     }
 
     private static func end(with error: CommandError) -> Never {
-        Terminal.writeError(error.text)
+        Terminal.writeError(error)
         Foundation.exit(error.code.rawValue)
     }
 }

@@ -13,7 +13,8 @@ struct CommandErrorTests {
         .throttled, .tokenStorage, .tryAgainLater, .unexpectedResponse, .uniqueFieldError, .validatingReferenceError,
         .zoneBusy, .zoneNotFound, .init(serverErrorCode: "NEW_CODE"),
     ]) func everyFailureOfTheServiceSaysWhatToDo(_ code: CloudKitError.Code) {
-        let lines = CommandError(CloudKitError(code: code, message: "It\nfailed.")).text.split(separator: "\n")
+        let error = CommandError(CloudKitError(code: code, message: "It\nfailed."))
+        let lines = error.text(in: .plain).split(separator: "\n")
         #expect(lines.count == 2)
         #expect(lines.first == "mistkit: It failed. [\(code)]")
         #expect(lines.last?.hasSuffix(".") == true)
@@ -28,6 +29,23 @@ struct CommandErrorTests {
         ("A is wrong.\nWrite B\nor C.", "mistkit: A is wrong.\n  Write B or C."),
         ("", "mistkit: The command line cannot be read.\n  `mistkit --help` lists the arguments and options."),
     ]) func mistakesOnTheCommandLineAreTwoLines(_ message: String, text: String) {
-        #expect(CommandError(commandLine: message, help: "mistkit --help").text == text)
+        #expect(CommandError(commandLine: message, help: "mistkit --help").text(in: .plain) == text)
+    }
+
+    @Test func theDetailsStandBehindTheMessage() {
+        var error = CloudKitError(code: .notFound, message: "There is none.")
+        error.item = .record(name: "n1")
+        error.reason = "Record not\nfound"
+        error.requestUUID = "5b1f"
+        let style = TextStyle(isTerminal: true, environment: ["TERM": "xterm"])
+        let details = "[\"Record not found\", NOT_FOUND, request 5b1f]"
+        #expect(CommandError(error).statement(in: .plain) == "Record n1: There is none. " + details)
+        #expect(
+            CommandError(error).text(in: style).hasPrefix(
+                "mistkit: Record n1: There is none. \u{1B}[90m\(details)\u{1B}[39m\n  "
+            )
+        )
+        let plain = CommandError(code: .usage, message: "A is wrong.", remedy: "Write B.")
+        #expect(plain.text(in: style) == "mistkit: A is wrong.\n  Write B.")
     }
 }

@@ -178,7 +178,7 @@ extension ManualPage {
             ),
             Entry(name: "PAGER", text: "The same, where MISTKIT_PAGER is not set. The default is less."),
             Entry(name: "LESS", text: "The options of less; without it FRX, or FX where NO_COLOR is set."),
-            Entry(name: "NO_COLOR", text: "Where it is not empty, the pager is asked to show no colours."),
+            Entry(name: "NO_COLOR", text: "Where it is not empty, nothing is set off by colours or bold type."),
             Entry(name: "SHELL", text: "The shell whose completions are installed."),
             Entry(
                 name: "XDG_DATA_HOME, XDG_CONFIG_HOME, XDG_CACHE_HOME",

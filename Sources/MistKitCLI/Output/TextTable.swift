@@ -25,13 +25,17 @@ struct TextTable {
         rows.append(row)
     }
 
-    /// The lines of the table: the titles, a rule, the rows; shortened to the columns of the terminal where that is
-    /// given.
-    func lines(width: Int?) -> [String] {
+    /// Sets the table.
+    ///
+    /// - Parameters:
+    ///   - width: The columns of the terminal, to which the lines are shortened; `nil` for lines of any length.
+    ///   - style: How the titles and the rule are set off.
+    /// - Returns: The lines of the table: the titles, a rule, the rows.
+    func lines(width: Int?, in style: TextStyle = .plain) -> [String] {
         let widths = fittedWidths(terminal: width)
         var lines = [
-            line(columns.map(\.title), widths),
-            widths.map { String(repeating: "-", count: $0) }.joined(separator: "  "),
+            style.bold(line(columns.map(\.title), widths)),
+            style.grey(widths.map { String(repeating: "-", count: $0) }.joined(separator: "  ")),
         ]
         lines.append(contentsOf: rows.map { line($0, widths) })
         return lines

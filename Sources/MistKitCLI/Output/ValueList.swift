@@ -64,7 +64,7 @@ extension CommandError {
     /// - Throws: A ``CommandError`` with their number, where there are any.
     static func check(_ failures: [CloudKitError], of count: Int, noun: String) throws(CommandError) {
         guard let first = failures.first else { return }
-        for failure in failures { Terminal.writeError("mistkit: \(describe(failure))") }
+        for failure in failures { Terminal.writeFailure(CommandError(failure)) }
         throw CommandError(
             code: .failure,
             message: "\(failures.count) of \(count) \(noun) failed.",

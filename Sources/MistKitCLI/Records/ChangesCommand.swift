@@ -47,7 +47,7 @@ struct ChangesCommand: AsyncParsableCommand {
         var feed = ChangeOutput(output)
         for try await page in database.changes(inZone: zoneID, since: last, pageSize: pageSize) {
             for record in page.changedRecords + page.deletedRecords { try feed.append(record) }
-            for failure in page.failures { Terminal.writeError(CommandError(failure).text) }
+            for failure in page.failures { Terminal.writeError(CommandError(failure)) }
             last = page.token
         }
         feed.finish()

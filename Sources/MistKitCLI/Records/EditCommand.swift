@@ -75,7 +75,8 @@ struct EditCommand: AsyncParsableCommand {
             } catch {
                 keepingFiles = true
                 guard isatty(STDIN_FILENO) == 1 else { throw error }
-                Terminal.writeError("\(error.text)\nEdit again? [Y/n] ", terminator: "")
+                Terminal.writeError(error)
+                Terminal.writeError("Edit again? [Y/n] ", terminator: "")
                 guard let answer = readLine(), !answer.lowercased().hasPrefix("n") else {
                     throw ExitCode(error.code.rawValue)
                 }

@@ -121,7 +121,7 @@ struct BatchOutcome {
         case .failure(let error):
             failures += 1
             remedies.insert(CommandError.remedy(for: error))
-            Terminal.writeError("mistkit: \(CommandError.describe(error))")
+            Terminal.writeFailure(CommandError(error))
         }
     }
 

@@ -126,7 +126,7 @@ struct ImportRecordsCommand: AsyncParsableCommand {
                 counts[record.recordType ?? "", default: 0] += 1
             } catch {
                 failures += 1
-                Terminal.writeError("mistkit: \(file), \(item.label): \(error.message)")
+                Terminal.writeFailure(error, at: "\(file), \(item.label)")
             }
         }
         for (type, count) in counts.sorted(by: { $0.key < $1.key }) { Terminal.writeLine("\(type): \(count) records") }
@@ -220,7 +220,7 @@ struct ImportTransfer {
                 groups[name, default: []].append((index, operation))
             } catch {
                 failed.append(index)
-                report(error.message, of: item)
+                report(error, of: item)
             }
         }
         for (name, group) in groups.sorted(by: { $0.key < $1.key }) {
@@ -235,7 +235,7 @@ struct ImportTransfer {
                         ready.append((index, RecordOperation(operation.operationType, record: try upload.get())))
                     } catch {
                         failed.append(index)
-                        report(error.message, of: items[index])
+                        report(error, of: items[index])
                     }
                 }
             }
@@ -253,14 +253,14 @@ struct ImportTransfer {
                 // A request whose response was lost is repeated by the next run.
                 if error.mayHaveBeenDone { throw error }
                 failed.append(index)
-                report(CommandError.describe(error), of: items[index])
+                report(CommandError(error), of: items[index])
             }
         }
         return failed.sorted().map { items[$0] }
     }
 
-    private func report(_ message: String, of item: ImportReader.Item) {
-        Terminal.writeError("mistkit: \(file), \(item.label): \(message)")
+    private func report(_ error: CommandError, of item: ImportReader.Item) {
+        Terminal.writeFailure(error, at: "\(file), \(item.label)")
     }
 
     /// The operation that saves an item.

@@ -200,7 +200,7 @@ private final class PushListener: Sendable {
     }
 
     private static func writeHint(_ error: any Error) {
-        let reason = (error as? CloudKitError).map { CommandError.describe($0) } ?? "\(error)"
+        let reason = (error as? CloudKitError).map { CommandError($0).statement(in: .plain) } ?? "\(error)"
         Terminal.writeHint("Without pushes, the service is asked from time to time: \(reason)")
     }
 

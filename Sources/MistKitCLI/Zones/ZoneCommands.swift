@@ -152,7 +152,7 @@ struct ZoneListChangesCommand: AsyncParsableCommand {
         for try await page in database.changes(since: last) {
             zones += page.changedZones
             zones += page.deletedZones.map { Zone(zoneID: $0, deleted: true) }
-            for failure in page.failures { Terminal.writeError(CommandError(failure).text) }
+            for failure in page.failures { Terminal.writeError(CommandError(failure)) }
             last = page.token
         }
         try ValueList.changes.write(zones, as: output)

@@ -29,7 +29,7 @@ struct PagerTests {
             guard let script = CommandTests.installed("script") else { return nil }
             var variables = environment.merging(["PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"]
             ) { first, _ in first }
-            variables["TERM"] = "dumb"
+            variables["TERM"] = environment["TERM"] ?? "dumb"
             let line = "stty rows 10 cols 80; '\(CommandTests.executable.path)' \(line); echo \"status $?\""
             var outcome = try commands.run(script, arguments: ["-qec", line, "/dev/null"], environment: variables)
             outcome.output.unicodeScalars.removeAll { $0 == "\r" }
@@ -71,6 +71,24 @@ struct PagerTests {
             #expect(missing.lines.count == 34 && missing.output.hasSuffix("status 0\n"))
             // If standard output is not a terminal, the command starts no pager.
             #expect(try commands.mistkit("records", "query", "Note", environment: marks).output.hasPrefix("recordName"))
+        }
+
+        @Test func aTerminalShowsTitlesAndDetailsSetOff() throws {
+            let commands = try CommandTests()
+            try commands.mistkit("records", "create", "--type", "Note", "--name", "n1")
+            func output(_ line: String, _ environment: [String: String]) throws -> String? {
+                try onTerminal(commands, line, environment: environment)?.output
+            }
+            guard let table = try output("records query Note", ["TERM": "xterm"]) else { return }
+            #expect(table.hasPrefix("\u{1B}[1mrecordName  tag\u{1B}[22m\n\u{1B}[90m-"), "\(table)")
+            let error = try #require(try output("records lookup n2", ["TERM": "xterm"]))
+            #expect(error.contains("\u{1B}[90m[\"") && error.contains("]\u{1B}[39m\n"), "\(error)")
+            for environment in [["TERM": "xterm", "NO_COLOR": "1"], ["TERM": "dumb"]] {
+                #expect(try output("records query Note", environment)?.contains("\u{1B}") == false)
+                #expect(try output("records lookup n2", environment)?.contains("\u{1B}") == false)
+            }
+            let piped = try commands.mistkit("records", "query", "Note", environment: ["TERM": "xterm"])
+            #expect(!piped.output.contains("\u{1B}"))
         }
 
         /// Closing the pager before a table that is longer than the pipe's buffer is complete is not an error.
