@@ -51,17 +51,19 @@ extension DatabaseContext {
             }
             token = read
         }
+        // The token of a database without zones has the position 0, too.
+        let isFromStart = text?.isEmpty ?? true
         let limit = try configuration.limits.pageSize(resultsLimit)
         let rows =
             if address.scope == .shared {
-                try changedSharedZones(since: token.position, limit: limit + 1)
+                try changedSharedZones(since: token.position, includingDeleted: !isFromStart, limit: limit + 1)
             } else {
                 try ZoneRow.fetch(
                     where: """
                         database = ? AND database_sequence > ? AND name <> ? AND (deleted = 0 OR ?)
                         ORDER BY database_sequence LIMIT ?
                         """,
-                    [databaseID, token.position, ZoneID.default.zoneName, token.position > 0, limit + 1],
+                    [databaseID, token.position, ZoneID.default.zoneName, !isFromStart, limit + 1],
                     db
                 )
             }

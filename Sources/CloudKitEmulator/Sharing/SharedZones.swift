@@ -30,10 +30,17 @@ extension DatabaseContext {
         ).map(ZoneRow.init)
     }
 
-    /// The shared zones that changed after a point of the database's history. Zones that are no longer shared are among
-    /// them.
+    /// The shared zones that changed after a point of the database's history.
+    ///
+    /// - Parameters:
+    ///   - position: The point.
+    ///   - includingDeleted: Whether zones that are no longer shared are among them.
+    ///   - limit: The most zones to return.
+    /// - Returns: The zones in the order of their last change.
+    /// - Throws: An ``EmulatorError`` where the storage cannot be read.
     func changedSharedZones(
         since position: Int64,
+        includingDeleted: Bool,
         limit: Int
     ) throws -> [ZoneRow] {
         try db.rows(
@@ -45,7 +52,7 @@ extension DatabaseContext {
                 AND (shared_zone.deleted = 0 OR ?)
             ORDER BY shared_zone.database_sequence LIMIT ?
             """,
-            [databaseID, position, position > 0, limit]
+            [databaseID, position, includingDeleted, limit]
         ).map(ZoneRow.init)
     }
 

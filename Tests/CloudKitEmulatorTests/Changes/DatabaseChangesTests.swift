@@ -42,6 +42,18 @@ struct DatabaseChangesTests {
         #expect(try changes(world, since: start.syncToken).zones.map(summary) == ["B"])
     }
 
+    /// A client that made the only zone has such a token.
+    @Test func aTokenFromBeforeTheFirstZoneLeadsToDeletedZones() throws {
+        let ben = try World().asBen()
+        let start = try ben.fetchDatabaseChanges(since: nil)
+        #expect(start.zones == [])
+        for type in [ZoneOperation.OperationType.create, .delete] {
+            _ = try ben.modifyZones([ZoneOperation(type, zone: Zone(zoneID: ZoneID(zoneName: "B")))])
+        }
+        #expect(try ben.fetchDatabaseChanges(since: start.syncToken).zones.map(summary) == ["B deleted"])
+        #expect(try ben.fetchDatabaseChanges(since: nil).zones == [])
+    }
+
     @Test func aRefusedOrUndoneWriteIsNoChange() throws {
         let world = try World()
         let start = try changes(world)
