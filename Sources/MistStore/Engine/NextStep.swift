@@ -42,6 +42,13 @@ extension SyncEngine.Transaction {
                 let cursors = stale.map { SyncRequest.ZoneCursor(zoneID: $0.zoneID, token: $0.token) }
                 return try begin(.zoneChanges(cursors), zone: nil, at: now)
             }
+            // The zone of the record that could not be delivered is gone.
+            if row.condition == .undelivered {
+                try db.run(
+                    "UPDATE mist_scope SET failures = 0, condition = NULL, detail = NULL WHERE id = ?",
+                    [scope.number]
+                )
+            }
         }
         if scope == .public {
             if let followed = try FollowedQuery.next(db) { return try begin(followed.request, zone: nil, at: now) }
