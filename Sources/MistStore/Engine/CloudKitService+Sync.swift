@@ -16,8 +16,9 @@ extension CloudKitService: SyncService {
             let page = try await database.databaseChangesOnce(since: token)
             return .databaseChanges(
                 SyncReply.DatabasePage(
-                    changed: page.changedZones.map(\.zoneID) + (try page.failures.map { try $0.zoneID(in: scope) }),
+                    changed: page.changedZones.map(\.zoneID),
                     deleted: page.deletedZones,
+                    failures: page.failures,
                     token: page.token.text,
                     moreComing: page.moreComing
                 )
@@ -51,17 +52,5 @@ extension CloudKitService: SyncService {
             )
             return .query(records: page.results, continuation: page.marker)
         }
-    }
-}
-
-extension CloudKitError {
-    /// The zone whose state the service could not list. Its own changes show its state.
-    ///
-    /// - Throws: The error, as a temporary one, where it does not name the zone with its owner.
-    fileprivate func zoneID(in scope: DatabaseScope) throws -> ZoneID {
-        if scope == .private, case .zone(let name)? = item { return ZoneID(zoneName: name) }
-        var error = self
-        error.code = .tryAgainLater
-        throw error
     }
 }

@@ -87,28 +87,16 @@ extension SyncEngine.Transaction {
         )
         guard db.changesCount > 0 else { return }
         try db.run(
-            """
-            UPDATE mist_scope SET condition = NULL, detail = NULL
-            WHERE id = ? AND condition IN ('schema', 'undelivered')
-            """,
+            "UPDATE mist_scope SET condition = NULL, detail = NULL WHERE id = ? AND condition = 'schema'",
             [scope.number]
         )
     }
 
     /// Handles the refusal of the query whose turn it was: the service lacks an index, or does not know the record type
-    /// yet. Everything else goes on, so that the first record of a new type can be sent.
+    /// yet. The query is sent again with the next pass. Everything else goes on, so that the first record of a new type
+    /// can be sent.
     func handleRefusedQuery(_ error: CloudKitError, at now: Int64) throws {
         guard let followed = try FollowedQuery.next(db) else { return }
-        try endPass(of: followed, because: .schema, error, at: now)
-    }
-
-    /// Ends the pass of a query that failed. The query is sent again with the next pass, from where this pass began.
-    private func endPass(
-        of followed: FollowedQuery,
-        because condition: SyncCondition,
-        _ error: CloudKitError,
-        at now: Int64
-    ) throws {
         let interval = PollInterval.next(afterIdle: followed.idlePasses, from: settings.pollInterval, doublings: 5)
         try db.run(
             """
@@ -118,7 +106,7 @@ extension SyncEngine.Transaction {
         )
         try db.run(
             "UPDATE mist_scope SET failures = 0, rests_until = 0, condition = ?, detail = ? WHERE id = ?",
-            [condition.rawValue, error.description, scope.number]
+            [SyncCondition.schema.rawValue, error.description, scope.number]
         )
     }
 
@@ -146,8 +134,10 @@ extension SyncEngine.Transaction {
                     )
                 }
             case .failure(let error):
-                // The next pass begins where this one did: behind the page, the record would come only after its next change.
-                return try endPass(of: followed, because: .undelivered, error, at: now)
+                // A sweep needs to know only that the record exists. If the error has no name, the page is fetched again.
+                guard try lookUpRecord(of: error, in: zone, at: now) else {
+                    return try rest(because: error.condition, error, at: now)
+                }
             }
         }
         if let continuation {

@@ -22,10 +22,8 @@ extension SyncEngine.Transaction {
         try abandonRequest()
         let row = try scopeRow()
         if row.condition == .signedOut { return .blocked(.signedOut) }
-        // Where the service could not deliver a record, only fetching rests.
-        let isResting = row.restsUntil > now
-        if isResting, row.condition != .undelivered { return .wait(until: row.restsUntil) }
-        if scope != .public, !isResting {
+        if row.restsUntil > now { return .wait(until: row.restsUntil) }
+        if scope != .public {
             if row.isStale {
                 return try begin(.databaseChanges(since: row.token), zone: nil, at: now)
             }
@@ -37,17 +35,10 @@ extension SyncEngine.Transaction {
                 """,
                 [scope.number]
             )
-            let stale = try zonesToFetch()
+            let stale = try zonesToFetch(at: now)
             if !stale.isEmpty {
                 let cursors = stale.map { SyncRequest.ZoneCursor(zoneID: $0.zoneID, token: $0.token) }
                 return try begin(.zoneChanges(cursors), zone: nil, at: now)
-            }
-            // The zone of the record that could not be delivered is gone.
-            if row.condition == .undelivered {
-                try db.run(
-                    "UPDATE mist_scope SET failures = 0, condition = NULL, detail = NULL WHERE id = ?",
-                    [scope.number]
-                )
             }
         }
         if scope == .public {
@@ -58,15 +49,17 @@ extension SyncEngine.Transaction {
             state = 1 AND (
                 is_uncertain = 1 OR id IN (SELECT zone FROM mist_record WHERE is_conflicting = 1)
                 OR id IN (SELECT zone FROM mist_tombstone WHERE is_conflicting = 1)
+                OR id IN (SELECT zone FROM mist_undelivered)
             )
             """
         for zone in try ZoneRow.all(in: scope, where: conflicting, db) {
-            let names = try namesToLookUp(in: zone)
+            let names = try namesToLookUp(in: zone, at: now)
             guard !names.isEmpty else { continue }
             return try begin(.lookup(names, zone: zone.zoneID), zone: zone.id, at: now)
         }
+        let retry = try earliestRetry(after: now)
         if row.pushRestsUntil > now {
-            return .wait(until: row.pushRestsUntil)
+            return .wait(until: min(row.pushRestsUntil, retry ?? .max))
         }
         let missing = try ZoneRow.all(in: scope, where: "state <> 1", db).filter { try hasPendingWork(in: $0.id) }
         if scope != .public, !missing.isEmpty {
@@ -76,29 +69,33 @@ extension SyncEngine.Transaction {
             let request = SyncRequest.modify(batch.operations, zone: batch.zone.zoneID, isAtomic: batch.isAtomic)
             return try begin(request, zone: batch.zone.id, at: now)
         }
-        let retry = try earliestRetry(after: now)
-        if isResting { return .wait(until: min(row.restsUntil, retry ?? .max)) }
         return retry.map { .wait(until: $0) } ?? .idle
     }
 
-    /// The zones whose changes one request fetches.
-    func zonesToFetch() throws -> ArraySlice<ZoneRow> {
-        try ZoneRow.all(in: scope, where: "is_stale = 1 AND state = 1", db).prefix(SyncRequest.zonesPerRequest)
+    /// The zones whose changes one request fetches at a time.
+    func zonesToFetch(at time: Int64) throws -> ArraySlice<ZoneRow> {
+        let isDue = "is_stale = 1 AND state = 1 AND rests_until <= \(time)"
+        return try ZoneRow.all(in: scope, where: isDue, db).prefix(SyncRequest.zonesPerRequest)
     }
 
-    /// The names of the records that must be looked up before they are sent again.
-    func namesToLookUp(in zone: ZoneRow) throws -> [String] {
+    /// The names of the records that one request looks up at a time: those that must be looked up before they are sent
+    /// again, and those that the service could not deliver.
+    func namesToLookUp(in zone: ZoneRow, at time: Int64) throws -> [String] {
         let isUncertain = scope == .public && zone.isUncertain
         return try String.fetchAll(
             db.cachedStatement(
                 sql: """
-                    SELECT name FROM mist_record WHERE zone = ?1 AND is_conflicting = 1
-                    UNION SELECT name FROM mist_tombstone WHERE zone = ?1 AND is_conflicting = 1
-                    UNION SELECT name FROM mist_sent WHERE zone = ?1 AND is_uncertain = 1 AND ?2
+                    SELECT name FROM (
+                        SELECT name FROM mist_record WHERE zone = ?1 AND is_conflicting = 1
+                        UNION SELECT name FROM mist_tombstone WHERE zone = ?1 AND is_conflicting = 1
+                        UNION SELECT name FROM mist_sent WHERE zone = ?1 AND is_uncertain = 1 AND ?2
+                        UNION SELECT name FROM mist_undelivered WHERE zone = ?1
+                    )
+                    WHERE name NOT IN (SELECT name FROM mist_undelivered WHERE zone = ?1 AND until > ?3)
                     LIMIT 200
                     """
             ),
-            arguments: [zone.id, isUncertain]
+            arguments: [zone.id, isUncertain, time]
         )
     }
 
@@ -120,8 +117,12 @@ extension SyncEngine.Transaction {
     private func earliestRetry(after now: Int64) throws -> Int64? {
         try db.value(
             """
-            SELECT min(until) FROM mist_parked JOIN mist_zone ON mist_zone.id = zone
-            WHERE until > ? AND scope = ?
+            SELECT min(until) FROM (
+                SELECT until FROM mist_parked JOIN mist_zone ON mist_zone.id = zone WHERE scope = ?2
+                UNION ALL SELECT until FROM mist_undelivered JOIN mist_zone ON mist_zone.id = zone WHERE scope = ?2
+                UNION ALL SELECT rests_until FROM mist_zone WHERE scope = ?2 AND is_stale = 1 AND state = 1
+            )
+            WHERE until > ?1
             """,
             [now, scope.number],
             as: Int64.self
@@ -208,7 +209,18 @@ extension SyncEngine.Transaction {
         )
     }
 
-    func markStale() throws {
+    /// Asks for changes.
+    ///
+    /// - Parameter includingFailed: Whether to ask at once, too, for what the service could not deliver.
+    /// - Throws: A `DatabaseError` when the file fails.
+    func markStale(includingFailed: Bool) throws {
+        if includingFailed {
+            try db.run("UPDATE mist_zone SET rests_until = 0 WHERE scope = ?", [scope.number])
+            try db.run(
+                "UPDATE mist_undelivered SET until = 0 WHERE zone IN (SELECT id FROM mist_zone WHERE scope = ?)",
+                [scope.number]
+            )
+        }
         try db.run(
             """
             UPDATE mist_scope SET is_stale = 1, rests_until = 0,

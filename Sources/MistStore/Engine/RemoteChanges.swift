@@ -656,12 +656,16 @@ extension SyncEngine.Transaction {
             }
         }
         try forgetSent(in: zone.id)
-        for table in ["mist_record", "mist_tombstone", "mist_parked", "mist_foreign", "mist_deleted"] {
+        for table in [
+            "mist_record", "mist_tombstone", "mist_parked", "mist_foreign", "mist_deleted", "mist_undelivered",
+        ] {
             try db.run("DELETE FROM \(table) WHERE zone = ?", [zone.id])
         }
         try db.run(
             """
-            UPDATE mist_zone SET state = 2, token = NULL, is_stale = 0, is_uncertain = 0, is_refetching = 0 WHERE id = ?
+            UPDATE mist_zone SET state = 2, token = NULL, is_stale = 0, is_uncertain = 0, is_refetching = 0, rests_until = 0,
+                failures = 0, failure = NULL
+            WHERE id = ?
             """,
             [zone.id]
         )

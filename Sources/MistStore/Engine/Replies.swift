@@ -21,19 +21,16 @@ extension SyncEngine.Transaction {
         case .failure(let error):
             try handle(error, of: request, at: now, &summary)
         case .success(let reply):
-            if !reply.lacksRecords {
-                try db.run(
-                    """
-                    UPDATE mist_scope SET failures = 0, condition = NULL, detail = NULL, rests_until = 0
-                    WHERE id = ? AND condition IS NOT 'schema' AND (condition IS NOT 'quotaExceeded' OR ?)
-                        AND (condition IS NOT 'undelivered' OR ?)
-                    """,
-                    [scope.number, request.kind == .modify, request.kind == .zoneChanges]
-                )
-            }
+            try db.run(
+                """
+                UPDATE mist_scope SET failures = 0, condition = NULL, detail = NULL, rests_until = 0
+                WHERE id = ? AND condition IS NOT 'schema' AND (condition IS NOT 'quotaExceeded' OR ?)
+                """,
+                [scope.number, request.kind == .modify]
+            )
             switch reply {
             case .databaseChanges(let page): try handle(page, at: now, &summary)
-            case .zoneChanges(let pages): try handle(pages, at: now, &summary)
+            case .zoneChanges(let pages): try handle(pages, of: request, at: now, &summary)
             case .zones(let zones): try handle(zones, at: now)
             case .records(let results):
                 if request.kind == .modify {
@@ -57,28 +54,55 @@ extension SyncEngine.Transaction {
             let id = try ZoneRow.identifier(of: zoneID, in: scope, db)
             if let zone = try ZoneRow.fetch(id, db), zone.state == .exists { try zoneIsGone(zone, at: now, &summary) }
         }
+        for failure in page.failures {
+            guard try fetchZone(of: failure) else {
+                // With the token behind the page, the zone would come only after its next change.
+                return try rest(because: failure.condition, failure, at: now)
+            }
+        }
         try db.run(
             "UPDATE mist_scope SET token = ?, is_stale = ? WHERE id = ?",
             [page.token, page.moreComing, scope.number]
         )
     }
 
+    /// Fetches the changes of a zone whose state the service could not list: they show whether it exists.
+    ///
+    /// - Returns: Whether the zone is known. The error has its name, and not its owner.
+    private func fetchZone(of failure: CloudKitError) throws -> Bool {
+        guard case .zone(let name)? = failure.item else { return false }
+        if scope == .private, failure.code != .zoneNotFound {
+            let zone = try ZoneRow.identifier(of: ZoneID(zoneName: name), in: scope, db)
+            try db.run("UPDATE mist_zone SET state = 1 WHERE id = ?", [zone])
+        }
+        try db.run(
+            "UPDATE mist_zone SET is_stale = 1 WHERE scope = ? AND name = ? AND state = 1",
+            [scope.number, name]
+        )
+        return db.changesCount > 0 || failure.code == .zoneNotFound
+    }
+
     private func handle(
         _ pages: [Result<SyncReply.ZonePage, CloudKitError>],
+        of request: RequestRow,
         at now: Int64,
         _ summary: inout SyncSummary
     ) throws {
         // Nothing else marks zones while a request is under way, so these are the zones of the request.
-        for (zone, result) in zip(try zonesToFetch(), pages) {
+        for (zone, result) in zip(try zonesToFetch(at: request.sent), pages) {
             switch result {
             case .success(let page):
                 for record in page.records { try apply(record, in: zone, at: now, &summary) }
-                if let failure = page.failures.first {
-                    // The token behind the page is not stored: with it, the record would come only after its next change.
-                    try rest(because: .undelivered, failure, at: now)
+                let unnamed = try page.failures.filter { try !lookUpRecord(of: $0, in: zone, at: now) }
+                if let failure = unnamed.first {
+                    // With the token behind the page, the record would come only after its next change.
+                    try rest(zone, failure, at: now)
                     continue
                 }
-                try db.run("UPDATE mist_zone SET token = ? WHERE id = ?", [page.token, zone.id])
+                try db.run(
+                    "UPDATE mist_zone SET token = ?, rests_until = 0, failures = 0, failure = NULL WHERE id = ?",
+                    [page.token, zone.id]
+                )
                 if !page.moreComing { try zoneIsRead(zone, at: now, &summary) }
             case .failure(let error):
                 try handle(error, of: zone, at: now, &summary)
@@ -99,16 +123,50 @@ extension SyncEngine.Transaction {
         switch error.code {
         case .zoneNotFound:
             try zoneIsGone(zone, at: now, &summary)
-        case .throttled, .tryAgainLater, .zoneBusy, .internalError, .serviceUnavailable, .accessDenied, .network:
-            try rest(because: .throttled, error, at: now)
+        case .throttled, .serviceUnavailable, .network, .authenticationRequired, .authenticationFailed:
+            try rest(because: error.condition, error, at: now)
+        case .tryAgainLater, .zoneBusy, .internalError, .accessDenied:
+            try rest(zone, error, at: now)
         default:
-            guard zone.token != nil else { return try rest(because: .throttled, error, at: now) }
+            guard zone.token != nil else { return try rest(zone, error, at: now) }
             // The zone is fetched from the beginning. Records that do not come are gone.
             try db.run(
                 "UPDATE mist_zone SET token = NULL, epoch = epoch + 1, is_refetching = 1 WHERE id = ?",
                 [zone.id]
             )
         }
+    }
+
+    /// Lets one zone rest, because the service could not deliver its changes.
+    private func rest(_ zone: ZoneRow, _ error: CloudKitError, at now: Int64) throws {
+        let failures = try db.value("SELECT failures FROM mist_zone WHERE id = ?", [zone.id], as: Int64.self) ?? 0
+        try db.run(
+            "UPDATE mist_zone SET rests_until = ?, failures = failures + 1, failure = ? WHERE id = ?",
+            [now + delay(after: failures, error), error.description, zone.id]
+        )
+    }
+
+    /// Notes a record that the service reported with an error in place of its fields, so that it is looked up.
+    ///
+    /// - Returns: Whether the error names the record.
+    func lookUpRecord(of error: CloudKitError, in zone: ZoneRow, at now: Int64) throws -> Bool {
+        guard case .record(let name)? = error.item, !name.isEmpty else { return false }
+        let attempts =
+            try db.value(
+                "SELECT attempts FROM mist_undelivered WHERE zone = ? AND name = ?",
+                [zone.id, name],
+                as: Int64.self
+            ) ?? 0
+        try db.run(
+            "INSERT OR REPLACE INTO mist_undelivered (zone, name, message, until, attempts) VALUES (?, ?, ?, ?, ?)",
+            [zone.id, name, error.description, now + delay(after: attempts, error), attempts + 1]
+        )
+        // It exists, so a pull of everything has met it.
+        for table in ["mist_record", "mist_tombstone", "mist_foreign"] {
+            try db.run("UPDATE \(table) SET epoch = ? WHERE zone = ? AND name = ?", [zone.epoch, zone.id, name])
+        }
+        if error.code == .throttled { try rest(because: .throttled, error, at: now) }
+        return true
     }
 
     private func handle(_ zones: [Result<ZoneID, CloudKitError>], at now: Int64) throws {
@@ -136,31 +194,40 @@ extension SyncEngine.Transaction {
         _ summary: inout SyncSummary
     ) throws {
         guard let number = request.zone, let zone = try ZoneRow.fetch(number, db) else { return }
-        let names = Set(try namesToLookUp(in: zone))
+        let names = Set(try namesToLookUp(in: zone, at: request.sent))
         for result in results {
             switch result {
             case .success(let record):
                 guard let name = record.recordName, names.contains(name) else { continue }
                 try apply(record, in: zone, at: now, &summary)
+                try isDelivered(name, in: zone)
                 // The version shows whether the sent change was carried out. If not, it is sent again.
                 try forgetSent(named: name, in: zone.id)
             case .failure(let error) where error.code == .zoneNotFound:
                 return try zoneIsGone(zone, at: now, &summary)
             case .failure(let error):
                 guard case .record(let name)? = error.item, names.contains(name) else { continue }
-                if error.code == .notFound, try wasNeverStored(name, in: zone) {
+                guard error.code == .notFound else {
+                    _ = try lookUpRecord(of: error, in: zone, at: now)
+                    continue
+                }
+                try isDelivered(name, in: zone)
+                if try wasNeverStored(name, in: zone) {
                     try forgetSent(named: name, in: zone.id)
                     try db.run(
                         "UPDATE mist_record SET is_conflicting = 0 WHERE zone = ? AND name = ?",
                         [zone.id, name]
                     )
-                } else if error.code == .notFound {
-                    try applyDelete(of: name, in: zone, at: now, &summary)
                 } else {
-                    try rest(because: error.condition, error, at: now)
+                    try applyDelete(of: name, in: zone, at: now, &summary)
                 }
             }
         }
+    }
+
+    /// Forgets that the service could not deliver a record.
+    private func isDelivered(_ name: String, in zone: ZoneRow) throws {
+        try db.run("DELETE FROM mist_undelivered WHERE zone = ? AND name = ?", [zone.id, name])
     }
 
     /// Whether the service has never acknowledged a record. If the service does not have it, its create is sent again.
@@ -516,11 +583,9 @@ extension SyncEngine.Transaction {
         }
     }
 
-    /// Lets the scope rest: as long as the service says, and up to a second more; otherwise longer with each failure.
+    /// Lets the scope rest.
     func rest(because condition: SyncCondition, _ error: CloudKitError, at now: Int64) throws {
-        let failures = Int64(try scopeRow().failures)
-        let delay =
-            error.retryAfter.map { $0.milliseconds + Int64(settings.random() * 1000) } ?? backoff(after: failures)
+        let delay = delay(after: Int64(try scopeRow().failures), error)
         let column = condition == .quotaExceeded ? "push_rests_until" : "rests_until"
         // After the rest, a single record is sent, to find out whether there is space again.
         if condition == .quotaExceeded {
@@ -530,6 +595,12 @@ extension SyncEngine.Transaction {
             "UPDATE mist_scope SET \(column) = ?, failures = failures + 1, condition = ?, detail = ? WHERE id = ?",
             [now + delay, condition.rawValue, error.redirectURL ?? error.message, scope.number]
         )
+    }
+
+    /// How long to wait before a request that failed is sent again, in milliseconds: as long as the service says, and up
+    /// to a second more; otherwise longer with each failure.
+    private func delay(after failures: Int64, _ error: CloudKitError) -> Int64 {
+        error.retryAfter.map { $0.milliseconds + Int64(settings.random() * 1000) } ?? backoff(after: failures)
     }
 
     /// A random wait in milliseconds: up to a second, two, four, … at most five minutes.

@@ -112,11 +112,11 @@ package struct SyncEngine: Sendable {
     /// - Parameters:
     ///   - now: The machine's time in milliseconds since 1970.
     ///   - isAutomatic: Whether the store's own loop asks, and not the program. Then followed queries that are not due
-    ///     yet are left out.
+    ///     yet are left out, and what the service could not deliver.
     /// - Throws: A ``StoreError`` when the file fails.
     package func requestPull(at now: Int64, isAutomatic: Bool = false) throws {
         try write { transaction in
-            try transaction.markStale()
+            try transaction.markStale(includingFailed: !isAutomatic)
             try transaction.db.run("UPDATE mist_scope SET sent = 0, fetched = 0 WHERE id = ?", [scope.number])
             if scope == .public { try transaction.beginFollowing(dueAt: isAutomatic ? now : nil) }
             try transaction.trimRecoveryLog(at: now)
@@ -205,8 +205,8 @@ public enum SyncCondition: String, Hashable, Sendable {
     case signedOut
     /// The service's schema lacks a record type, a field or an index. The records or the query that need it wait.
     case schema
-    /// The service reported an error instead of a record. The page of changes, or the followed query, is fetched again;
-    /// meanwhile edits are sent.
+    /// The service reported an error in place of a record, or of the changes of a zone. They are fetched again;
+    /// everything else goes on.
     case undelivered
 }
 

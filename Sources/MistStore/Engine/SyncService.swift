@@ -94,29 +94,32 @@ public enum SyncReply: Sendable {
     case query(records: [Result<CloudKitModel.Record, CloudKitError>], continuation: String?)
 
     /// A page of the zones that were changed.
-    public struct DatabasePage: Hashable, Sendable {
+    public struct DatabasePage: Sendable {
         /// Zones with changes.
         public var changed: [ZoneID]
         /// Zones that are gone.
         public var deleted: [ZoneID]
+        /// The errors of zones whose state the service could not list.
+        public var failures: [CloudKitError]
         /// The token of the next request.
         public var token: String
         /// Whether there is another page.
         public var moreComing: Bool
 
         /// Makes a page.
-        public init(changed: [ZoneID], deleted: [ZoneID], token: String, moreComing: Bool) {
+        public init(
+            changed: [ZoneID],
+            deleted: [ZoneID],
+            failures: [CloudKitError] = [],
+            token: String,
+            moreComing: Bool
+        ) {
             self.changed = changed
             self.deleted = deleted
+            self.failures = failures
             self.token = token
             self.moreComing = moreComing
         }
-    }
-
-    /// Whether a page of changes has errors instead of records.
-    var lacksRecords: Bool {
-        guard case .zoneChanges(let pages) = self else { return false }
-        return pages.contains { page in (try? page.get().failures.isEmpty) == false }
     }
 
     /// A page of the records that were changed in a zone.

@@ -196,6 +196,8 @@ extension LocalDatabase {
         let condition: String? = row?["condition"]
         var conditions = [condition.flatMap(SyncCondition.init)].compactMap(\.self)
         if !parkedTypes.isEmpty, !conditions.contains(.schema) { conditions.append(.schema) }
+        let undelivered = try undelivered(db)
+        if undelivered != nil { conditions.append(.undelivered) }
         let request = try db.value("SELECT kind FROM mist_request WHERE scope = ?", [scope.number], as: String.self)
         let rests: Int64 = max(row?["rests_until"] ?? 0, row?["push_rests_until"] ?? 0)
         return ScopeStatus(
@@ -204,9 +206,9 @@ extension LocalDatabase {
             parked: parked + waiting,
             parkedTypes: parkedTypes,
             conditions: conditions,
-            detail: row?["detail"],
+            detail: row?["detail"] ?? undelivered,
             restsUntil: rests > configuration.clock().milliseconds ? ColumnValue.date(rests) : nil,
-            hasChangesToFetch: try (row?["is_stale"] ?? false) || stale > 0 || isNeverFetched(row, db),
+            hasChangesToFetch: try stale > 0 || (scope == .public ? hasQueriesToFetch(db) : !isListed(row)),
             activity: request.flatMap(SyncRequest.Kind.init).map(SyncActivity.init) ?? .idle,
             progress: SyncProgress(
                 sent: row?["sent"] ?? 0,
@@ -216,10 +218,27 @@ extension LocalDatabase {
         )
     }
 
-    /// Whether changes were never fetched. The public scope has queries instead of a feed.
-    private func isNeverFetched(_ row: Row?, _ db: Database) throws -> Bool {
-        guard scope == .public else { return row?["token"] as String? == nil }
-        return try db.value("SELECT EXISTS (SELECT 1 FROM mist_follow WHERE phase <> 0)", as: Bool.self) ?? false
+    /// The first error that the service reported in place of a record, or of the changes of a zone.
+    private func undelivered(_ db: Database) throws -> String? {
+        try db.value(
+            """
+            SELECT message FROM mist_undelivered JOIN mist_zone ON mist_zone.id = zone WHERE scope = ?1
+            UNION ALL SELECT failure FROM mist_zone WHERE scope = ?1 AND is_stale = 1 AND failures > 0
+            LIMIT 1
+            """,
+            [scope.number],
+            as: String.self
+        )
+    }
+
+    /// Whether the changed zones were listed, since the beginning of the last synchronisation.
+    private func isListed(_ row: Row?) -> Bool {
+        row?["token"] as String? != nil && row?["is_stale"] == false
+    }
+
+    /// Whether a followed query was never fetched, or is being fetched. The public scope has queries instead of a feed.
+    private func hasQueriesToFetch(_ db: Database) throws -> Bool {
+        try db.value("SELECT EXISTS (SELECT 1 FROM mist_follow WHERE phase <> 0 OR due_at = 0)", as: Bool.self) ?? false
     }
 }
 

@@ -190,9 +190,13 @@ package final class StoreFile: Sendable {
         return false
     }
 
-    /// Creates the store's own tables in an empty file; refuses a file that is not a store.
+    /// Creates the store's own tables in an empty file, or updates them; refuses a file that is not a store.
     private static func prepare(_ db: Database, newDevice: () -> Int64) throws {
-        if try !isStore(db) { try SystemTables.create(in: db, device: newDevice()) }
+        if try isStore(db) {
+            try SystemTables.update(db)
+        } else {
+            try SystemTables.create(in: db, device: newDevice())
+        }
     }
 
     func table(of type: String) throws -> RecordTable {

@@ -5,8 +5,8 @@ import GRDB
 /// Everything that the engine knows is in them: after a process has died between two transactions, the next one
 /// continues there.
 enum SystemTables {
-    /// The version of these tables. A file of a later version is not opened.
-    static let format: Int64 = 1
+    /// The version of these tables. A file of a later version is not opened, and one of an earlier version is updated.
+    static let format: Int64 = 2
 
     /// The value of `PRAGMA application_id`, by which the store's files differ from other SQLite databases: "Mist".
     static let applicationID: Int64 = 0x4D69_7374
@@ -68,6 +68,10 @@ enum SystemTables {
                     -- A pull of everything after a lost token: its number, and whether it is under way.
                     epoch INTEGER NOT NULL DEFAULT 0,
                     is_refetching INTEGER NOT NULL DEFAULT 0,
+                    -- The zone's changes are not fetched before this time, because the service reported an error for them.
+                    rests_until INTEGER NOT NULL DEFAULT 0,
+                    failures INTEGER NOT NULL DEFAULT 0,
+                    failure TEXT,
                     UNIQUE (scope, owner, name)
                 );
                 CREATE TABLE mist_type (
@@ -246,6 +250,7 @@ enum SystemTables {
                     epoch INTEGER NOT NULL DEFAULT 0,
                     PRIMARY KEY (zone, name)
                 ) WITHOUT ROWID;
+                \(undelivered)
                 """
         )
         try db.execute(
@@ -253,5 +258,35 @@ enum SystemTables {
             arguments: [format, device]
         )
         try db.execute(sql: "PRAGMA application_id = \(applicationID)")
+    }
+
+    /// Records that the service reported with an error in place of their fields. Each is looked up.
+    private static let undelivered = """
+        CREATE TABLE mist_undelivered (
+            zone INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            message TEXT NOT NULL,
+            -- When it is looked up. The machine's time.
+            until INTEGER NOT NULL,
+            attempts INTEGER NOT NULL,
+            PRIMARY KEY (zone, name)
+        ) WITHOUT ROWID;
+        """
+
+    /// Updates the tables of an earlier version.
+    ///
+    /// - Throws: A `DatabaseError` when the file fails.
+    static func update(_ db: Database) throws {
+        let found = try db.value("SELECT format FROM mist_state", as: Int64.self) ?? format
+        guard found < format else { return }
+        try db.execute(
+            sql: """
+                \(undelivered)
+                ALTER TABLE mist_zone ADD COLUMN rests_until INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE mist_zone ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE mist_zone ADD COLUMN failure TEXT;
+                UPDATE mist_state SET format = \(format);
+                """
+        )
     }
 }

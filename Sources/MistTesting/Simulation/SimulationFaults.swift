@@ -17,8 +17,7 @@ public struct SimulationFaults: Hashable, Sendable {
     public var throttle = 0.0
     /// One item of a batch is refused temporarily.
     public var failedItem = 0.0
-    /// One record of a page of changes or of a query has an error instead of its fields, temporarily. No preset has this
-    /// fault.
+    /// One record of a page of changes, of a query or of a lookup has an error in place of its fields, temporarily.
     public var undeliveredRecord = 0.0
     /// The service no longer knows the change token.
     public var expiredToken = 0.0
@@ -45,6 +44,7 @@ public struct SimulationFaults: Hashable, Sendable {
         delay: 0.4,
         throttle: 0.04,
         failedItem: 0.05,
+        undeliveredRecord: 0.05,
         expiredToken: 0.03,
         quota: 0.02,
         crash: 0.05,

@@ -947,6 +947,10 @@ extension CloudKitError {
 }
 
 extension CloudKitError {
+    fileprivate static func undelivered(_ name: String?) -> CloudKitError {
+        CloudKitError(ErrorResponse(serverErrorCode: .internalError), item: name.map { .record(name: $0) })
+    }
+
     fileprivate static func atomic(_ name: String?) -> CloudKitError {
         CloudKitError(ErrorResponse(serverErrorCode: .atomicError), item: name.map { .record(name: $0) })
     }
@@ -959,8 +963,8 @@ extension SyncRequest {
 
     fileprivate var fetchesRecords: Bool {
         switch self {
-        case .zoneChanges, .query: true
-        case .databaseChanges, .createZones, .lookup, .modify: false
+        case .zoneChanges, .query, .lookup: true
+        case .databaseChanges, .createZones, .modify: false
         }
     }
 
@@ -1007,19 +1011,32 @@ extension Result where Success == SyncReply, Failure == CloudKitError {
                 let position = page.records.indices.randomElement(using: &generator)
             else { return nil }
             let name = page.records.remove(at: position).recordName
-            page.failures = [.throttled(name)]
+            page.failures = [.undelivered(name)]
             pages[index] = .success(page)
             self = .success(.zoneChanges(pages))
             return name
         case .success(.query(var records, let continuation)):
-            guard let position = records.indices.randomElement(using: &generator) else { return nil }
-            let name = (try? records[position].get())?.recordName
-            records[position] = .failure(.throttled(name))
+            let name = Self.leaveOutARecord(of: &records, using: &generator)
             self = .success(.query(records: records, continuation: continuation))
+            return name
+        case .success(.records(var records)):
+            let name = Self.leaveOutARecord(of: &records, using: &generator)
+            self = .success(.records(records))
             return name
         case .success, .failure:
             return nil
         }
+    }
+
+    private static func leaveOutARecord(
+        of results: inout [Result<Record, CloudKitError>],
+        using generator: inout SimulationGenerator
+    ) -> String? {
+        guard let position = results.indices.randomElement(using: &generator),
+            let name = (try? results[position].get())?.recordName
+        else { return nil }
+        results[position] = .failure(.undelivered(name))
+        return name
     }
 
     fileprivate var summary: String {

@@ -362,33 +362,6 @@ struct StatusPromiseTests {
         #expect(try laptop.pending() == [])
     }
 
-    /// The service reports an error instead of a record of the page.
-    @Test("23. A record of a followed query that the service could not deliver is fetched again")
-    func undeliveredRecordsOfQueriesAreFetchedAgain() async throws {
-        let scenario = try SyncScenario()
-        let phone = try scenario.device("phone", scope: .public)
-        let laptop = try scenario.device("laptop", scope: .public)
-        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
-        try phone.sync()
-        scenario.clock.advance(by: 600)
-        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('b', 'B')")
-        try phone.sync()
-        try await laptop.local.follow(Query<Book>())
-        var isFailed = false
-        try laptop.sync { request in
-            guard case .query = request, !isFailed,
-                case .query(var records, let marker) = try laptop.answer(request).get()
-            else { return .answered }
-            isFailed = true
-            records[0] = .failure(.service("INTERNAL_ERROR"))
-            return .reply(.success(.query(records: records, continuation: marker)))
-        }
-        #expect(try await laptop.local.status().conditions == [.undelivered])
-        try laptop.sync()
-        #expect(try laptop.records() == ["Book a title=A", "Book b title=B"])
-        #expect(try await laptop.local.status().conditions == [])
-    }
-
     @Test("23. A query that the service refuses is named by the status, and holds nothing else up")
     func refusedQueriesHoldNothingUp() async throws {
         let scenario = try SyncScenario()

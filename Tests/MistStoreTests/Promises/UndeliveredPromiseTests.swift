@@ -1,0 +1,259 @@
+import CloudKitModel
+import Foundation
+import GRDB
+import MistKit
+import MistTesting
+import Testing
+
+@testable import MistStore
+
+/// The service reports an error in place of a record, or of the changes of a zone.
+struct UndeliveredPromiseTests {
+    @Test("19. A record that the service could not deliver is looked up, and the pages behind it come meanwhile")
+    func undeliveredRecordsAreLookedUp() async throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A'), ('b', 'B')")
+        try phone.sync()
+        try laptop.sync { try laptop.reply(to: $0, without: "b") }
+        #expect(try laptop.records() == ["Book a title=A"])
+        let status = try await laptop.local.status()
+        #expect(status.conditions == [.undelivered] && !status.isSynchronised && !status.hasChangesToFetch)
+        #expect(status.detail?.contains("INTERNAL_ERROR") == true)
+        let trace = try laptop.sync()
+        #expect(trace.lines == ["changes/database", "lookup b"])
+        #expect(trace.summary.fetched == 1)
+        #expect(try await laptop.local.status().isSynchronised)
+        try scenario.expect(["Book a title=A", "Book b title=B"])
+    }
+
+    @Test("19. A record that the service never delivers holds nothing up, and is looked up less and less often")
+    func undeliveredRecordsHoldNothingUp() throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        try phone.sync()
+        for number in 1...8 {
+            try phone.run("INSERT INTO Book (_recordName) VALUES ('p\(number)')")
+            try phone.sync()
+            try laptop.run("INSERT INTO Book (_recordName) VALUES ('n\(number)')")
+            let trace = try laptop.sync { try laptop.reply(to: $0, without: "a") }
+            #expect(trace.writes == ["modify create n\(number)"])
+            #expect(try laptop.value("SELECT count(*) FROM Book WHERE _recordName = 'p\(number)'") == 1)
+        }
+        #expect(try laptop.value("SELECT until FROM mist_undelivered") >= laptop.now + 100_000)
+        #expect(try laptop.engine.next(at: laptop.now) == .wait(until: laptop.value("SELECT until FROM mist_undelivered")))
+        try scenario.synchronise()
+        let names = (1...8).flatMap { ["Book n\($0)", "Book p\($0)"] }
+        try scenario.expect(["Book a title=A"] + names.sorted())
+    }
+
+    @Test("21. A pull of everything keeps a record that the service could not deliver, with its edits")
+    func undeliveredRecordsAreNotSwept() throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A'), ('b', 'B')")
+        try scenario.synchronise()
+        try laptop.run("UPDATE Book SET title = 'edited' WHERE _recordName = 'b'")
+        var isRefused = false
+        try laptop.sync { request in
+            guard case .zoneChanges(let cursors) = request, cursors[0].token != nil, !isRefused else {
+                return try laptop.reply(to: request, without: "b")
+            }
+            isRefused = true
+            return .reply(.success(.zoneChanges([.failure(.service(.badRequest))])))
+        }
+        // The zone was not stale before: it is read from its start now.
+        try laptop.database.write { db in
+            try db.execute(sql: "UPDATE mist_zone SET token = NULL, is_stale = 1")
+        }
+        let trace = try laptop.sync { try laptop.reply(to: $0, without: "b") }
+        #expect(trace.summary.removed == 0)
+        try scenario.synchronise()
+        try scenario.expect(["Book a title=A", "Book b title=edited"])
+    }
+
+    @Test("19. A conflict whose record cannot be looked up holds up no other record")
+    func undeliveredConflictsHoldNothingUp() throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        try scenario.synchronise()
+        try phone.run("UPDATE Book SET title = 'AA'")
+        try phone.sync()
+        try laptop.run("UPDATE Book SET loans = 1", "INSERT INTO Book (_recordName, title) VALUES ('b', 'B')")
+        // The conflict shows when the change is sent, since the feed lacks the record.
+        for _ in 1...2 { try laptop.sync { try laptop.reply(to: $0, without: "a") } }
+        #expect(try scenario.serviceRecord("b") != nil)
+        #expect(try laptop.pending().count == 1)
+        try laptop.run("INSERT INTO Book (_recordName, title) VALUES ('c', 'C')")
+        #expect(try laptop.sync { try laptop.reply(to: $0, without: "a") }.writes == ["modify create c"])
+        try scenario.synchronise()
+        try scenario.expect(["Book a loans=1 title=AA", "Book b title=B", "Book c title=C"])
+    }
+
+    @Test("18. When the zone of a record that the service could not deliver is gone, nothing waits for the record")
+    func undeliveredRecordsOfDeletedZonesAreForgotten() async throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        try phone.sync()
+        try laptop.sync { try laptop.reply(to: $0, without: "a") }
+        try scenario.purge()
+        #expect(try laptop.sync().lines == ["changes/database"])
+        #expect(try await laptop.local.status().isSynchronised)
+        try phone.sync()
+        try scenario.expect([])
+    }
+
+    @Test("19. A record that was deleted after the service could not deliver it is not looked up again")
+    func undeliveredRecordsMayBeDeleted() async throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        try phone.sync()
+        try laptop.sync { try laptop.reply(to: $0, without: "a") }
+        try phone.run("DELETE FROM Book")
+        try phone.sync()
+        #expect(try laptop.sync().lines.last == "lookup a")
+        #expect(try await laptop.local.status().isSynchronised)
+        try scenario.expect([])
+    }
+
+    @Test("19. Where the error names no record, the page is fetched again, and no token passes it")
+    func pagesWithUnnamedErrorsAreFetchedAgain() async throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        try phone.sync()
+        try laptop.sync { try laptop.reply(to: $0, without: "a", isNamed: false) }
+        #expect(try laptop.records() == [])
+        #expect(try await laptop.local.status().conditions == [.undelivered])
+        #expect(try laptop.value("SELECT count(*) FROM mist_zone WHERE token IS NOT NULL") == 0)
+        #expect(try laptop.sync().lines == ["changes/database", "changes/zone"])
+        #expect(try await laptop.local.status().isSynchronised)
+        try scenario.expect(["Book a title=A"])
+    }
+
+    @Test(
+        "C6. The changes of a zone whose state could not be listed are fetched",
+        arguments: [ServerErrorCode.internalError, .accessDenied, .zoneNotFound]
+    )
+    func undeliveredZonesAreFetched(_ code: ServerErrorCode) throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        try scenario.synchronise()
+        try phone.run("UPDATE Book SET title = 'AA'")
+        try phone.sync()
+        try laptop.run("INSERT INTO Book (_recordName, title) VALUES ('b', 'B')")
+        let trace = try laptop.sync { request in
+            guard case .databaseChanges = request,
+                case .databaseChanges(var page) = try laptop.answer(request).get()
+            else { return .answered }
+            page.changed = []
+            page.failures = [
+                CloudKitError(ErrorResponse(serverErrorCode: code), item: .zone(name: SyncScenario.zone.zoneName))
+            ]
+            return .reply(.success(.databaseChanges(page)))
+        }
+        #expect(trace.summary.fetched == 1 && trace.summary.sent == 1)
+        try scenario.synchronise()
+        try scenario.expect(["Book a title=AA", "Book b title=B"])
+    }
+
+    @Test("18. A zone that the service does not find in its list is made where it is new here")
+    func unknownZonesInTheListAreMade() throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        let trace = try phone.sync { request in
+            guard case .databaseChanges = request,
+                case .databaseChanges(var page) = try phone.answer(request).get()
+            else { return .answered }
+            let zone = CloudKitError.Item.zone(name: SyncScenario.zone.zoneName)
+            page.failures = [CloudKitError(ErrorResponse(serverErrorCode: .zoneNotFound), item: zone)]
+            return .reply(.success(.databaseChanges(page)))
+        }
+        #expect(trace.writes == ["zones/modify Records", "modify create a"])
+        try scenario.expect(["Book a title=A"])
+    }
+
+    @Test("23. A record of a followed query that the service could not deliver is looked up; the pass goes on")
+    func undeliveredRecordsOfQueriesAreLookedUp() async throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone", scope: .public)
+        let laptop = try scenario.device("laptop", scope: .public)
+        for (name, title) in [("a", "A"), ("b", "B")] {
+            try phone.run("INSERT INTO Book (_recordName, title) VALUES ('\(name)', '\(title)')")
+            try phone.sync()
+            scenario.clock.advance(by: 600)
+        }
+        #expect(try await laptop.local.status().isSynchronised)
+        try await laptop.local.follow(Query<Book>())
+        #expect(try await laptop.local.status().hasChangesToFetch)
+        try laptop.sync { try laptop.reply(to: $0, without: "a") }
+        #expect(try laptop.records() == ["Book b title=B"])
+        #expect(try await laptop.local.status().conditions == [.undelivered])
+        try laptop.sync()
+        #expect(try laptop.records() == ["Book a title=A", "Book b title=B"])
+        #expect(try await laptop.local.status().isSynchronised)
+        // A sweep that meets the error does not take the record for deleted.
+        scenario.clock.advance(by: 24 * 3600)
+        try laptop.sync { try laptop.reply(to: $0, without: "a") }
+        #expect(try laptop.records() == ["Book a title=A", "Book b title=B"])
+    }
+
+    @Test("A file of the first format is updated when it is opened")
+    func filesOfTheFirstFormatAreUpdated() throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        try phone.sync()
+        try laptop.database.write { db in
+            for column in ["rests_until", "failures", "failure"] {
+                try db.execute(sql: "ALTER TABLE mist_zone DROP COLUMN \(column)")
+            }
+            try db.execute(sql: "DROP TABLE mist_undelivered; UPDATE mist_state SET format = 1")
+        }
+        try laptop.restart()
+        try laptop.sync()
+        try scenario.expect(["Book a title=A"])
+    }
+}
+
+extension ScenarioDevice {
+    /// The reply to a request, with an error in place of one record.
+    fileprivate func reply(
+        to request: SyncRequest,
+        without name: String,
+        isNamed: Bool = true
+    ) throws -> ScenarioDevice.Delivery {
+        let error = CloudKitError.service(.internalError, record: isNamed ? name : nil)
+        switch (request, answer(request)) {
+        case (.zoneChanges, .success(.zoneChanges(var pages))):
+            for (index, page) in pages.enumerated() {
+                guard var page = try? page.get() else { continue }
+                let count = page.records.count
+                page.records.removeAll { $0.recordName == name }
+                if page.records.count < count { page.failures = [error] }
+                pages[index] = .success(page)
+            }
+            return .reply(.success(.zoneChanges(pages)))
+        case (.lookup, .success(.records(let results))):
+            return .reply(.success(.records(results.map { Self.without(name, $0, error) })))
+        case (.query, .success(.query(let results, let continuation))):
+            let results = results.map { Self.without(name, $0, error) }
+            return .reply(.success(.query(records: results, continuation: continuation)))
+        case (_, let reply): return .reply(reply)
+        }
+    }
+
+    private static func without(
+        _ name: String,
+        _ result: Result<CloudKitModel.Record, CloudKitError>,
+        _ error: CloudKitError
+    ) -> Result<CloudKitModel.Record, CloudKitError> {
+        (try? result.get())?.recordName == name ? .failure(error) : result
+    }
+}
