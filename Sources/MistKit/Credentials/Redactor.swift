@@ -8,16 +8,29 @@ struct Redactor: Sendable {
     /// The text that replaces a credential.
     static let mark = "<redacted>"
 
+    /// The fewest bytes of a text that can be a credential. Shorter ones are placeholders, and occur in every message.
+    private static let shortestSecret = 4
+
     mutating func hide(_ secret: String) {
-        if !secret.isEmpty { secrets.append(secret) }
+        if secret.utf8.count >= Self.shortestSecret { secrets.append(secret) }
     }
 
     func redact(_ text: String) -> String {
-        var text = text
-        for secret in spellings where text.contains(secret) {
-            text = text.replacing(secret, with: Self.mark)
+        let found = spellings.filter(text.contains)
+        guard !found.isEmpty else { return text }
+        // In one pass, so that no credential is searched for in the marks.
+        var rest = Substring(text)
+        var result = ""
+        while let first = rest.first {
+            if let secret = found.first(where: rest.hasPrefix) {
+                result += Self.mark
+                rest = rest.dropFirst(secret.count)
+            } else {
+                result.append(first)
+                rest = rest.dropFirst()
+            }
         }
-        return text
+        return result
     }
 
     /// The texts to remove. They are made only for a failure or a log line, and not for each request.

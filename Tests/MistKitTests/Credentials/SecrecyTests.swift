@@ -64,6 +64,13 @@ struct SecrecyTests {
         },
     ]
 
+    @Test func credentialsAreReplacedInOnePass() {
+        var redactor = Redactor()
+        for secret in ["redacted", "acted", "t", "token%2F"] { redactor.hide(secret) }
+        let text = redactor.redact("redacted, reacted, token%2f and not")
+        #expect(text == "<redacted>, re<redacted>, <redacted> and not")
+    }
+
     @Test(arguments: managers.keys.sorted(), echoes.keys.sorted())
     func noCredentialIsInAnyLogLineOrErrorText(manager: String, echo: String) async throws {
         let echo = try #require(Self.echoes[echo])
