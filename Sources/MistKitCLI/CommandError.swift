@@ -114,6 +114,10 @@ extension CommandError {
     /// The cause of an error in the words of the operating system or the emulator, without types and error domains.
     static func reason(of error: any Error) -> String {
         if let error = error as? EmulatorError { return error.reason }
+        // An error of a socket prints its number.
+        if let match = "\(error)".firstMatch(of: /errno: (\d+)/), let number = Int32(match.1) {
+            return String(cString: strerror(number))
+        }
         let error = error as NSError
         let cause = (error.userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError } ?? error
         guard cause.domain == NSPOSIXErrorDomain else { return cause.localizedDescription }
@@ -168,7 +172,9 @@ extension CommandError {
         case .network: return "Check the connection, and the address in --server-url or MISTKIT_SERVER_URL."
         case .serviceUnavailable, .throttled, .tryAgainLater, .zoneBusy, .internalError:
             return "Run the command again later."
-        case .conflict: return "Run the command again on the current record, or overwrite it with --force."
+        case .conflict:
+            return
+                "Look at the record, and run the command again on it; `mistkit records update --force` overwrites it."
         case .notFound: return "Check the name, and the container, database and zone in which it is looked up."
         case .zoneNotFound:
             return "Check the name with `mistkit zones list`, or create the zone with `mistkit zones create`."
@@ -187,13 +193,26 @@ extension CommandError {
 
     /// The failed item, where there is one, and the message.
     private static func message(of error: CloudKitError) -> String {
-        switch error.item {
-        case .record(let name): "Record \(name): \(error.message)"
-        case .zone(let name): "Zone \(name): \(error.message)"
-        case .subscription(let id): "Subscription \(id): \(error.message)"
-        case .user(let lookup): "User \(lookup): \(error.message)"
-        case .share(let shortGUID): "Share \(shortGUID): \(error.message)"
-        case nil: error.message
+        let cause = cause(of: error)
+        return switch error.item {
+        case .record(let name): "Record \(name): \(cause)"
+        case .zone(let name): "Zone \(name): \(cause)"
+        case .subscription(let id): "Subscription \(id): \(cause)"
+        case .user(let lookup): "User \(lookup): \(cause)"
+        case .share(let shortGUID): "Share \(shortGUID): \(cause)"
+        case nil: cause
+        }
+    }
+
+    /// The message without the advice for programs, which names functions of the client. The remedy is the command's own.
+    private static func cause(of error: CloudKitError) -> String {
+        switch error.code {
+        case .authenticationRequired: return "A user must sign in."
+        case .conflict, .exists, .atomicError:
+            let end = error.message.range(of: ". ")?.lowerBound
+            let cause = end.map { String(error.message[..<$0]) + "." } ?? error.message
+            return cause + (error.mayHaveBeenDone ? " An earlier attempt may have changed the record." : "")
+        default: return error.message
         }
     }
 

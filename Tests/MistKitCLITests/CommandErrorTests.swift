@@ -16,7 +16,8 @@ struct CommandErrorTests {
         let error = CommandError(CloudKitError(code: code, message: "It\nfailed."))
         let lines = error.text(in: .plain).split(separator: "\n")
         #expect(lines.count == 2)
-        #expect(lines.first == "mistkit: It failed. [\(code)]")
+        let message = code == .authenticationRequired ? "A user must sign in." : "It failed."
+        #expect(lines.first == "mistkit: \(message) [\(code)]")
         #expect(lines.last?.hasSuffix(".") == true)
     }
 
@@ -30,6 +31,20 @@ struct CommandErrorTests {
         ("", "mistkit: The command line cannot be read.\n  `mistkit --help` lists the arguments and options."),
     ]) func mistakesOnTheCommandLineAreTwoLines(_ message: String, text: String) {
         #expect(CommandError(commandLine: message, help: "mistkit --help").text(in: .plain) == text)
+    }
+
+    @Test func adviceForProgramsIsLeftOut() throws {
+        let commands = try CommandTests()
+        func create() throws -> CommandTests.Outcome {
+            try commands.mistkit("records", "create", "--type", "Note", "--name", "n1")
+        }
+        #expect(try create().status == 0)
+        let outcome = try create()
+        #expect(
+            outcome.errors.hasPrefix("mistkit: Record n1: A record of this name exists already. ["),
+            "\(outcome.errors)"
+        )
+        #expect(!outcome.errors.contains("serverRecord") && outcome.errors.contains("mistkit records update"))
     }
 
     @Test func theDetailsStandBehindTheMessage() {

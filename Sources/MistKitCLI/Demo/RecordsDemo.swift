@@ -67,7 +67,7 @@ struct RecordsDemo {
         }
         Demo.tell(
             "query",
-            "\(found.notes.count) with rating > 3 and the tag swift, best score first, over \(found.pages) pages",
+            "\(found.notes.count) with rating > 3 and the tag swift, best score first, over \(String.counting(found.pages, "page"))",
             time,
             found.notes.count
         )
@@ -117,7 +117,7 @@ struct RecordsDemo {
         let (feed, time) = try await Demo.timed { try await follow(since: token) }
         Demo.tell(
             "changes",
-            "\(feed.changed) changed, \(feed.deleted) deleted since the last token, over \(feed.pages) pages",
+            "\(feed.changed) changed, \(feed.deleted) deleted since the last token, over \(String.counting(feed.pages, "page"))",
             time
         )
         return feed.token

@@ -214,7 +214,7 @@ struct EmulatorCommand: AsyncParsableCommand {
         } catch {
             throw CommandError(
                 code: .unavailable,
-                message: "The emulator cannot listen on \(host):\(port): \(error)",
+                message: "The emulator cannot listen on \(host):\(port): \(CommandError.reason(of: error)).",
                 remedy:
                     "If another program uses the port, choose another with --port; 0 takes a free one. --host has to be an address of this machine."
             )

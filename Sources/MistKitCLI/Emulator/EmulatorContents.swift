@@ -37,7 +37,18 @@ struct EmulatorContents {
 
 extension EmbeddedEmulator {
     /// Deletes the data of a folder, and its account.
+    ///
+    /// - Throws: ``CommandError`` where a file cannot be deleted, or where an emulator uses the folder.
     static func removeData(in folder: String) throws(CommandError) {
+        guard FileManager.default.fileExists(atPath: folder) else { return }
+        let use = try FolderUse(folder)
+        guard use.isExclusive() else {
+            throw CommandError(
+                code: .unavailable,
+                message: "Another process uses the data in \(folder).",
+                remedy: "Stop its emulator first, or name another folder with --data-folder."
+            )
+        }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         for name in names where name.hasPrefix("emulator.sqlite") || name == "account.json" {
             let path = folder + "/" + name

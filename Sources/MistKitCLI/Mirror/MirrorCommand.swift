@@ -76,9 +76,14 @@ struct MirrorCommand: AsyncParsableCommand {
         if dryRun {
             let counts = try await MirrorUpdate(file, from: connection.database).count(selection)
             return Terminal.writeLine(
-                "\(counts.fetched) records to fetch, \(counts.removed) records and zones to remove"
+                """
+                \(String.counting(counts.fetched, "record")) to fetch, \(counts.removed) \(counts.removed == 1 ? "record or zone" : "records and zones") \
+                to remove
+                """
             )
         }
+        let interrupt = TransferProgress.handleInterrupt()
+        defer { interrupt.cancel() }
         let now = Date()
         var update = MirrorUpdate(file, from: connection.database)
         do {
@@ -124,7 +129,8 @@ struct MirrorCommand: AsyncParsableCommand {
         }
         let journal = try TransferJournal.open(
             for: file,
-            purpose: ["restore", zone.zone, connection.service.containerIdentifier, connection.scope.rawValue]
+            purpose: ["restore", zone.zone],
+            over: connection
         )
         let reader = try MirrorReader(path: file, zone: zone.zone, after: journal)
         if reader.shares > 0 {

@@ -651,7 +651,8 @@ extension MirrorFile {
         queue.writeWithoutTransaction { db in _ = try? String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") }
     }
 
-    /// Writes a copy of the file beside it, named by the time: `copy-2026-11-23T020000Z.sqlite`.
+    /// Writes a copy of the file beside it, named by the time: `copy-2026-11-23T020000Z.sqlite`. A second copy of the same
+    /// second has the number 2 in its name.
     ///
     /// - Returns: The path of the copy, which appears when it is complete.
     func writeSnapshot(at time: Date) throws(CommandError) -> String {
@@ -659,14 +660,18 @@ extension MirrorFile {
         let stamp = time.formatted(Date.ISO8601FormatStyle(timeSeparator: .omitted))
         let ending = url.pathExtension.isEmpty ? "" : "." + url.pathExtension
         let stem = path.hasSuffix(ending) ? String(path.dropLast(ending.count)) : path
-        let target = "\(stem)-\(stamp)\(ending)"
+        var target = "\(stem)-\(stamp)\(ending)"
+        var number = 1
+        while FileManager.default.fileExists(atPath: target) {
+            number += 1
+            target = "\(stem)-\(stamp)-\(number)\(ending)"
+        }
         let part = target + ".part"
         do {
             try? FileManager.default.removeItem(atPath: part)
             try queue.writeWithoutTransaction { db in
                 try db.execute(sql: "VACUUM INTO ?", arguments: [part])
             }
-            try? FileManager.default.removeItem(atPath: target)
             try FileManager.default.moveItem(atPath: part, toPath: target)
         } catch {
             throw Self.commandError(error, path)

@@ -6,6 +6,8 @@ struct Pager: Hashable, Sendable {
     let command: String
     /// The options of `less`, where the environment has none in `LESS`.
     let lessOptions: String
+    /// Whether the program shows bold type and colours, and not their sequences.
+    let showsStyles: Bool
 
     /// The pager of the environment: `MISTKIT_PAGER`, else `PAGER`, else `less`.
     ///
@@ -17,6 +19,7 @@ struct Pager: Hashable, Sendable {
         let chosen = (environment["MISTKIT_PAGER"] ?? environment["PAGER"])?.trimmingCharacters(in: .whitespaces)
         guard chosen != "", chosen != "cat" else { return nil }
         command = chosen ?? "command -v less > /dev/null || exit 127; less"
+        showsStyles = (chosen ?? "less").contains("less") && (environment["LESS"]?.contains("R") ?? true)
         lessOptions = (environment["NO_COLOR"] ?? "").isEmpty ? "FRX" : "FX"
     }
 

@@ -25,6 +25,9 @@ struct TextTable {
         rows.append(row)
     }
 
+    /// The number of lines: the titles, a rule, the rows.
+    var height: Int { rows.count + 2 }
+
     /// Sets the table.
     ///
     /// - Parameters:

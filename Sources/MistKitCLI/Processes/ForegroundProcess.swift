@@ -10,6 +10,9 @@ enum ForegroundProcess {
     /// - Parameters:
     ///   - arguments: The program, which is looked up in `PATH`, and its arguments.
     ///   - environment: Its environment.
+    ///
+    /// SIGTERM and SIGHUP of this process are sent on to the program.
+    ///
     /// - Returns: The exit code; 128 plus the signal's number where a signal ended the program, as in shells.
     /// - Throws: A ``CommandError`` where it cannot be started.
     static func run(
@@ -17,6 +20,10 @@ enum ForegroundProcess {
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) async throws -> Int32 {
         let process = try start(arguments, environment)
+        let forwarding = [SIGTERM, SIGHUP].map { number in
+            SignalHandler(number) { kill(process, number) }
+        }
+        defer { for handler in forwarding { handler.cancel() } }
         return await withCheckedContinuation { continuation in
             // A thread of its own, since the wait blocks it.
             Thread.detachNewThread { continuation.resume(returning: wait(for: process)) }
@@ -28,7 +35,21 @@ enum ForegroundProcess {
         let words = arguments.map { strdup($0) }
         let settings = environment.map { strdup("\($0.key)=\($0.value)") }
         defer { for text in words + settings { free(text) } }
-        let problem = posix_spawnp(&process, arguments[0], nil, nil, words + [nil], settings + [nil])
+        #if canImport(Darwin)
+            var attributes: posix_spawnattr_t?
+        #else
+            var attributes = posix_spawnattr_t()
+        #endif
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // The threads of this process block signals, and a program inherits that from the thread that starts it.
+        var (none, all) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        let problem = posix_spawnp(&process, arguments[0], nil, &attributes, words + [nil], settings + [nil])
         guard problem == 0 else {
             throw CommandError(
                 code: .usage,

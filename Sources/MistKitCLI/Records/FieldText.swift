@@ -180,10 +180,21 @@ enum FieldText {
     private static func date(_ text: String) -> Date? {
         if let milliseconds = Int64(text) { return Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
         // The formats below also accept a text of which only the beginning is a date.
-        guard text.allSatisfy("0123456789-+:.TZ".contains) else { return nil }
+        guard text.allSatisfy("0123456789-+:.TZ".contains), hasDayAndTime(text) else { return nil }
         return (try? Date(text, strategy: Date.ISO8601FormatStyle()))
             ?? (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
             ?? (text.count == 10 ? try? Date(text, strategy: Date.ISO8601FormatStyle().year().month().day()) : nil)
+    }
+
+    /// Whether the numbers of a date are those of a day and a time that exist. The formats accept 30 February as 2 March.
+    private static func hasDayAndTime(_ text: String) -> Bool {
+        let numbers = text.prefix(10).split(separator: "-").compactMap { Int($0) }
+        let time = text.dropFirst(10).split(whereSeparator: "TZ+-.:".contains)
+        guard numbers.count == 3, (1...12).contains(numbers[1]) else { return false }
+        let isLeapYear = numbers[0] % 4 == 0 && numbers[0] % 100 != 0 || numbers[0] % 400 == 0
+        let days = [31, isLeapYear ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][numbers[1] - 1]
+        let isTime = zip(time, [23, 59, 59]).allSatisfy { part, limit in (Int(part) ?? .max) <= limit }
+        return (1...days).contains(numbers[2]) && isTime
     }
 
     private static func location(_ text: String) -> Location? {

@@ -141,7 +141,7 @@ struct BatchOutcome {
         guard failures == 0 else {
             throw CommandError(
                 code: .failure,
-                message: "\(failures) of \(failures + successes) records failed.",
+                message: "\(failures) of \(String.counting(failures + successes, "record")) failed.",
                 remedy: failedRemedy
             )
         }

@@ -69,7 +69,7 @@ struct RecordSelection: ParsableArguments {
     }
 
     private static func count(_ count: Int, of type: String) -> String {
-        count == 1 ? "1 record of type \(type)" : "\(count) records of type \(type)"
+        String.counting(count, "record") + " of type \(type)"
     }
 }
 

@@ -53,6 +53,9 @@ struct CreateCommand: AsyncParsableCommand {
                 """
             )
         }
+        guard !atomic || ![nil, ZoneID.default.zoneName].contains(zone.zone) else {
+            throw ValidationError("--atomic needs a custom zone.\nName it with --zone, or leave --atomic out.")
+        }
         guard from == nil || (name == nil && fields.isEmpty) else {
             throw ValidationError(
                 "--from cannot be combined with --name or --field.\nWrite names and fields into the file."

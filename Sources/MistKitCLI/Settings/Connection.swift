@@ -44,6 +44,14 @@ struct Connection {
         return database
     }
 
+    /// What distinguishes the service from others: its address, or the folder of the embedded emulator.
+    var address: String {
+        switch destination {
+        case .embedded(let embedded): URL(fileURLWithPath: embedded.folder).standardizedFileURL.path
+        case .address(let url): url.absoluteString
+        }
+    }
+
     /// The destination on one line, for people.
     var title: String {
         switch destination {

@@ -18,6 +18,7 @@ struct EmbeddedEmulator {
     let folder: String
     let container: String
     let account: Account
+    private let use: FolderUse
     let emulator: CloudKitEmulator
     let server: CloudKitEmulatorServer
 
@@ -37,6 +38,7 @@ struct EmbeddedEmulator {
                 withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700]
             )
+            use = try FolderUse(folder)
             emulator = try CloudKitEmulator(storage: .file(path: folder + "/emulator.sqlite"))
             account = try Self.account(in: folder, of: emulator)
             // Both environments accept the same token; Apple's service has a token for each.
@@ -48,7 +50,7 @@ struct EmbeddedEmulator {
             throw error
         } catch {
             throw CommandError(
-                code: .failure,
+                code: .data,
                 message: "The embedded emulator cannot use the folder \(folder): \(CommandError.reason(of: error)).",
                 remedy: "Check its permissions, or name another folder with --data-folder."
             )
@@ -95,7 +97,7 @@ struct EmbeddedEmulator {
             (try? FileManager.default.moveItem(atPath: draft, toPath: path)) != nil
         else {
             throw CommandError(
-                code: .failure,
+                code: .cannotWrite,
                 message: "\(path) cannot be written.",
                 remedy: "Name another folder with --data-folder."
             )

@@ -47,6 +47,8 @@ struct Settings: Sendable {
 
     /// Reads the settings of the flags, the environment and the files.
     ///
+    /// A variable without text counts as not set: CI systems set a secret that is missing to an empty text.
+    ///
     /// With a profile, the environment and the other settings of files do not count: what a profile leaves out is not
     /// set.
     ///
@@ -57,6 +59,7 @@ struct Settings: Sendable {
         environment: [String: String] = ProcessInfo.processInfo.environment,
         folder: String = FileManager.default.currentDirectoryPath
     ) throws -> Settings {
+        let environment = SettingsFile.withoutEmptyVariables(environment)
         let path = try SettingsFile.path(named: flags.configurationFile ?? environment["MISTKIT_CONFIG"], in: folder)
         let file = try path.map { path throws(CommandError) in try SettingsFile(readingFrom: path) }
         var providers: [any ConfigProvider] = [InMemoryProvider(name: "flags", values: flags.values)]

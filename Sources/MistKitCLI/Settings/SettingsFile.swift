@@ -64,11 +64,16 @@ struct SettingsFile {
     /// - Returns: The folder's file, if it exists, and the user's own file, which may be empty.
     /// - Throws: ``CommandError`` when a file cannot be read.
     static func withProfiles(named: String? = nil) throws(CommandError) -> [SettingsFile] {
-        let environment = ProcessInfo.processInfo.environment
+        let environment = withoutEmptyVariables(ProcessInfo.processInfo.environment)
         let folder = FileManager.default.currentDirectoryPath
         let path = try path(named: named ?? environment["MISTKIT_CONFIG"], in: folder)
         let own = try path.map { path throws(CommandError) in try SettingsFile(readingFrom: path) }
         return [own, try user(environment)].compactMap(\.self)
+    }
+
+    /// The environment without variables of the command that have no text.
+    static func withoutEmptyVariables(_ environment: [String: String]) -> [String: String] {
+        environment.filter { name, text in !(name.hasPrefix("MISTKIT_") && text.isEmpty) }
     }
 
     /// An empty file.

@@ -83,17 +83,26 @@ struct ExportRecordsCommand: AsyncParsableCommand {
         var journal = try TransferJournal.open(
             for: output,
             purpose: ["export"] + types + self.filters.expressions
-                + [files.assets, zone.zone, allZones ? "all zones" : nil, database.scope.rawValue]
+                + [files.assets, zone.zone, allZones ? "all zones" : nil],
+            over: connection
         )
         let part = output + ".part"
         if journal.isComplete {
             // An earlier run ended between the last two steps below.
             try finish()
             TransferJournal.remove(for: output)
-            Terminal.writeError("\(journal.records) records exported to \(output) by an earlier run")
+            Terminal.writeError("\(String.counting(journal.records, "record")) exported to \(output) by an earlier run")
             return
         }
-        guard force || !FileManager.default.fileExists(atPath: output) else {
+        let found = try? FileManager.default.attributesOfItem(atPath: output)[.type] as? FileAttributeType
+        guard [nil, .typeRegular].contains(found) else {
+            throw CommandError(
+                code: .usage,
+                message: "\(output) is not a regular file, so that it cannot be replaced.",
+                remedy: "Name another file, or write to standard output with --output -."
+            )
+        }
+        guard force || found == nil else {
             throw CommandError(
                 code: .usage,
                 message: "\(output) exists already.",
@@ -101,6 +110,9 @@ struct ExportRecordsCommand: AsyncParsableCommand {
             )
         }
         let handle = try Self.open(part, keeping: journal.bytes)
+        try TransferLock.take(handle, path: output)
+        let interrupt = TransferProgress.handleInterrupt()
+        defer { interrupt.cancel() }
         // The journal is written at most four times a second. After a kill, the records since then are fetched again.
         var saved = ContinuousClock.now
         var progress = TransferProgress("exported", earlierRecords: journal.records, earlierBytes: journal.bytes)

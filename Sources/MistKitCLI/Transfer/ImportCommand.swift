@@ -78,11 +78,21 @@ struct ImportRecordsCommand: AsyncParsableCommand {
     func run(over connection: Connection?) async throws {
         guard let handle = FileHandle(forReadingAtPath: file) else { throw CommandError.unreadable(file) }
         defer { try? handle.close() }
+        guard TransferLock.isRegular(handle) else {
+            throw CommandError(
+                code: .data,
+                message: "\(file) is not a regular file: a folder or a pipe cannot be imported.",
+                remedy: "Write the records into a file, and import that."
+            )
+        }
         let format = format ?? TransferFormat(path: file)
-        guard let database = connection?.database else { return try check(source(handle, format).records) }
+        guard let connection else { return try check(source(handle, format).records) }
+        try TransferLock.take(handle, path: file)
         let journal = try TransferJournal.open(
             for: file,
-            purpose: ["import", existing.rawValue, type, zone.zone, database.scope.rawValue]
+            purpose: ["import", existing.rawValue, type, zone.zone],
+            over: connection,
+            source: TransferLock.state(of: handle)
         )
         let size = Int64(try handle.seekToEnd())
         try handle.seek(toOffset: 0)
@@ -95,7 +105,7 @@ struct ImportRecordsCommand: AsyncParsableCommand {
             type: type,
             zone: zone.zoneID,
             files: files.files,
-            database: database,
+            database: connection.database,
             journal: journal
         )
         try await transfer.run(source.records, size: size)
@@ -129,7 +139,9 @@ struct ImportRecordsCommand: AsyncParsableCommand {
                 Terminal.writeFailure(error, at: "\(file), \(item.label)")
             }
         }
-        for (type, count) in counts.sorted(by: { $0.key < $1.key }) { Terminal.writeLine("\(type): \(count) records") }
+        for (type, count) in counts.sorted(by: { $0.key < $1.key }) {
+            Terminal.writeLine("\(type): \(String.counting(count, "record"))")
+        }
         guard failures == 0 else {
             throw CommandError(
                 code: .data,
@@ -161,6 +173,8 @@ struct ImportTransfer {
     private static let bytesPerStep = 8 << 20
 
     mutating func run(_ source: any TransferSource, size: Int64) async throws {
+        let interrupt = TransferProgress.handleInterrupt()
+        defer { interrupt.cancel() }
         var reader = source
         var progress = TransferProgress(
             verb,
@@ -196,7 +210,8 @@ struct ImportTransfer {
         guard journal.failures == 0 else {
             throw CommandError(
                 code: .failure,
-                message: "\(journal.failures) of \(journal.failures + journal.records) records failed.",
+                message:
+                    "\(journal.failures) of \(String.counting(journal.failures + journal.records, "record")) failed.",
                 remedy: "Their lines are in \(failedFile): correct them, and `mistkit records import` saves them."
             )
         }

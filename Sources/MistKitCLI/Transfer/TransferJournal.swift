@@ -26,6 +26,8 @@ struct TransferJournal: Hashable, JSONReadable, JSONWritable {
     var failures = 0
     /// Whether all of the data is written, and only its name is missing.
     var isComplete = false
+    /// The size and the time of modification of the file that is imported; empty in other journals.
+    var source = ""
     /// The prefix of the names of records without a name, so that a second run gives them the same names.
     var run: String
 
@@ -42,12 +44,28 @@ struct TransferJournal: Hashable, JSONReadable, JSONWritable {
     /// - Parameters:
     ///   - file: The path of the data.
     ///   - purpose: The command and its arguments that decide what is transferred.
+    ///   - connection: The service and the database, which are part of the purpose.
+    ///   - source: The state of the file that is imported.
     /// - Returns: The journal.
-    /// - Throws: ``CommandError`` for a journal of another purpose, or one that cannot be read.
-    static func open(for file: String, purpose: [String?]) throws -> TransferJournal {
+    /// - Throws: ``CommandError`` for a journal of another purpose or of another state of the file, or one that cannot
+    ///   be read.
+    static func open(
+        for file: String,
+        purpose: [String?],
+        over connection: Connection,
+        source: String = ""
+    ) throws -> TransferJournal {
         let path = path(for: file)
-        let purpose = purpose.compactMap(\.self).joined(separator: " ")
-        guard let data = FileManager.default.contents(atPath: path) else { return TransferJournal(purpose: purpose) }
+        let origin: [String?] = [
+            connection.scope.rawValue, connection.service.containerIdentifier, connection.service.environment.rawValue,
+            connection.address,
+        ]
+        let purpose = (purpose + origin).compactMap(\.self).joined(separator: " ")
+        guard let data = FileManager.default.contents(atPath: path) else {
+            var journal = TransferJournal(purpose: purpose)
+            journal.source = source
+            return journal
+        }
         let remedy = "Run the command with the same options to go on, or remove \(path) to begin from the start."
         guard let journal = try? JSONReader.read(TransferJournal.self, from: [UInt8](data)) else {
             throw CommandError(code: .data, message: "\(path) cannot be read.", remedy: remedy)
@@ -57,6 +75,13 @@ struct TransferJournal: Hashable, JSONReadable, JSONWritable {
                 code: .usage,
                 message: "\(path) is of an unfinished run with other options: \(journal.purpose).",
                 remedy: remedy
+            )
+        }
+        guard journal.source == source else {
+            throw CommandError(
+                code: .data,
+                message: "\(file) was changed since the unfinished run of \(path).",
+                remedy: "Restore the file to go on, or remove \(path) to begin from the start."
             )
         }
         return journal
@@ -88,7 +113,8 @@ extension TransferJournal {
         "run",
         "lines",
         "failedBytes",
-        "isComplete"
+        "isComplete",
+        "source"
     )
 
     init(json reader: inout JSONReader) throws(JSONError) {
@@ -107,6 +133,7 @@ extension TransferJournal {
             case 8: lines = try Int(json: &reader)
             case 9: failedBytes = try Int64(json: &reader)
             case 10: isComplete = try Bool(json: &reader)
+            case 11: source = try reader.readString()
             default: try reader.skipValue()
             }
         }
@@ -139,6 +166,8 @@ extension TransferJournal {
         writer.write(failedBytes)
         writer.key("isComplete")
         writer.write(isComplete)
+        writer.key("source")
+        writer.write(source)
         writer.endObject()
     }
 }

@@ -20,6 +20,14 @@ struct TransferProgress {
         self.earlierBytes = earlierBytes
     }
 
+    /// Says at Ctrl-C that the transfer can be continued, and ends the process.
+    static func handleInterrupt() -> SignalHandler {
+        SignalHandler(SIGINT) {
+            Terminal.writeError("\nStopped. The same command continues here.")
+            exit(128 + SIGINT)
+        }
+    }
+
     /// Shows how far the transfer has come, at most five times a second on a terminal.
     mutating func show(records: Int, bytes: Int64) {
         let now = ContinuousClock.now
@@ -46,7 +54,7 @@ struct TransferProgress {
     func finish(records: Int, failures: Int, to destination: String) {
         let seconds = (ContinuousClock.now - began) / .seconds(1)
         let rate = Double(records - earlierRecords) / max(seconds, 0.001)
-        var text = "\(records) records \(verb)\(destination)"
+        var text = "\(String.counting(records, "record")) \(verb)\(destination)"
         if failures > 0 { text += ", \(failures) failed" }
         if earlierRecords > 0 { text += ", \(earlierRecords) of them by an earlier run" }
         text += " (\(Self.duration(seconds)), \(Int(rate)) a second)"
@@ -62,7 +70,7 @@ struct TransferProgress {
         recordRate: Double,
         byteRate: Double
     ) -> String {
-        var parts = ["\(records) records \(verb)", size(bytes), "\(Int(recordRate)) a second"]
+        var parts = ["\(String.counting(records, "record")) \(verb)", size(bytes), "\(Int(recordRate)) a second"]
         if let totalBytes, totalBytes > 0 {
             parts.append("\(min(100, bytes * 100 / totalBytes)) %")
             if byteRate > 0 { parts.append("\(duration(Double(max(0, totalBytes - bytes)) / byteRate)) left") }

@@ -53,7 +53,8 @@ struct ChangeWatcher: Sendable {
     private mutating func follow(_ interval: Duration, _ pushes: PushListener?, _ signal: WakeSignal) async throws {
         try await begin()
         let subject =
-            zone.map { "the zone \($0)" } ?? "\(tokens.count) zones of the \(database.scope.rawValue) database"
+            zone.map { "the zone \($0)" }
+            ?? "\(String.counting(tokens.count, "zone")) of the \(database.scope.rawValue) database"
         Terminal.writeError("Watching \(subject); Ctrl-C ends it.")
         var wait = PollingInterval(shortest: interval)
         while true {

@@ -82,30 +82,15 @@ struct WatchCommand: AsyncParsableCommand {
                 try await watcher.run(interval: interval)
             }
         }
-        let interrupt = Interrupt { watch.cancel() }
-        defer { interrupt.cancel() }
+        // The reader of a pipe may end, as in `mistkit watch | head -1`.
+        signal(SIGPIPE, SIG_IGN)
+        // Ctrl-C, `kill`, and a terminal that is closed.
+        let handlers = [SIGINT, SIGTERM, SIGHUP].map { number in SignalHandler(number) { watch.cancel() } }
+        defer { for handler in handlers { handler.cancel() } }
         do {
             try await watch.value
         } catch  where watch.isCancelled {
-            // Ctrl-C is how the command is meant to end.
+            // A signal is how the command is meant to end.
         }
     }
-}
-
-/// Calls a closure at the first Ctrl-C. The second one ends the process.
-private final class Interrupt {
-    private let source: any DispatchSourceSignal
-
-    init(_ action: @escaping @Sendable () -> Void) {
-        signal(SIGINT, SIG_IGN)
-        let source = DispatchSource.makeSignalSource(signal: SIGINT)
-        source.setEventHandler {
-            signal(SIGINT, SIG_DFL)
-            action()
-        }
-        source.resume()
-        self.source = source
-    }
-
-    func cancel() { source.cancel() }
 }

@@ -72,8 +72,8 @@ struct WatchOutput: Sendable {
         left = limit
     }
 
-    /// Whether the limit is reached.
-    var isFull: Bool { left == 0 }
+    /// Whether the limit is reached, or the reader of the output has stopped.
+    var isFull: Bool { left == 0 || Terminal.isOutputClosed }
 
     mutating func print(_ change: WatchedChange, in zone: ZoneID) throws {
         guard !isFull else { return }

@@ -73,19 +73,24 @@ struct DeleteZoneCommand: AsyncParsableCommand {
         commandName: "delete",
         abstract: "Delete a zone and all its records. They cannot be restored.",
         discussion: """
+            The command asks first.
+
             Examples:
-              mistkit zones delete Notes
-              mistkit zones delete Notes --verbose
+              mistkit zones delete Notes --yes
+              mistkit zones delete Notes --yes --verbose
             """
     )
 
     @Argument(help: "The zone's name.", completion: .zone)
     var name: String
 
+    @OptionGroup var confirmation: ConfirmationOptions
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        try await Connection.open(connection).databaseOfZones().deleteZone(ZoneID(zoneName: name))
+        let database = try Connection.open(connection).databaseOfZones()
+        guard try confirmation.confirms("Delete the zone \(name) with all its records?") else { return }
+        try await database.deleteZone(ZoneID(zoneName: name))
         Terminal.writeError("Deleted the zone \(name) and its records.")
     }
 }
@@ -117,7 +122,7 @@ struct PurgeZoneCommand: AsyncParsableCommand {
         for try await page in database.changes(inZone: zone, desiredKeys: []) {
             names += page.changedRecords.compactMap(\.recordName)
         }
-        let records = names.count == 1 ? "1 record" : "\(names.count) records"
+        let records = String.counting(names.count, "record")
         guard try names.isEmpty || confirmation.confirms("Delete \(records) of the zone \(name)?") else { return }
         var failures: [CloudKitError] = []
         for case .failure(let error) in try await database.forceDelete(names, inZone: zone) { failures.append(error) }

@@ -21,6 +21,16 @@ struct PagerTests {
         }
     }
 
+    @Test(
+        arguments: [
+            ([:], true), (["PAGER": "more"], false), (["PAGER": "/usr/bin/less -S"], true), (["LESS": "-iM"], false),
+            (["LESS": "-R"], true),
+        ] as [([String: String], Bool)]
+    )
+    func onlyLessShowsStyles(_ environment: [String: String], _ showsStyles: Bool) {
+        #expect(Pager(environment: environment)?.showsStyles == showsStyles)
+    }
+
     #if os(Linux)
         /// Runs a command on a terminal of ten lines.
         private func onTerminal(_ commands: CommandTests, _ line: String, environment: [String: String]) throws

@@ -62,6 +62,19 @@ struct FieldTextTests {
         ("n:DOUBLE=inf", "\"inf\" is not a valid DOUBLE, the type of the field n."),
         ("n:TIMESTAMP=yesterday", "\"yesterday\" is not a valid TIMESTAMP, the type of the field n."),
         ("n:TIMESTAMP=2026-01-31 noon", "\"2026-01-31 noon\" is not a valid TIMESTAMP, the type of the field n."),
+        ("n:TIMESTAMP=2026-02-29", "\"2026-02-29\" is not a valid TIMESTAMP, the type of the field n."),
+        (
+            "n:TIMESTAMP=2026-02-30T00:00:00Z",
+            "\"2026-02-30T00:00:00Z\" is not a valid TIMESTAMP, the type of the field n."
+        ),
+        (
+            "n:TIMESTAMP=2026-01-31T25:00:00Z",
+            "\"2026-01-31T25:00:00Z\" is not a valid TIMESTAMP, the type of the field n."
+        ),
+        (
+            "n:TIMESTAMP=2026-01-31T00:60:00Z",
+            "\"2026-01-31T00:60:00Z\" is not a valid TIMESTAMP, the type of the field n."
+        ),
         ("n:TIMESTAMP=2026-01-3112", "\"2026-01-3112\" is not a valid TIMESTAMP, the type of the field n."),
         ("n:LOCATION=91,0", "\"91,0\" is not a valid LOCATION, the type of the field n."),
         ("n:INT64_LIST=1,x", "\"1,x\" is not a valid INT64_LIST, the type of the field n."),

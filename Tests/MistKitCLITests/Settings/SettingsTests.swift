@@ -91,6 +91,13 @@ struct SettingsTests {
         )
     }
 
+    @Test func aVariableWithoutTextIsNotSet() throws {
+        let names = ["CONTAINER", "API_TOKEN", "WEB_AUTH_TOKEN", "KEY_ID", "PROFILE", "CONFIG"]
+        let environment = Dictionary(uniqueKeysWithValues: names.map { ("MISTKIT_\($0)", "") })
+        let settings = try Settings.read(flags: ConnectionOptions.parse([]), environment: environment, folder: "/")
+        #expect(settings.container == nil && !settings.hasCredentials)
+    }
+
     @Test func refusesAConfigurationFileThatIsMissingOrNoJSON() async throws {
         let missing = await #expect(throws: CommandError.self) {
             try await settings(flags: ["--config", "nowhere.json"])

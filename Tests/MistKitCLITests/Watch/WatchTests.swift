@@ -14,7 +14,11 @@ struct WatchTests {
     }
 
     /// Runs the command until it ends by itself. Calls `changes` when the command is watching.
-    private func watch(_ arguments: [String], during changes: () throws -> Void) throws -> CommandTests.Outcome {
+    private func watch(
+        _ arguments: [String],
+        ending signal: Int32 = SIGINT,
+        during changes: () throws -> Void
+    ) throws -> CommandTests.Outcome {
         let process = Process()
         process.executableURL = CommandTests.executable
         process.arguments = ["watch"] + arguments
@@ -31,7 +35,7 @@ struct WatchTests {
             said += data
         }
         try changes()
-        if !arguments.contains("--count") { process.interrupt() }
+        if !arguments.contains("--count") { kill(process.processIdentifier, signal) }
         let lines = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
         return CommandTests.Outcome(
@@ -39,6 +43,17 @@ struct WatchTests {
             output: String(decoding: lines, as: UTF8.self),
             errors: String(decoding: said, as: UTF8.self)
         )
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP]) func theSubscriptionIsRemovedAtTheEnd(_ signal: Int32) throws {
+        try commands.mistkit("zones", "create", "Notes")
+        var during = ""
+        let outcome = try watch([], ending: signal) {
+            during = try commands.mistkit("subscriptions", "list").output
+        }
+        #expect(during.contains("mistkit-watch"))
+        #expect(outcome.status == 0)
+        #expect(try !commands.mistkit("subscriptions", "list").output.contains("mistkit-watch"))
     }
 
     @Test(arguments: [[], ["--no-push", "--interval", "0.1"], ["--zone", "Notes"]])
@@ -131,7 +146,7 @@ struct WatchTests {
         try commands.mistkit("zones", "create", "Drafts")
         let outcome = try watch(["--count", "2", "--format", "ndjson", "--interval", "0.1"]) {
             try commands.mistkit("records", "create", "--type", "Note", "--name", "a", "--zone", "Notes")
-            try commands.mistkit("zones", "delete", "Drafts")
+            try commands.mistkit("zones", "delete", "Drafts", "--yes")
         }
         let values = try outcome.lines.map { try JSONReader.read(JSONValue.self, from: String($0)) }
         let changes = values.map { value in
