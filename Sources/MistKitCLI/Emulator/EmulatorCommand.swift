@@ -152,7 +152,7 @@ struct EmulatorCommand: AsyncParsableCommand {
             _ = try service.perform("imported") { try embedded.emulator.importSchema(imported, into: container) }
         }
         let contents = EmulatorContents(folder: dataFolder, container: container, database: database)
-        for seed in seeds { try await contents.load(seed) }
+        for seed in seeds { try await contents.load(seed, isNew: reset) }
         let keys = try publicKeys.map { path in
             guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
                 throw CommandError.unreadable(path)

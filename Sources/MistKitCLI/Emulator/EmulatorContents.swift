@@ -12,7 +12,13 @@ struct EmulatorContents {
     let database: String
 
     /// Saves the records of a file.
-    func load(_ file: String) async throws {
+    ///
+    /// - Parameters:
+    ///   - file: The file.
+    ///   - isNew: Whether the emulator has no data, so that an unfinished run has to begin again.
+    /// - Throws: A ``CommandError``, or the `CloudKitError` of a request.
+    func load(_ file: String, isNew: Bool) async throws {
+        if isNew { TransferJournal.remove(for: file) }
         try await ImportRecordsCommand.asyncParse([file]).run(over: connection())
     }
 
@@ -22,6 +28,8 @@ struct EmulatorContents {
             do { try Data().write(to: URL(fileURLWithPath: file)) } catch { throw CommandError.unwritable(file, error) }
             return
         }
+        // An unfinished run wrote records of an earlier state.
+        TransferJournal.remove(for: file)
         try await ExportRecordsCommand.asyncParse(types + ["--all-zones", "--force", "--output", file])
             .run(over: connection())
     }

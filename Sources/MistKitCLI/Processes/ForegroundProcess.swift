@@ -43,11 +43,13 @@ enum ForegroundProcess {
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
         // The threads of this process block signals, and a program inherits that from the thread that starts it.
-        var (none, all) = (sigset_t(), sigset_t())
+        // Libraries ignore SIGPIPE in this process.
+        var (none, pipe) = (sigset_t(), sigset_t())
         sigemptyset(&none)
-        sigfillset(&all)
+        sigemptyset(&pipe)
+        sigaddset(&pipe, SIGPIPE)
         posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setsigdefault(&attributes, &pipe)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         let problem = posix_spawnp(&process, arguments[0], nil, &attributes, words + [nil], settings + [nil])
         guard problem == 0 else {

@@ -24,6 +24,7 @@ final class FolderUse: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Whether no other process uses the folder. From then on, others wait until this object is gone.
-    func isExclusive() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+    /// Whether no other process uses the folder. From then on, others wait until this object is gone. A file system
+    /// without locks does not show other processes.
+    func isExclusive() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
 }

@@ -80,20 +80,6 @@ struct ExportRecordsCommand: AsyncParsableCommand {
             }
             return
         }
-        var journal = try TransferJournal.open(
-            for: output,
-            purpose: ["export"] + types + self.filters.expressions
-                + [files.assets, zone.zone, allZones ? "all zones" : nil],
-            over: connection
-        )
-        let part = output + ".part"
-        if journal.isComplete {
-            // An earlier run ended between the last two steps below.
-            try finish()
-            TransferJournal.remove(for: output)
-            Terminal.writeError("\(String.counting(journal.records, "record")) exported to \(output) by an earlier run")
-            return
-        }
         let found = try? FileManager.default.attributesOfItem(atPath: output)[.type] as? FileAttributeType
         guard [nil, .typeRegular].contains(found) else {
             throw CommandError(
@@ -102,6 +88,22 @@ struct ExportRecordsCommand: AsyncParsableCommand {
                 remedy: "Name another file, or write to standard output with --output -."
             )
         }
+        let part = output + ".part"
+        // The journal is read with the lock, since another process writes it while it has the lock.
+        var unfinished = FileManager.default.fileExists(atPath: part) ? try Self.open(part, for: output) : nil
+        var journal = try TransferJournal.open(
+            for: output,
+            purpose: ["export"] + types + self.filters.expressions
+                + [files.assets, zone.zone, allZones ? "all zones" : nil],
+            over: connection
+        )
+        if journal.isComplete {
+            // An earlier run ended between the last two steps below.
+            try finish()
+            TransferJournal.remove(for: output)
+            Terminal.writeError("\(String.counting(journal.records, "record")) exported to \(output) by an earlier run")
+            return
+        }
         guard force || found == nil else {
             throw CommandError(
                 code: .usage,
@@ -109,8 +111,10 @@ struct ExportRecordsCommand: AsyncParsableCommand {
                 remedy: "Name another file, or replace it with --force."
             )
         }
-        let handle = try Self.open(part, keeping: journal.bytes)
-        try TransferLock.take(handle, path: output)
+        if unfinished == nil { unfinished = try Self.open(part, for: output) }
+        guard let handle = unfinished else { return }
+        defer { try? handle.close() }
+        try Self.truncate(handle, part, to: journal.bytes)
         let interrupt = TransferProgress.handleInterrupt()
         defer { interrupt.cancel() }
         // The journal is written at most four times a second. After a kill, the records since then are fetched again.
@@ -132,7 +136,6 @@ struct ExportRecordsCommand: AsyncParsableCommand {
                 progress.show(records: journal.records, bytes: journal.bytes)
             }
         }
-        try handle.close()
         let complete = output + ".complete"
         switch format ?? TransferFormat(path: output) {
         case .ndjson: break
@@ -174,11 +177,22 @@ struct ExportRecordsCommand: AsyncParsableCommand {
             .map { .zone($0) }
     }
 
-    /// Opens the unfinished file, and removes the bytes that were written after the journal.
-    private static func open(_ path: String, keeping bytes: Int64) throws -> FileHandle {
+    /// Opens the unfinished file, which is made where there is none, and locks it.
+    private static func open(_ path: String, for output: String) throws -> FileHandle {
+        let handle: FileHandle
         do {
             if !FileManager.default.fileExists(atPath: path) { try Data().write(to: URL(fileURLWithPath: path)) }
-            let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+            handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        } catch {
+            throw CommandError.unwritable(path, error)
+        }
+        try TransferLock.take(handle, path: output)
+        return handle
+    }
+
+    /// Removes the bytes that were written after the journal.
+    private static func truncate(_ handle: FileHandle, _ path: String, to bytes: Int64) throws {
+        do {
             guard try handle.seekToEnd() >= UInt64(bytes) else {
                 throw CommandError(
                     code: .data,
@@ -188,7 +202,6 @@ struct ExportRecordsCommand: AsyncParsableCommand {
             }
             try handle.truncate(atOffset: UInt64(bytes))
             try handle.seekToEnd()
-            return handle
         } catch let error as CommandError {
             throw error
         } catch {

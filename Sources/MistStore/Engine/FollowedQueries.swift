@@ -93,10 +93,19 @@ extension SyncEngine.Transaction {
     }
 
     /// Handles the refusal of the query whose turn it was: the service lacks an index, or does not know the record type
-    /// yet. The query is sent again with the next pass. Everything else goes on, so that the first record of a new type
-    /// can be sent.
+    /// yet. Everything else goes on, so that the first record of a new type can be sent.
     func handleRefusedQuery(_ error: CloudKitError, at now: Int64) throws {
         guard let followed = try FollowedQuery.next(db) else { return }
+        try endPass(of: followed, because: .schema, error, at: now)
+    }
+
+    /// Ends the pass of a query that failed. The query is sent again with the next pass, from where this pass began.
+    private func endPass(
+        of followed: FollowedQuery,
+        because condition: SyncCondition,
+        _ error: CloudKitError,
+        at now: Int64
+    ) throws {
         let interval = PollInterval.next(afterIdle: followed.idlePasses, from: settings.pollInterval, doublings: 5)
         try db.run(
             """
@@ -106,7 +115,7 @@ extension SyncEngine.Transaction {
         )
         try db.run(
             "UPDATE mist_scope SET failures = 0, rests_until = 0, condition = ?, detail = ? WHERE id = ?",
-            [SyncCondition.schema.rawValue, error.description, scope.number]
+            [condition.rawValue, error.description, scope.number]
         )
     }
 
@@ -134,9 +143,9 @@ extension SyncEngine.Transaction {
                     )
                 }
             case .failure(let error):
-                // A sweep needs to know only that the record exists. If the error has no name, the page is fetched again.
+                // A sweep needs to know only that the record exists.
                 guard try lookUpRecord(of: error, in: zone, at: now) else {
-                    return try rest(because: error.condition, error, at: now)
+                    return try endPass(of: followed, because: .undelivered, error, at: now)
                 }
             }
         }
@@ -205,15 +214,17 @@ extension SyncEngine.Transaction {
         return isMissing
     }
 
-    /// Lets the engine send changes again after the outcome of every operation is known: from a lookup, or because a
-    /// followed query brought the record.
+    /// Lets the engine send changes of a zone again after the outcome of every operation is known: from a lookup, or
+    /// because a followed query brought the record.
     func settleOutcomes() throws {
         try db.run(
             """
-            UPDATE mist_zone SET is_uncertain = 0, is_stale = 0 WHERE scope = 0 AND is_uncertain = 1 AND NOT EXISTS (
+            UPDATE mist_zone SET is_uncertain = 0, is_stale = 0
+            WHERE scope = ? AND is_uncertain = 1 AND (scope = 0 OR is_stale = 0) AND NOT EXISTS (
                 SELECT 1 FROM mist_sent WHERE mist_sent.zone = mist_zone.id AND is_uncertain = 1
             )
-            """
+            """,
+            [scope.number]
         )
     }
 }

@@ -16,7 +16,8 @@ struct RequestRow {
 
 extension SyncEngine.Transaction {
     /// Decides on the next step, the first of these that applies: wait, find out which zones changed, fetch their
-    /// changes, fetch a page of a followed query, look up the records that conflict, create zones, send changes.
+    /// changes, fetch a page of a followed query, look up the records that conflict, create zones, send changes, look up
+    /// the records that the service could not deliver.
     func next(at now: Int64) throws -> SyncEngine.Step {
         // The caller sends one request at a time.
         try abandonRequest()
@@ -43,13 +44,12 @@ extension SyncEngine.Transaction {
         }
         if scope == .public {
             if let followed = try FollowedQuery.next(db) { return try begin(followed.request, zone: nil, at: now) }
-            try settleOutcomes()
         }
+        try settleOutcomes()
         let conflicting = """
             state = 1 AND (
                 is_uncertain = 1 OR id IN (SELECT zone FROM mist_record WHERE is_conflicting = 1)
                 OR id IN (SELECT zone FROM mist_tombstone WHERE is_conflicting = 1)
-                OR id IN (SELECT zone FROM mist_undelivered)
             )
             """
         for zone in try ZoneRow.all(in: scope, where: conflicting, db) {
@@ -57,10 +57,18 @@ extension SyncEngine.Transaction {
             guard !names.isEmpty else { continue }
             return try begin(.lookup(names, zone: zone.zoneID), zone: zone.id, at: now)
         }
-        let retry = try earliestRetry(after: now)
-        if row.pushRestsUntil > now {
-            return .wait(until: min(row.pushRestsUntil, retry ?? .max))
+        if row.pushRestsUntil <= now, let step = try nextPush(row, at: now) { return step }
+        // Last, so that a lookup that fails delays nothing.
+        for zone in try ZoneRow.all(in: scope, where: "id IN (SELECT zone FROM mist_undelivered)", db) {
+            let names = try undeliveredNames(in: zone, at: now)
+            if !names.isEmpty { return try begin(.lookup(names, zone: zone.zoneID), zone: zone.id, at: now) }
         }
+        let times = [try earliestRetry(after: now), row.pushRestsUntil > now ? row.pushRestsUntil : nil]
+        return times.compactMap(\.self).min().map { .wait(until: $0) } ?? .idle
+    }
+
+    /// The next request that sends changes: it creates zones, or modifies records.
+    private func nextPush(_ row: ScopeRow, at now: Int64) throws -> SyncEngine.Step? {
         let missing = try ZoneRow.all(in: scope, where: "state <> 1", db).filter { try hasPendingWork(in: $0.id) }
         if scope != .public, !missing.isEmpty {
             return try begin(.createZones(missing.prefix(200).map(\.zoneID)), zone: nil, at: now)
@@ -69,7 +77,7 @@ extension SyncEngine.Transaction {
             let request = SyncRequest.modify(batch.operations, zone: batch.zone.zoneID, isAtomic: batch.isAtomic)
             return try begin(request, zone: batch.zone.id, at: now)
         }
-        return retry.map { .wait(until: $0) } ?? .idle
+        return nil
     }
 
     /// The zones whose changes one request fetches at a time.
@@ -78,8 +86,13 @@ extension SyncEngine.Transaction {
         return try ZoneRow.all(in: scope, where: isDue, db).prefix(SyncRequest.zonesPerRequest)
     }
 
-    /// The names of the records that one request looks up at a time: those that must be looked up before they are sent
-    /// again, and those that the service could not deliver.
+    /// The names of the records that must be looked up before they are sent again.
+    ///
+    /// - Parameters:
+    ///   - zone: The zone.
+    ///   - time: The time of the request. Records that the service could not deliver come later.
+    /// - Returns: At most 200 names.
+    /// - Throws: A `DatabaseError` when the file fails.
     func namesToLookUp(in zone: ZoneRow, at time: Int64) throws -> [String] {
         let isUncertain = scope == .public && zone.isUncertain
         return try String.fetchAll(
@@ -89,13 +102,20 @@ extension SyncEngine.Transaction {
                         SELECT name FROM mist_record WHERE zone = ?1 AND is_conflicting = 1
                         UNION SELECT name FROM mist_tombstone WHERE zone = ?1 AND is_conflicting = 1
                         UNION SELECT name FROM mist_sent WHERE zone = ?1 AND is_uncertain = 1 AND ?2
-                        UNION SELECT name FROM mist_undelivered WHERE zone = ?1
                     )
                     WHERE name NOT IN (SELECT name FROM mist_undelivered WHERE zone = ?1 AND until > ?3)
                     LIMIT 200
                     """
             ),
             arguments: [zone.id, isUncertain, time]
+        )
+    }
+
+    /// The names of the records that the service could not deliver, and that are looked up at a time: at most 200.
+    func undeliveredNames(in zone: ZoneRow, at time: Int64) throws -> [String] {
+        try String.fetchAll(
+            db.cachedStatement(sql: "SELECT name FROM mist_undelivered WHERE zone = ? AND until <= ? LIMIT 200"),
+            arguments: [zone.id, time]
         )
     }
 
@@ -214,6 +234,8 @@ extension SyncEngine.Transaction {
     /// - Parameter includingFailed: Whether to ask at once, too, for what the service could not deliver.
     /// - Throws: A `DatabaseError` when the file fails.
     func markStale(includingFailed: Bool) throws {
+        // The zones of a request are those that were due when it was sent.
+        try abandonRequest()
         if includingFailed {
             try db.run("UPDATE mist_zone SET rests_until = 0 WHERE scope = ?", [scope.number])
             try db.run(

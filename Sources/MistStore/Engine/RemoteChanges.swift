@@ -576,7 +576,10 @@ extension SyncEngine.Transaction {
 
     /// Removes the rows that go with records that were deleted elsewhere, after the zone has been read to its end.
     func completeDeletes(in zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
-        let deleted = try db.rows("SELECT name FROM mist_deleted WHERE zone = ? AND is_own = 0", [zone.id])
+        try db.run("DELETE FROM mist_deleted WHERE zone = ? AND is_own = 1", [zone.id])
+        // A record that the service could not deliver may refer to another record at the service.
+        guard try !lacksRecords(of: zone) else { return }
+        let deleted = try db.rows("SELECT name FROM mist_deleted WHERE zone = ?", [zone.id])
         try db.run("DELETE FROM mist_deleted WHERE zone = ?", [zone.id])
         for row in deleted {
             let name: String = row["name"]

@@ -21,13 +21,15 @@ extension SyncEngine.Transaction {
         case .failure(let error):
             try handle(error, of: request, at: now, &summary)
         case .success(let reply):
-            try db.run(
-                """
-                UPDATE mist_scope SET failures = 0, condition = NULL, detail = NULL, rests_until = 0
-                WHERE id = ? AND condition IS NOT 'schema' AND (condition IS NOT 'quotaExceeded' OR ?)
-                """,
-                [scope.number, request.kind == .modify]
-            )
+            if !reply.lacksZones {
+                try db.run(
+                    """
+                    UPDATE mist_scope SET failures = 0, condition = NULL, detail = NULL, rests_until = 0
+                    WHERE id = ? AND condition IS NOT 'schema' AND (condition IS NOT 'quotaExceeded' OR ?)
+                    """,
+                    [scope.number, request.kind == .modify]
+                )
+            }
             switch reply {
             case .databaseChanges(let page): try handle(page, at: now, &summary)
             case .zoneChanges(let pages): try handle(pages, of: request, at: now, &summary)
@@ -114,9 +116,27 @@ extension SyncEngine.Transaction {
     private func zoneIsRead(_ zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
         if zone.isRefetching { try sweep(zone, at: now, &summary) }
         try completeDeletes(in: zone, at: now, &summary)
-        // A change that was sent and did not come back was not carried out: it is sent again.
-        try forgetSent(in: zone.id)
-        try db.run("UPDATE mist_zone SET is_stale = 0, is_uncertain = 0 WHERE id = ?", [zone.id])
+        // A change that was sent and did not come back was not carried out: it is sent again. Whether the change of a
+        // record that could not be delivered was carried out is known after its lookup.
+        let known = try db.rows(
+            """
+            SELECT record FROM mist_sent
+            WHERE zone = ?1 AND name NOT IN (SELECT name FROM mist_undelivered WHERE zone = ?1)
+            """,
+            [zone.id]
+        )
+        for row in known { try forgetSent(record: row["record"]) }
+        try db.run(
+            """
+            UPDATE mist_zone SET is_stale = 0, is_uncertain = EXISTS (SELECT 1 FROM mist_sent WHERE zone = ?1) WHERE id = ?1
+            """,
+            [zone.id]
+        )
+    }
+
+    /// Whether records of a zone could not be delivered, and were not looked up yet.
+    func lacksRecords(of zone: ZoneRow) throws -> Bool {
+        try db.value("SELECT EXISTS (SELECT 1 FROM mist_undelivered WHERE zone = ?)", [zone.id], as: Bool.self) ?? false
     }
 
     private func handle(_ error: CloudKitError, of zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
@@ -194,7 +214,9 @@ extension SyncEngine.Transaction {
         _ summary: inout SyncSummary
     ) throws {
         guard let number = request.zone, let zone = try ZoneRow.fetch(number, db) else { return }
-        let names = Set(try namesToLookUp(in: zone, at: request.sent))
+        let names = Set(
+            try namesToLookUp(in: zone, at: request.sent) + undeliveredNames(in: zone, at: request.sent)
+        )
         for result in results {
             switch result {
             case .success(let record):
@@ -225,9 +247,14 @@ extension SyncEngine.Transaction {
         }
     }
 
-    /// Forgets that the service could not deliver a record.
+    /// Forgets that the service could not deliver a record. After the last one, deletes that waited for it are completed.
     private func isDelivered(_ name: String, in zone: ZoneRow) throws {
         try db.run("DELETE FROM mist_undelivered WHERE zone = ? AND name = ?", [zone.id, name])
+        guard db.changesCount > 0, try !lacksRecords(of: zone) else { return }
+        try db.run(
+            "UPDATE mist_zone SET is_stale = 1 WHERE id = ?1 AND EXISTS (SELECT 1 FROM mist_deleted WHERE zone = ?1)",
+            [zone.id]
+        )
     }
 
     /// Whether the service has never acknowledged a record. If the service does not have it, its create is sent again.
@@ -533,6 +560,9 @@ extension SyncEngine.Transaction {
             return try endRequest()
         }
         try endRequest()
+        if request.kind == .lookup, let zone = request.zone {
+            try postponeLookups(in: zone, of: request, error, at: now)
+        }
         if request.kind == .query, [.badRequest, .notFound, .accessDenied].contains(error.code) {
             return try handleRefusedQuery(error, at: now)
         }
@@ -545,6 +575,21 @@ extension SyncEngine.Transaction {
             try db.run("UPDATE mist_zone SET is_stale = 1 WHERE scope = ? AND state = 1", [scope.number])
         default:
             try rest(because: error.condition, error, at: now)
+        }
+    }
+
+    /// Looks the records that could not be delivered up later, after a request for them failed as a whole.
+    private func postponeLookups(
+        in zone: Int64,
+        of request: RequestRow,
+        _ error: CloudKitError,
+        at now: Int64
+    ) throws {
+        guard let zone = try ZoneRow.fetch(zone, db) else { return }
+        for name in try undeliveredNames(in: zone, at: request.sent) {
+            var failure = error
+            failure.item = .record(name: name)
+            _ = try lookUpRecord(of: failure, in: zone, at: now)
         }
     }
 

@@ -93,6 +93,12 @@ public enum SyncReply: Sendable {
     /// The reply to `query`: a page of records, and the marker of the next page; `nil` on the last page.
     case query(records: [Result<CloudKitModel.Record, CloudKitError>], continuation: String?)
 
+    /// Whether a list of zones has errors in place of some of them.
+    var lacksZones: Bool {
+        guard case .databaseChanges(let page) = self else { return false }
+        return !page.failures.isEmpty
+    }
+
     /// A page of the zones that were changed.
     public struct DatabasePage: Sendable {
         /// Zones with changes.

@@ -197,7 +197,7 @@ extension LocalDatabase {
         var conditions = [condition.flatMap(SyncCondition.init)].compactMap(\.self)
         if !parkedTypes.isEmpty, !conditions.contains(.schema) { conditions.append(.schema) }
         let undelivered = try undelivered(db)
-        if undelivered != nil { conditions.append(.undelivered) }
+        if undelivered != nil, !conditions.contains(.undelivered) { conditions.append(.undelivered) }
         let request = try db.value("SELECT kind FROM mist_request WHERE scope = ?", [scope.number], as: String.self)
         let rests: Int64 = max(row?["rests_until"] ?? 0, row?["push_rests_until"] ?? 0)
         return ScopeStatus(

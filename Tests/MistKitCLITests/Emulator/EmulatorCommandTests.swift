@@ -33,6 +33,29 @@ struct EmulatorCommandTests {
         #expect(outcome.status == 5)
     }
 
+    @Test func aResetBeginsASeedAgain() throws {
+        let folder = commands.folder
+        let lines = (1...3).map { "{\"recordType\":\"Note\",\"recordName\":\"n\($0)\"}\n" }.joined()
+        try Data(lines.utf8).write(to: folder.appendingPathComponent("seed.ndjson"))
+        // Of a run that was interrupted after the second line.
+        let journal = #"{"purpose":"of an earlier run","bytes":70,"records":2,"lines":2,"run":"x"}"#
+        try Data(journal.utf8).write(to: folder.appendingPathComponent("seed.ndjson.journal"))
+        let script = "'\(CommandTests.executable.path)' records count Note"
+        let outcome = try commands.mistkit(
+            arguments: ["emulator", "--reset", "--seed", "seed.ndjson", "--exec", "--", "sh", "-c", script]
+        )
+        #expect(outcome.output.contains("3"), "\(outcome.output) \(outcome.errors)")
+        #expect(outcome.status == 0)
+    }
+
+    @Test func anIgnoredSignalStaysIgnored() throws {
+        let shell = URL(fileURLWithPath: "/bin/sh")
+        let script = "kill -HUP $PPID; sleep 0.3; kill -HUP $$; exit 7"
+        let command = "trap '' HUP; '\(CommandTests.executable.path)' emulator --exec -- sh -c '\(script)'"
+        let outcome = try commands.run(shell, arguments: ["-c", command], environment: [:])
+        #expect(outcome.status == 7, "\(outcome.errors)")
+    }
+
     @Test func dataInUseIsNotDeleted() throws {
         let folder = commands.folder.path + "/data"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -41,10 +64,15 @@ struct EmulatorCommandTests {
             defer { withExtendedLifetime(use) {} }
             let outcome = try commands.mistkit("emulator", "--reset", "--data-folder", folder, "--exec", "--", "true")
             #expect(outcome.status == 69)
-            #expect(outcome.errors.hasPrefix("mistkit: Another process uses the data in \(folder)."), "\(outcome.errors)")
+            #expect(
+                outcome.errors.hasPrefix("mistkit: Another process uses the data in \(folder)."),
+                "\(outcome.errors)"
+            )
             // Others may use it.
             #expect(try commands.mistkit("zones", "list", "--data-folder", folder).status == 0)
         }
-        #expect(try commands.mistkit("emulator", "--reset", "--data-folder", folder, "--exec", "--", "true").status == 0)
+        #expect(
+            try commands.mistkit("emulator", "--reset", "--data-folder", folder, "--exec", "--", "true").status == 0
+        )
     }
 }

@@ -21,28 +21,39 @@ struct TransferSafetyTests {
         try commands.mistkit(arguments: ["records", "import", "notes.ndjson", "--type", "Note"] + options)
     }
 
+    private var journal: String { commands.folder.appendingPathComponent("notes.ndjson.journal").path }
+
+    /// Imports into a service that cannot be reached.
+    private func importOverClosedPort() throws -> CommandTests.Outcome {
+        let credentials = ["--container", "c", "--api-token", "token"]
+        let address = ["--server-url", "http://127.0.0.1:9", "--database", "public"]
+        return try commands.mistkit(
+            arguments: ["records", "import", "notes.ndjson", "--type", "Note"] + credentials + address
+        )
+    }
+
     /// Leaves the journal of an import whose service could not be reached.
     private func leaveJournal() throws {
-        let options = ["--server-url", "http://127.0.0.1:9", "--container", "c", "--api-token", "token", "--database", "public"]
-        let outcome = try commands.mistkit(arguments: ["records", "import", "notes.ndjson", "--type", "Note"] + options)
+        let outcome = try importOverClosedPort()
         #expect(outcome.status == 75, "\(outcome.errors)")
-        #expect(FileManager.default.fileExists(atPath: commands.folder.appendingPathComponent("notes.ndjson.journal").path))
+        #expect(FileManager.default.fileExists(atPath: journal))
     }
 
     @Test func anImportIsNotContinuedElsewhere() throws {
         try leaveJournal()
         let other = try importNotes("--database", "public")
         #expect(other.status == 64)
-        #expect(other.errors.contains("notes.ndjson.journal is of an unfinished run with other options"), "\(other.errors)")
-        try FileManager.default.removeItem(at: commands.folder.appendingPathComponent("notes.ndjson.journal"))
+        #expect(other.errors.contains("notes.ndjson.journal is of an unfinished run with other options"))
+        try FileManager.default.removeItem(atPath: journal)
         #expect(try importNotes("--database", "public").status == 0)
     }
 
     @Test(arguments: [["--container", "other"], ["--environment", "production"], ["--data-folder", "other"]])
     func theJournalNamesContainerEnvironmentAndFolder(_ options: [String]) throws {
         func journal(_ options: [String]) throws -> TransferJournal {
-            let defaults = ["--data-folder", commands.folder.path + "/data"]
-            let options = options.contains("--data-folder") ? [options[0], commands.folder.path + "/other"] : defaults + options
+            let folder = commands.folder.path + (options.contains("--data-folder") ? "/other" : "/data")
+            let others = options.contains("--data-folder") ? [] : options
+            let options = ["--data-folder", folder] + others
             let connection = try Connection.open(ConnectionOptions.parse(options))
             return try .open(for: commands.folder.path + "/none", purpose: ["import"], over: connection)
         }
@@ -53,8 +64,7 @@ struct TransferSafetyTests {
     @Test func aFileThatWasChangedIsNotContinued() throws {
         try leaveJournal()
         try write("{\"recordName\":\"n0\"}\n{\"recordName\":\"n1\"}\n", to: "notes.ndjson")
-        let options = ["--server-url", "http://127.0.0.1:9", "--container", "c", "--api-token", "token", "--database", "public"]
-        let outcome = try commands.mistkit(arguments: ["records", "import", "notes.ndjson", "--type", "Note"] + options)
+        let outcome = try importOverClosedPort()
         #expect(outcome.status == 65)
         #expect(outcome.errors.contains("notes.ndjson was changed since the unfinished run"), "\(outcome.errors)")
     }
@@ -68,6 +78,21 @@ struct TransferSafetyTests {
         #expect(outcome.errors.contains("Another process transfers the records of notes.ndjson."))
         try handle.close()
         #expect(try importNotes().status == 0)
+    }
+
+    @Test func aSecondExportLeavesTheFirstAlone() throws {
+        #expect(try importNotes().status == 0)
+        try write("{\"recordName\":\"first\"}\n", to: "out.ndjson.part")
+        let path = commands.folder.appendingPathComponent("out.ndjson.part").path
+        let handle = try #require(FileHandle(forReadingAtPath: path))
+        try TransferLock.take(handle, path: path)
+        let outcome = try commands.mistkit("records", "export", "Note", "--output", "out.ndjson")
+        #expect(outcome.status == 69)
+        #expect(try String(contentsOfFile: path, encoding: .utf8).contains("first"))
+        try handle.close()
+        #expect(try commands.mistkit("records", "export", "Note", "--output", "out.ndjson").status == 0)
+        let exported = try String(contentsOfFile: commands.folder.path + "/out.ndjson", encoding: .utf8)
+        #expect(exported.contains("n1") && !exported.contains("first"))
     }
 
     @Test func onlyARegularFileIsReplaced() throws {
@@ -99,13 +124,16 @@ struct TransferSafetyTests {
         }
         // A reader that stops early is no error.
         let command = "'\(CommandTests.executable.path)' records query Note | true"
-        let outcome = try commands.run(URL(fileURLWithPath: "/bin/bash"), arguments: ["-c", "set -o pipefail; " + command], environment: [:])
+        let bash = URL(fileURLWithPath: "/bin/bash")
+        let outcome = try commands.run(bash, arguments: ["-c", "set -o pipefail; " + command], environment: [:])
         #expect([0, 128 + SIGPIPE].contains(outcome.status) && outcome.errors.isEmpty, "\(outcome.errors)")
     }
 
     @Test func recordsAreAtomicOnlyInACustomZone() throws {
         for options in [[], ["--zone", "_defaultZone"]] {
-            let outcome = try commands.mistkit(arguments: ["records", "create", "--type", "Note", "--atomic"] + options)
+            let outcome = try commands.mistkit(
+                arguments: ["records", "create", "--type", "Note", "--atomic"] + options
+            )
             #expect(outcome.status == 64)
             #expect(outcome.errors.hasPrefix("mistkit: --atomic needs a custom zone."), "\(outcome.errors)")
         }

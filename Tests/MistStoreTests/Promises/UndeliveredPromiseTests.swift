@@ -107,6 +107,87 @@ struct UndeliveredPromiseTests {
         try scenario.expect([])
     }
 
+    @Test("12. A record that was moved away and could not be delivered does not go with its former parent")
+    func undeliveredChildrenAreNotDeletedWithTheirFormerParents() async throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run(
+            "INSERT INTO Shelf (_recordName, name) VALUES ('s', 'S'), ('t', 'T')",
+            "INSERT INTO Book (_recordName, title, shelf) VALUES ('a', 'A', 's'), ('b', 'B', 's')"
+        )
+        try scenario.synchronise()
+        try phone.run(
+            "UPDATE Book SET shelf = 't' WHERE _recordName = 'a'",
+            "DELETE FROM Shelf WHERE _recordName = 's'"
+        )
+        try phone.sync()
+        try laptop.sync { try laptop.reply(to: $0, without: "a") }
+        #expect(try laptop.value("SELECT count(*) FROM Book WHERE _recordName = 'a'") == 1)
+        try scenario.synchronise()
+        try scenario.expect(["Book a shelf=→t title=A", "Shelf t name=T"])
+        #expect(try laptop.value("SELECT count(*) FROM mist_deleted") == 0)
+        #expect(try await laptop.local.status().isSynchronised)
+    }
+
+    @Test("3. A change whose reply was lost is not repeated before its record is delivered")
+    func undeliveredOutcomesStayUnknown() throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        try scenario.synchronise()
+        try laptop.run("UPDATE Book SET title = 'AA'")
+        try laptop.sync { request in
+            if case .modify = request { .lostReply } else { .answered }
+        }
+        for _ in 1...2 {
+            #expect(try laptop.sync { try laptop.reply(to: $0, without: "a") }.writes == [])
+            #expect(try laptop.value("SELECT count(*) FROM mist_sent") == 1)
+        }
+        try laptop.run("INSERT INTO Book (_recordName, title) VALUES ('b', 'B')")
+        #expect(try laptop.sync().writes == ["modify create b"])
+        try scenario.synchronise()
+        try scenario.expect(["Book a title=AA", "Book b title=B"])
+    }
+
+    @Test("19. A lookup that fails as a whole delays no edit")
+    func lookupsThatFailDelayNoEdit() throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        try phone.sync()
+        try laptop.sync { try laptop.reply(to: $0, without: "a") }
+        for number in 1...3 {
+            try laptop.run("INSERT INTO Book (_recordName) VALUES ('n\(number)')")
+            let trace = try laptop.sync { request in
+                guard case .lookup = request else { return .answered }
+                return .reply(.failure(.service(.badRequest)))
+            }
+            #expect(trace.writes == ["modify create n\(number)"])
+            #expect(trace.lines.last == "lookup a")
+        }
+        #expect(try laptop.value("SELECT attempts FROM mist_undelivered") == 4)
+        try scenario.synchronise()
+        try scenario.expect(["Book a title=A", "Book n1", "Book n2", "Book n3"])
+    }
+
+    @Test("19. A reply that arrives after another process asked for changes is dropped")
+    func repliesAfterAnotherProcessAskedAreDropped() throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        try phone.sync()
+        try laptop.engine.requestPull(at: laptop.now)
+        guard case .send(let request, let number) = try laptop.engine.next(at: laptop.now) else {
+            Issue.record("No request was sent.")
+            return
+        }
+        try laptop.engine.requestPull(at: laptop.now)
+        _ = try laptop.engine.handle(laptop.answer(request), to: number, at: laptop.now)
+        #expect(try laptop.value("SELECT count(*) FROM mist_zone WHERE is_stale = 1") == 0)
+        try laptop.sync()
+        try scenario.expect(["Book a title=A"])
+    }
+
     @Test("19. A record that was deleted after the service could not deliver it is not looked up again")
     func undeliveredRecordsMayBeDeleted() async throws {
         let scenario = try SyncScenario()
