@@ -3,15 +3,22 @@ import Foundation
 
 /// Calls a closure for the first signal of a number. The second one has its usual effect.
 ///
-/// A signal that the process ignores since its start, as under `nohup`, stays ignored.
+/// A signal that the process ignores since its start, as SIGHUP under `nohup`, stays ignored unless the caller wants it.
 final class SignalHandler {
     private let source: (any DispatchSourceSignal)?
     private let restore: () -> Void
 
-    init(_ number: Int32, _ action: @escaping @Sendable () -> Void) {
+    /// Begins to wait for a signal.
+    ///
+    /// - Parameters:
+    ///   - number: The signal.
+    ///   - evenIfIgnored: Whether to wait for a signal that the process ignores since its start, too.
+    ///   - action: The closure, which runs on the main queue.
+    init(_ number: Int32, evenIfIgnored: Bool = false, _ action: @escaping @Sendable () -> Void) {
         let previous = signal(number, SIG_IGN)
         restore = { signal(number, previous) }
-        guard unsafeBitCast(previous, to: Int.self) != unsafeBitCast(SIG_IGN, to: Int.self) else {
+        let isIgnored = unsafeBitCast(previous, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+        guard evenIfIgnored || !isIgnored else {
             source = nil
             return
         }

@@ -84,8 +84,11 @@ struct WatchCommand: AsyncParsableCommand {
         }
         // The reader of a pipe may end, as in `mistkit watch | head -1`.
         signal(SIGPIPE, SIG_IGN)
-        // Ctrl-C, `kill`, and a terminal that is closed.
-        let handlers = [SIGINT, SIGTERM, SIGHUP].map { number in SignalHandler(number) { watch.cancel() } }
+        // Ctrl-C, `kill`, and a terminal that is closed. A shell starts a background command with SIGINT ignored, but
+        // `kill -INT` ends this one, too.
+        let handlers = [SIGINT, SIGTERM, SIGHUP].map { number in
+            SignalHandler(number, evenIfIgnored: number == SIGINT) { watch.cancel() }
+        }
         defer { for handler in handlers { handler.cancel() } }
         do {
             try await watch.value

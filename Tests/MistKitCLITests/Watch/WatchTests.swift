@@ -56,6 +56,18 @@ struct WatchTests {
         #expect(try !commands.mistkit("subscriptions", "list").output.contains("mistkit-watch"))
     }
 
+    /// Shells start a background command with SIGINT ignored.
+    @Test func aBackgroundWatchEndsWithAnInterrupt() throws {
+        try commands.mistkit("zones", "create", "Notes")
+        let watch = "'\(CommandTests.executable.path)' watch"
+        let script = """
+            trap '' INT; \(watch) 2> said &
+            until grep -q Watching said; do sleep 0.1; done; kill -INT $!; wait $!
+            """
+        let outcome = try commands.run(URL(fileURLWithPath: "/bin/sh"), arguments: ["-c", script], environment: [:])
+        #expect(outcome.status == 0)
+    }
+
     @Test(arguments: [[], ["--no-push", "--interval", "0.1"], ["--zone", "Notes"]])
     func changesAreLines(_ options: [String]) throws {
         try commands.mistkit("zones", "create", "Notes")
