@@ -39,62 +39,32 @@ let package = Package(
         .plugin(name: "OpenAPISwiftPlugin", targets: ["OpenAPISwiftPlugin"]),
         .plugin(name: "GenerateOpenAPI", targets: ["GenerateOpenAPI"]),
     ],
-    // Each trait has the name of a product. A package that names the traits that it uses does not fetch the
-    // dependencies of the others. MistKit sends requests with one of the two client transports.
+    // Each trait is a preset: what a program fetches, as a whole. A program names one at most. With two traits, Swift 6.3
+    // passes them to the compiler in another order in each build, and compiles everything again.
     traits: [
+        .trait(name: "Everything", description: "Every product."),
         .trait(
-            name: "MistKit",
-            description: "The client: swift-crypto, swift-log, swift-metrics, swift-distributed-tracing."
+            name: "Client",
+            description: "MistKit, MistModels, MistSignIn and MistStore, which send with AsyncHTTPClient."
         ),
         .trait(
-            name: "MistModels",
-            description: "The macro of typed records: swift-syntax.",
-            enabledTraits: ["MistKit"]
+            name: "ClientWithURLSession",
+            description: "MistKit, MistModels and MistStore, which send with URLSession: without SwiftNIO."
         ),
+        .trait(name: "Compiler", description: "The OpenAPI compiler, its plugins, and the transports of what it generates."),
         .trait(
-            name: "MistStore",
-            description: "Records kept on this machine: GRDB.",
-            enabledTraits: ["MistKit"]
+            name: "CompilerWithURLSession",
+            description: "The OpenAPI compiler, its plugins, and the transport over URLSession: without SwiftNIO."
         ),
-        .trait(name: "MistSignIn", description: "Signing in with a browser: SwiftNIO.", enabledTraits: ["MistKit"]),
-        .trait(
-            name: "MistTesting",
-            description: "The emulator in tests.",
-            enabledTraits: ["CloudKitEmulatorServer", "MistStore", "OpenAPISwiftAsyncHTTPClient"]
-        ),
-        .trait(name: "CloudKitContract", description: "The rules of the service as checks: swift-crypto."),
-        .trait(name: "CloudKitEmulator", description: "The rules of the emulator: GRDB, swift-crypto."),
-        .trait(
-            name: "CloudKitEmulatorServer",
-            description: "The emulator behind HTTP.",
-            enabledTraits: ["CloudKitEmulator", "OpenAPISwiftHummingbird"]
-        ),
-        .trait(
-            name: "OpenAPISwiftAsyncHTTPClient",
-            description: "A client transport, which MistKit prefers: AsyncHTTPClient."
-        ),
-        .trait(
-            name: "OpenAPISwiftURLSession",
-            description: "MistKit sends with URLSession, unless it has AsyncHTTPClient."
-        ),
-        .trait(name: "OpenAPISwiftHummingbird", description: "The server transport: Hummingbird."),
-        .trait(name: "OpenAPISwiftPlugin", description: "The compiler of documents and its plugins: Yams."),
-        .trait(
-            name: "mistkit",
-            description: "The command-line tool.",
-            enabledTraits: ["CloudKitEmulatorServer", "MistSignIn", "MistStore", "OpenAPISwiftAsyncHTTPClient"]
-        ),
-        .default(enabledTraits: [
-            "CloudKitContract", "MistModels", "MistStore", "MistTesting", "OpenAPISwiftPlugin", "mistkit",
-        ]),
+        .default(enabledTraits: ["Everything"]),
     ],
     dependencies: [
         // HTTP requests, responses and header fields as values.
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
         // The client transport on platforms without Apple's URLSession.
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
-        // The server transport, under the emulator.
-        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
+        // The server transport, under the emulator. One of its two traits at most is enabled, for the reason above.
+        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
         // Pages that wait between a sequence and its reader.
         .package(url: "https://github.com/apple/swift-async-algorithms.git", from: "1.1.4"),
         // The byte buffers, header lists and errors of async-http-client and Hummingbird; the loopback port of
@@ -214,12 +184,10 @@ let package = Package(
                 "CloudKitModel",
                 "CloudKitSchema",
                 "CloudKitWebServices",
-                .target(
-                    name: "OpenAPISwiftAsyncHTTPClient",
-                    condition: .when(traits: ["OpenAPISwiftAsyncHTTPClient"])
-                ),
+                // Whichever the preset has; both are never linked.
+                .target(name: "OpenAPISwiftAsyncHTTPClient", condition: .when(traits: ["Everything", "Client"])),
                 "OpenAPISwiftRuntime",
-                .target(name: "OpenAPISwiftURLSession", condition: .when(traits: ["OpenAPISwiftURLSession"])),
+                .target(name: "OpenAPISwiftURLSession", condition: .when(traits: ["ClientWithURLSession"])),
                 "StreamingJSON",
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -529,29 +497,29 @@ for target in package.targets where target.type != .plugin {
     ]
 }
 
-// The targets whose packages are fetched only where a trait is enabled.
-let traits = [
-    "CloudKitContract": "CloudKitContract",
-    "CloudKitEmulator": "CloudKitEmulator",
-    "CloudKitEmulatorServer": "CloudKitEmulatorServer",
-    "MistKit": "MistKit",
-    "MistKitCLI": "mistkit",
-    "MistModels": "MistModels",
-    "MistModelsMacros": "MistModels",
-    "MistSignIn": "MistSignIn",
-    "MistStore": "MistStore",
-    "MistTesting": "MistTesting",
-    "OpenAPISwiftAsyncHTTPClient": "OpenAPISwiftAsyncHTTPClient",
-    "OpenAPISwiftGenerator": "OpenAPISwiftPlugin",
-    "OpenAPISwiftHummingbird": "OpenAPISwiftHummingbird",
-    "openapi-swift": "OpenAPISwiftPlugin",
+// The targets whose packages are fetched only with some presets. `Everything` has all of them.
+let presets: [String: Set<String>] = [
+    "CloudKitContract": [],
+    "CloudKitEmulator": [],
+    "CloudKitEmulatorServer": [],
+    "MistKit": ["Client", "ClientWithURLSession"],
+    "MistKitCLI": [],
+    "MistModels": ["Client", "ClientWithURLSession"],
+    "MistModelsMacros": ["Client", "ClientWithURLSession"],
+    "MistSignIn": ["Client"],
+    "MistStore": ["Client", "ClientWithURLSession"],
+    "MistTesting": [],
+    "OpenAPISwiftAsyncHTTPClient": ["Client", "Compiler"],
+    "OpenAPISwiftGenerator": ["Compiler", "CompilerWithURLSession"],
+    "OpenAPISwiftHummingbird": ["Compiler"],
+    "openapi-swift": ["Compiler", "CompilerWithURLSession"],
 ]
 for target in package.targets {
-    guard let trait = traits[target.name] else { continue }
+    guard let traits = presets[target.name]?.union(["Everything"]) else { continue }
     target.dependencies = target.dependencies.map { dependency in
         switch dependency {
         case .productItem(let name, let package, let aliases, _):
-            .productItem(name: name, package: package, moduleAliases: aliases, condition: .when(traits: [trait]))
+            .productItem(name: name, package: package, moduleAliases: aliases, condition: .when(traits: traits))
         default: dependency
         }
     }

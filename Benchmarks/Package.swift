@@ -8,7 +8,7 @@ let package = Package(
         // The package that is measured.
         .package(name: "MistKit", path: ".."),
         // The server of the streaming benchmark, and the types that its generated code and its configuration name.
-        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
         // The baseline of the store's queries.
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),

@@ -21,7 +21,7 @@ let package = Package(
         // The log lines of embedded emulators, servers and functions.
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
         // The servers of the examples.
-        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
     ],
     targets: [
         // The code of "Getting started".

@@ -1,21 +1,21 @@
 public import OpenAPISwiftRuntime
 
-#if OpenAPISwiftAsyncHTTPClient
+#if Everything || Client
     import OpenAPISwiftAsyncHTTPClient
-#elseif OpenAPISwiftURLSession
+#elseif ClientWithURLSession
     import OpenAPISwiftURLSession
 #else
     #error(
-        "MistKit needs a transport: add \"OpenAPISwiftAsyncHTTPClient\" or \"OpenAPISwiftURLSession\" to the traits of the package."
+        "The preset of the package MistKit has no client. Name \"Client\" or \"ClientWithURLSession\" in its traits in Package.swift."
     )
 #endif
 
 extension CloudKitService {
-    #if OpenAPISwiftAsyncHTTPClient
+    #if Everything || Client
         /// The transport of a service that is made without one. All services of the process share its connections.
         ///
-        /// It is an `AsyncHTTPClientTransport`. With the trait `OpenAPISwiftURLSession` and without
-        /// `OpenAPISwiftAsyncHTTPClient`, it is a `URLSessionTransport`. Neither follows redirects.
+        /// It is an `AsyncHTTPClientTransport`. With the trait `ClientWithURLSession` it is a `URLSessionTransport`.
+        /// Neither follows redirects.
         public static let defaultTransport: any ClientTransport = AsyncHTTPClientTransport()
 
         /// The transport for files of a service that is made without one. It has connections of its own, and a transfer
@@ -25,7 +25,7 @@ extension CloudKitService {
         public static let defaultAssetTransport: any ClientTransport = AsyncHTTPClientTransport(
             configuration: .transfers
         )
-    #elseif OpenAPISwiftURLSession
+    #elseif ClientWithURLSession
         /// The transport of a service that is made without one: a `URLSessionTransport` that hands redirects to the caller.
         public static let defaultTransport: any ClientTransport = URLSessionTransport(configuration: .direct)
 
