@@ -51,7 +51,10 @@ let package = Package(
             name: "ClientWithURLSession",
             description: "MistKit, MistModels and MistStore, which send with URLSession: without SwiftNIO."
         ),
-        .trait(name: "Compiler", description: "The OpenAPI compiler, its plugins, and the transports of what it generates."),
+        .trait(
+            name: "Compiler",
+            description: "The OpenAPI compiler, its plugins, and the transports of what it generates."
+        ),
         .trait(
             name: "CompilerWithURLSession",
             description: "The OpenAPI compiler, its plugins, and the transport over URLSession: without SwiftNIO."
