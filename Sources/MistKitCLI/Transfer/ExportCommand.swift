@@ -69,17 +69,44 @@ struct ExportRecordsCommand: AsyncParsableCommand {
 
     /// Writes the records of a database.
     func run(over connection: Connection) async throws {
-        let filters = try filters.filters()
-        let database = connection.database
-        if output == "-" {
-            for step in try await steps(in: database, filters) {
-                try await step.forEachPage(of: database, from: nil) { page in
-                    let records = try await files.files?.download(page.records, from: database) ?? page.records
-                    Terminal.write(String(decoding: try Self.lines(of: records), as: UTF8.self))
-                }
-            }
-            return
+        let steps = try await steps(in: connection.database, filters.filters())
+        guard output != "-" else { return try await print(steps, of: connection.database) }
+        guard var export = try begin(over: connection) else { return }
+        defer { export.close() }
+        let interrupt = TransferProgress.handleInterrupt()
+        defer { interrupt.cancel() }
+        for step in steps where !export.journal.finished.contains(step.title) {
+            try await copy(step, of: connection.database, to: &export)
         }
+        try complete(&export)
+    }
+
+    /// Writes the records of some steps to standard output.
+    private func print(_ steps: [ExportStep], of database: CloudKitDatabase) async throws {
+        for step in steps {
+            try await step.forEachPage(of: database, from: nil) { page in
+                let records = try await files.files?.download(page.records, from: database) ?? page.records
+                Terminal.write(String(decoding: try Self.lines(of: records), as: UTF8.self))
+            }
+        }
+    }
+
+    /// Writes the records of a step behind those that the file has.
+    private func copy(
+        _ step: ExportStep,
+        of database: CloudKitDatabase,
+        to export: inout UnfinishedExport
+    ) async throws {
+        try await step.forEachPage(of: database, from: export.journal.position) { page in
+            let records = try await files.files?.download(page.records, from: database) ?? page.records
+            try export.append(Self.lines(of: records), count: records.count, next: page.next, of: step)
+        }
+    }
+
+    /// Opens the unfinished file of an earlier run, or makes one.
+    ///
+    /// - Returns: The file, or `nil` where an earlier run has done everything.
+    private func begin(over connection: Connection) throws -> UnfinishedExport? {
         let found = try? FileManager.default.attributesOfItem(atPath: output)[.type] as? FileAttributeType
         guard [nil, .typeRegular].contains(found) else {
             throw CommandError(
@@ -90,19 +117,20 @@ struct ExportRecordsCommand: AsyncParsableCommand {
         }
         let part = output + ".part"
         // The journal is read with the lock, since another process writes it while it has the lock.
-        var unfinished = FileManager.default.fileExists(atPath: part) ? try Self.open(part, for: output) : nil
-        var journal = try TransferJournal.open(
+        let earlier = FileManager.default.fileExists(atPath: part) ? try Self.open(part, for: output) : nil
+        let journal = try TransferJournal.open(
             for: output,
-            purpose: ["export"] + types + self.filters.expressions
-                + [files.assets, zone.zone, allZones ? "all zones" : nil],
+            purpose: ["export"] + types + filters.expressions + [
+                files.assets, zone.zone, allZones ? "all zones" : nil,
+            ],
             over: connection
         )
         if journal.isComplete {
-            // An earlier run ended between the last two steps below.
+            // An earlier run ended between the last two steps of `complete`.
             try finish()
             TransferJournal.remove(for: output)
             Terminal.writeError("\(String.counting(journal.records, "record")) exported to \(output) by an earlier run")
-            return
+            return nil
         }
         guard force || found == nil else {
             throw CommandError(
@@ -111,42 +139,24 @@ struct ExportRecordsCommand: AsyncParsableCommand {
                 remedy: "Name another file, or replace it with --force."
             )
         }
-        if unfinished == nil { unfinished = try Self.open(part, for: output) }
-        guard let handle = unfinished else { return }
-        defer { try? handle.close() }
+        let handle = try earlier ?? Self.open(part, for: output)
         try Self.truncate(handle, part, to: journal.bytes)
-        let interrupt = TransferProgress.handleInterrupt()
-        defer { interrupt.cancel() }
-        // The journal is written at most four times a second. After a kill, the records since then are fetched again.
-        var saved = ContinuousClock.now
-        var progress = TransferProgress("exported", earlierRecords: journal.records, earlierBytes: journal.bytes)
-        for step in try await steps(in: database, filters) where !journal.finished.contains(step.title) {
-            try await step.forEachPage(of: database, from: journal.position) { page in
-                let records = try await files.files?.download(page.records, from: database) ?? page.records
-                let lines = try Self.lines(of: records)
-                do { try handle.write(contentsOf: lines) } catch { throw CommandError.unwritable(part, error) }
-                journal.bytes += Int64(lines.count)
-                journal.records += page.records.count
-                journal.position = page.next
-                if page.next == nil { journal.finished.append(step.title) }
-                if page.next == nil || .now - saved > .milliseconds(250) {
-                    try journal.save(for: output)
-                    saved = .now
-                }
-                progress.show(records: journal.records, bytes: journal.bytes)
-            }
-        }
-        let complete = output + ".complete"
+        return UnfinishedExport(output, handle, journal)
+    }
+
+    /// Converts the file that has all records, and gives it its name.
+    private func complete(_ export: inout UnfinishedExport) throws {
+        let (complete, part) = (output + ".complete", output + ".part")
         switch format ?? TransferFormat(path: output) {
         case .ndjson: break
         case .json: try Self.writeJSON(of: part, to: complete)
         case .csv: try Self.writeCSV(of: part, to: complete)
         }
-        journal.isComplete = true
-        try journal.save(for: output)
+        export.journal.isComplete = true
+        try export.journal.save(for: output)
         try finish()
         TransferJournal.remove(for: output)
-        progress.finish(records: journal.records, failures: 0, to: " to \(output)")
+        export.progress.finish(records: export.journal.records, failures: 0, to: " to \(output)")
     }
 
     /// Gives the complete file its name. Steps of this that an earlier run has done are skipped.
@@ -287,6 +297,42 @@ struct ExportRecordsCommand: AsyncParsableCommand {
         defer { try? handle.close() }
         var lines = try LineReader(handle)
         while let line = try lines.next() { try body(line) }
+    }
+}
+
+/// The file of an export that has not all records yet, and its journal.
+private struct UnfinishedExport {
+    let output: String
+    let handle: FileHandle
+    var journal: TransferJournal
+    var progress: TransferProgress
+    private var saved = ContinuousClock.now
+
+    init(_ output: String, _ handle: FileHandle, _ journal: TransferJournal) {
+        self.output = output
+        self.handle = handle
+        self.journal = journal
+        progress = TransferProgress("exported", earlierRecords: journal.records, earlierBytes: journal.bytes)
+    }
+
+    /// Writes the lines of a page behind the others.
+    ///
+    /// The journal is written at most four times a second. After a kill, the records since then are fetched again.
+    mutating func append(_ lines: [UInt8], count: Int, next: String?, of step: ExportStep) throws {
+        do { try handle.write(contentsOf: lines) } catch { throw CommandError.unwritable(output + ".part", error) }
+        journal.bytes += Int64(lines.count)
+        journal.records += count
+        journal.position = next
+        if next == nil { journal.finished.append(step.title) }
+        if next == nil || .now - saved > .milliseconds(250) {
+            try journal.save(for: output)
+            saved = .now
+        }
+        progress.show(records: journal.records, bytes: journal.bytes)
+    }
+
+    func close() {
+        try? handle.close()
     }
 }
 
