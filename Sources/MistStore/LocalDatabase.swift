@@ -94,8 +94,8 @@ public struct LocalDatabase: Sendable {
 
     /// Fetches the record with a name from this machine.
     ///
-    ///
-    /// - Throws: A ``StoreError`` with the code `notFound` when this machine has no record of that name.
+    /// - Throws: A ``StoreError``: `notFound` when this machine has no record of that name, `value` when the record
+    ///   cannot be read as the type.
     public func fetch<Model: CloudKitRecord>(_ type: Model.Type, _ recordName: String) async throws -> StoredRecord<
         Model
     > {
@@ -104,7 +104,8 @@ public struct LocalDatabase: Sendable {
 
     /// Fetches the record that a reference points to from this machine.
     ///
-    /// - Throws: A ``StoreError`` with the code `notFound` when this machine does not have the record.
+    /// - Throws: A ``StoreError``: `notFound` when this machine does not have the record, `value` when the record cannot
+    ///   be read as the type.
     public func fetch<Model: CloudKitRecord>(_ reference: RecordReference<Model>) async throws -> StoredRecord<Model> {
         try await fetch(Model.self, reference.recordName)
     }

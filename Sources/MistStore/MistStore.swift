@@ -92,7 +92,13 @@ public final class MistStore: Sendable {
                 if let observer = configuration.transactionObserver {
                     pool.add(transactionObserver: observer, extent: .databaseLifetime)
                 }
-                return try StoreFile(pool, schemas: schemas, scopes: zones, hasZonePerRoot: perRoot)
+                return try StoreFile(
+                    pool,
+                    schemas: schemas,
+                    models: records,
+                    scopes: zones,
+                    hasZonePerRoot: perRoot
+                )
             } catch var error as StoreError where error.code.isAboutFile {
                 error.message = "\(path): \(error.message)"
                 throw error

@@ -15,14 +15,14 @@ public struct StoreReader {
 
     /// Fetches the record with a name from this machine.
     ///
-    /// - Throws: A ``StoreError`` with the code `notFound` when this machine has no record of that name.
+    /// - Throws: A ``StoreError``: `notFound` when this machine has no record of that name, `value` when the record
+    ///   cannot be read as the type.
     public func fetch<Model: CloudKitRecord>(_ type: Model.Type, _ recordName: String) throws -> StoredRecord<Model> {
         let table = try database.file.table(of: Model.recordType)
         return try database.record(try row(named: recordName, table), as: type, table, db)
     }
 
     /// The row of a record.
-    ///
     ///
     /// - Throws: A ``StoreError`` with the code `notFound` when this machine has no record of that name.
     func row(named recordName: String, _ table: RecordTable) throws -> LocalRow {
@@ -180,6 +180,19 @@ extension LocalDatabase {
     ) throws -> StoredRecord<Model> {
         let known = try KnownVersion.fetch(named: row.name, in: row.zone, db)
         let zone = try ZoneRow.fetch(row.zone, db)?.zoneID
-        return try StoredRecord(CloudKitModel.Record(row, of: table, known, in: zone))
+        if let misfit = Model.misfit(in: row) {
+            throw StoreError(
+                .value,
+                misfit.reason,
+                recordType: table.recordType,
+                recordName: row.name,
+                fieldName: misfit.field
+            )
+        }
+        do {
+            return try StoredRecord(CloudKitModel.Record(row, of: table, known, in: zone))
+        } catch let error as CloudKitError {
+            throw StoreError(.value, error.message, recordType: table.recordType, recordName: row.name)
+        }
     }
 }

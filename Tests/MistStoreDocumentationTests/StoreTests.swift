@@ -81,6 +81,32 @@ struct StoreTests {
         }
     }
 
+    @Test func aRecordThatDoesNotFitIsNamed() async throws {
+        try await withCloudKitEmulator { emulator in
+            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("todos-\(UUID())")
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let service = emulator.service(as: .user)
+            let store = try MistStore(at: folder, records: [TodoList.self, Todo.self], service: service)
+            let lists = store.privateDatabase
+            try await lists.add(TodoList(name: "Home"))
+            try await store.sync()
+            let nameless = Record(recordType: "TodoList", recordName: "nameless")
+            _ = try await service.privateDatabase.create(nameless, inZone: ZoneID(zoneName: "Records"))
+            try await store.sync()
+
+            for record in try await lists.findUnreadable(Query<TodoList>()) {
+                print(record.recordName, record.reason)
+                #expect(record.recordName == "nameless")
+                #expect(record.reason.contains("name"))
+            }
+            let noted = try await lists.status().unreadable
+            print(noted.map(\.recordName))  // ["nameless"]
+            #expect(noted.map(\.recordName) == ["nameless"])
+            #expect(try await lists.find(Query<TodoList>()).map(\.name) == ["Home"])
+            try store.close()
+        }
+    }
+
     @Test func aRecordThatTheServiceRefusesIsParked() async throws {
         try await withCloudKitEmulator { emulator in
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("todos-\(UUID())")

@@ -49,6 +49,12 @@ extension SyncEngine.Transaction {
             table.statements.insert,
             binding: [.integer(zone.id), .text(name)] + system + [ColumnValue(stamps.tag)] + values
         )
+        let row = db.lastInsertedRowID
+        if let model = file.models[table.recordType] {
+            var readable = record
+            for name in other.keys where table.positions[name] != nil { readable.fields[name] = nil }
+            if model.misfit(of: readable) != nil { try noteUnreadable(row, table) }
+        }
         try storeVersion(
             of: record,
             named: name,
@@ -56,7 +62,7 @@ extension SyncEngine.Transaction {
             times: bytes,
             other,
             in: table,
-            row: db.lastInsertedRowID,
+            row: row,
             zone: zone
         )
         return true

@@ -253,7 +253,7 @@ extension SyncEngine.Transaction {
         )
     }
 
-    /// Removes the edits of rows that are gone. `INSERT OR REPLACE` removes a row without its delete trigger, and no
+    /// Removes the edits of rows that are gone, and the notes about them. `INSERT OR REPLACE` removes a row without its delete trigger, and no
     /// other table has a record that was never sent.
     func removeOrphanedEdits() throws {
         for table in file.orderedTables {
@@ -261,6 +261,7 @@ extension SyncEngine.Transaction {
                 "DELETE FROM mist_edit WHERE type = ? AND row NOT IN (SELECT _id FROM \(table.name))",
                 [table.id]
             )
+            try forgetUnreadable(of: table)
         }
     }
 

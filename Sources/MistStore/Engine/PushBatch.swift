@@ -338,6 +338,21 @@ private struct BatchBuilder {
                 since: now
             )
         }
+        if let problem = transaction.file.problem(of: row, table) {
+            // The new records that depend on it wait, too.
+            names.remove(row.name)
+            excluded.insert(row.name)
+            try transaction.noteUnreadable(row.id, table)
+            let edited = try transaction.edits(of: row, table).map(\.raw).max() ?? now
+            return try transaction.park(
+                row.name,
+                in: zone.id,
+                reason: "value",
+                message: problem,
+                until: nil,
+                since: max(now, edited)
+            )
+        }
         try transaction.noteUnknownFields(of: row.id, table)
         let edits = try joined(try transaction.edits(of: row, table), of: &row, table)
         guard !edits.isEmpty else { return }
@@ -500,9 +515,7 @@ extension SyncEngine.Transaction {
             let field = table.fields.first { $0.id == number }
             // The edit of a field that only a newer program knows stays for that program.
             if number != 0, field == nil { continue }
-            let base = try field.flatMap {
-                try $0.value(ColumnValue(sqliteStatement: statement.sqliteStatement, index: 3), in: table)
-            }
+            let base = field?.serviceValue(ColumnValue(sqliteStatement: statement.sqliteStatement, index: 3))
             edits.append(EditRow(field: field, time: found[1], raw: found[2], base: base))
         }
         return edits

@@ -101,8 +101,11 @@ extension SyncEngine.Transaction {
         hear(remote.times, ofVersion: remote.modified)
         var pending: [String: PendingEdit] = [:]
         var raws: [String: Int64] = [:]
+        /// Edits whose value no field can have. There is nothing to merge: they stay as they are, and wait.
+        var misfits: [String: EditRow] = [:]
         if let row {
             (pending, raws) = try pendingEdits(of: row, table)
+            misfits = try misfitEdits(of: row, table)
         }
         readFormerFields(of: table, in: &remote, &parts, row, pending, known)
         let modified = record.modified?.milliseconds ?? 0
@@ -115,7 +118,7 @@ extension SyncEngine.Transaction {
                 pending[field]?.base = value
             }
         }
-        guard let row, !pending.isEmpty else {
+        guard let row, !pending.isEmpty || !misfits.isEmpty else {
             let fields = Dictionary(uniqueKeysWithValues: table.fields.map { ($0.name, remote.fields[$0.name]) })
             let pairs = try table.pairs(of: fields, in: zone.zoneID)
             let id: Int64
@@ -127,6 +130,7 @@ extension SyncEngine.Transaction {
                 id = try table.insert(pairs, named: name, in: zone.id, at: modified, db)
             }
             try store(record, parts, in: table, row: id, zone: zone)
+            try noteFit(of: remote.fields, row: id, table)
             summary.fetched += 1
             return
         }
@@ -159,20 +163,25 @@ extension SyncEngine.Transaction {
             summary.lost += result.lost.count
         }
         var fields: [String: FieldValue?] = [:]
-        for field in table.fields { fields[field.name] = result.fields[field.name] }
+        for field in table.fields where misfits[field.name] == nil { fields[field.name] = result.fields[field.name] }
         try table.update(row.id, try table.pairs(of: fields, in: zone.zoneID), at: nil, db)
         try clearEdits(of: row.id, table)
-        for (name, edit) in result.remaining {
-            guard let field = table[name] else { continue }
+        func keep(_ name: String, time: Int64, raw: Int64, base: FieldValue?) throws {
+            guard let field = table[name] else { return }
             let statement = try db.cachedStatement(
                 sql: "INSERT INTO mist_edit (type, row, field, time, raw, base) VALUES (?, ?, ?, ?, ?, ?)"
             )
             try statement.bind([
-                .integer(table.id), .integer(row.id), .integer(field.id), .integer(edit.time.milliseconds),
-                .integer(raws[name] ?? now), try ColumnPair(edit.base, of: field, in: zone.zoneID).value,
+                .integer(table.id), .integer(row.id), .integer(field.id), .integer(time), .integer(raw),
+                try ColumnPair(base, of: field, in: zone.zoneID).value,
             ])
             try statement.execute()
         }
+        for (name, edit) in result.remaining {
+            try keep(name, time: edit.time.milliseconds, raw: raws[name] ?? now, base: edit.base)
+        }
+        for (name, edit) in misfits { try keep(name, time: edit.time, raw: edit.raw, base: remote.fields[name]) }
+        try noteFit(of: fields.compactMapValues(\.self), row: row.id, table)
         try store(record, parts, in: table, row: row.id, zone: zone)
         // A change that was refused with the old version gets a new attempt.
         try db.run("DELETE FROM mist_parked WHERE zone = ? AND name = ?", [zone.id, name])
@@ -214,7 +223,7 @@ extension SyncEngine.Transaction {
             let number: Int64 = found[0]
             guard let field = table.fields.first(where: { $0.id == number }) else { continue }
             let value = ColumnValue(sqliteStatement: statement.sqliteStatement, index: 1)
-            values[field.name] = .some(try field.value(value, in: table))
+            values[field.name] = .some(field.serviceValue(value))
         }
         return UncertainWrite(times: times.flatMap { EditTimes($0) }, values: values)
     }
@@ -299,7 +308,7 @@ extension SyncEngine.Transaction {
             }
         }
         for edit in edits {
-            guard let field = edit.field else { continue }
+            guard let field = edit.field, row.misfits[field.name] == nil else { continue }
             pending[field.name] = PendingEdit(
                 value: row.fields[field.name],
                 // The service has no value of a record that was never acknowledged.
@@ -309,6 +318,17 @@ extension SyncEngine.Transaction {
             raws[field.name] = edit.raw
         }
         return (pending, raws)
+    }
+
+    /// The edits of a row whose value no field can have, by the names of the fields. An insert is an edit of all of
+    /// them.
+    private func misfitEdits(of row: LocalRow, _ table: RecordTable) throws -> [String: EditRow] {
+        guard !row.misfits.isEmpty else { return [:] }
+        let edits = try edits(of: row, table)
+        let insert = edits.first { $0.field == nil }
+        var found: [String: EditRow] = [:]
+        for name in row.misfits.keys { found[name] = edits.first { $0.field?.name == name } ?? insert }
+        return found
     }
 
     /// Forgets the edits of a row, except for those of fields that only a newer program knows.

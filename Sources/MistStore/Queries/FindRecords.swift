@@ -3,18 +3,46 @@ public import MistKit
 
 extension StoreReader {
     /// The records that a query finds on this machine. When everything is synchronised, these are the records that it
-    /// finds at the service, in the same order.
-    ///
+    /// finds at the service, in the same order. Records that cannot be read as the type are left out;
+    /// ``findUnreadable(_:)`` has them.
     ///
     /// - Parameter query: The query. A query without sorts gives its records by their names.
     /// - Returns: The records, as many as the query's limit at most.
     /// - Throws: A ``StoreError``: `query` names the field that cannot be compared or sorted by, and the reason.
     public func find<Model: CloudKitRecord>(_ query: Query<Model>) throws -> [StoredRecord<Model>] {
+        var unreadable = 0
+        while true {
+            let found = try records(of: query, limit: query.limit.map { min($0, .max - unreadable) + unreadable })
+            // The records that cannot be read do not count towards the limit.
+            guard query.limit != nil, found.unreadable.count > unreadable else { return found.records }
+            unreadable = found.unreadable.count
+        }
+    }
+
+    /// The records of a query, and those that cannot be read as the type.
+    func records<Model: CloudKitRecord>(
+        of query: Query<Model>,
+        limit: Int?
+    ) throws -> (records: [StoredRecord<Model>], unreadable: [UnreadableRecord]) {
         let table = try database.file.table(of: Model.recordType)
         let hasManyZones = database.file.hasZonePerRoot && database.scope == .private
         let zones = hasManyZones ? LocalQuery.Zones.scope(database.scope.number) : .zone(database.homeZone)
-        let local = try LocalQuery(query.recordQuery, limit: query.limit, in: table, zones: zones)
-        return try table.records(local, as: Model.self, db)
+        let local = try LocalQuery(query.recordQuery, limit: limit, in: table, zones: zones)
+        let statement = try db.cachedStatement(
+            sql: "SELECT \(RowReader<Model>.columns(of: table)) FROM \(table.name) WHERE \(local.condition)"
+        )
+        try statement.bind(local.values)
+        var reader = try RowReader<Model>(statement, of: table, db)
+        var records: [StoredRecord<Model>] = []
+        var unreadable: [UnreadableRecord] = []
+        let cursor = try Row.fetchCursor(statement)
+        while try cursor.next() != nil {
+            switch try reader.read() {
+            case .record(let record): records.append(record)
+            case .unreadable(let record): unreadable.append(record)
+            }
+        }
+        return (records, unreadable)
     }
 }
 
@@ -31,6 +59,9 @@ extension StoreWriter {
 
 extension LocalDatabase {
     /// Finds records on this machine.
+    ///
+    /// A record that cannot be read as the type hides no others: it is left out, and does not count towards the limit.
+    /// ``findUnreadable(_:)`` and ``ScopeStatus/unreadable`` name it with the reason.
     ///
     /// The query is a query of the client, with all of its comparators and sorts. It finds the same records as at the
     /// service, in the same order, and needs no network. Fields that are `QUERYABLE` or `SORTABLE` in the record type
@@ -51,24 +82,5 @@ extension LocalDatabase {
     /// - Throws: A ``StoreError``: `query` names the field that cannot be compared or sorted by, and the reason.
     public func find<Model: CloudKitRecord>(_ query: Query<Model>) async throws -> [StoredRecord<Model>] {
         try await read { try $0.find(query) }
-    }
-}
-
-extension RecordTable {
-    /// Reads the records of a query.
-    fileprivate func records<Model: CloudKitRecord>(
-        _ query: LocalQuery,
-        as type: Model.Type,
-        _ db: Database
-    ) throws -> [StoredRecord<Model>] {
-        let statement = try db.cachedStatement(
-            sql: "SELECT \(RowReader<Model>.columns(of: self)) FROM \(name) WHERE \(query.condition)"
-        )
-        try statement.bind(query.values)
-        var reader = try RowReader<Model>(statement, of: self, db)
-        var records: [StoredRecord<Model>] = []
-        let cursor = try Row.fetchCursor(statement)
-        while try cursor.next() != nil { records.append(try reader.record()) }
-        return records
     }
 }

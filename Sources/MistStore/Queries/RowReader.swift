@@ -13,7 +13,7 @@ import MistKit
 /// in between.
 ///
 /// The statement's columns are those of ``columns(of:)``. A row whose values do not fit the model is read again as a
-/// `Record`, which gives the error that names the field.
+/// `Record`, which gives the reason with the name of the field.
 struct RowReader<Model: CloudKitRecord> {
     private let table: RecordTable
     private let statement: Statement
@@ -71,11 +71,16 @@ struct RowReader<Model: CloudKitRecord> {
         """
     }
 
+    /// A row that was read.
+    enum Content {
+        case record(StoredRecord<Model>)
+        case unreadable(UnreadableRecord)
+    }
+
     /// Reads the statement's current row.
     ///
-    /// - Throws: A ``StoreError`` with the code `value` for a value that no field of the type can have, or the error of
-    ///   `StoredRecord` for fields that do not fit the model.
-    mutating func record() throws -> StoredRecord<Model> {
+    /// - Throws: A `DatabaseError` when the file fails.
+    mutating func read() throws -> Content {
         let sqlite = statement.sqliteStatement
         func stamp(_ index: CInt) -> CloudKitModel.Record.Stamp? {
             guard sqlite3_column_type(sqlite, index) == SQLITE_INTEGER else { return nil }
@@ -90,13 +95,13 @@ struct RowReader<Model: CloudKitRecord> {
             zoneID: try zone(sqlite3_column_int64(sqlite, 4))
         )
         fields.zone = record.zoneID
-        guard sqlite3_column_type(sqlite, 5) == SQLITE_NULL else { return try untyped(record) }
+        guard sqlite3_column_type(sqlite, 5) == SQLITE_NULL else { return untyped(record) }
         for column in otherFields {
-            guard let value = try? fields.value(of: column) else { return try untyped(record) }
+            guard let value = try? fields.value(of: column) else { return untyped(record) }
             record.fields[column.field.name] = value
         }
         fields.rewind()
-        return try StoredRecord(record, fields: fields) ?? untyped(record)
+        return StoredRecord(record, fields: fields).map { .record($0) } ?? untyped(record)
     }
 
     private func text(_ index: CInt) -> String? {
@@ -110,26 +115,31 @@ struct RowReader<Model: CloudKitRecord> {
         return zone
     }
 
-    /// Reads the row as a `Record`, with the fields that have no column.
-    private func untyped(_ system: CloudKitModel.Record) throws -> StoredRecord<Model> {
+    /// Reads the row as a `Record`, with the fields that have no column. A value that no field of the type can have is
+    /// left out; where the model has the field, the row is unreadable.
+    private func untyped(_ system: CloudKitModel.Record) -> Content {
         var record = system
+        var misfit: String?
         for column in fields.columns + otherFields {
             do throws(ColumnError) {
                 record.fields[column.field.name] = try fields.value(of: column)
+            } catch  where column.position >= 0 {
+                misfit = misfit ?? "The field \"\(column.field.name)\" cannot be read. \(error)"
             } catch {
-                throw StoreError(
-                    .value,
-                    error.description,
-                    recordType: table.recordType,
-                    recordName: record.recordName,
-                    fieldName: column.field.name
-                )
+                continue
             }
         }
-        if let other = text(5) {
-            for (name, value) in try OtherFields.read(other) where table[name] == nil { record.fields[name] = value }
+        do {
+            if let other = text(5) {
+                for (name, value) in try OtherFields.read(other) where table[name] == nil {
+                    record.fields[name] = value
+                }
+            }
+            if let misfit { return .unreadable(UnreadableRecord(record, reason: misfit)) }
+            return .record(try StoredRecord(record))
+        } catch {
+            return .unreadable(UnreadableRecord(record, reason: (error as? CloudKitError)?.message ?? "\(error)"))
         }
-        return try StoredRecord(record)
     }
 }
 
@@ -186,11 +196,15 @@ private final class RowFields: FieldSource {
     }
 
     func double() -> Double? {
-        column(of: .double, SQLITE_FLOAT).map { sqlite3_column_double(statement, $0) }
+        column(of: .double, SQLITE_FLOAT).map { sqlite3_column_double(statement, $0) }.flatMap {
+            $0.isFinite ? $0 : nil
+        }
     }
 
     func date() -> Date? {
-        column(of: .timestamp, SQLITE_INTEGER).map { ColumnValue.date(sqlite3_column_int64(statement, $0)) }
+        column(of: .timestamp, SQLITE_INTEGER).flatMap {
+            try? ColumnValue.checkedDate(sqlite3_column_int64(statement, $0))
+        }
     }
 
     func fieldValue() throws(FieldError) -> FieldValue? {

@@ -48,10 +48,17 @@ public struct RelatedRecords<Model: CloudKitRecord>: Sendable {
     /// The number of related records, of all types.
     public var count: Int { graph.records.count - 1 }
 
+    /// The related records that cannot be read as their types, in the order of their names. The lists of this value
+    /// leave them out.
+    public var unreadable: [UnreadableRecord] {
+        graph.unreadable.values.sorted { ($0.recordName, $0.recordType) < ($1.recordName, $1.recordType) }
+    }
+
     /// The target of a reference, of the fetched record or of a related one.
     ///
     /// - Parameter reference: The reference; `nil` has no target.
-    /// - Returns: The record; `nil` when it is not on this machine, or is farther away than the fetch went.
+    /// - Returns: The record; `nil` when it is not on this machine, is farther away than the fetch went, or cannot be
+    ///   read as its type: see ``unreadable``.
     /// - Throws: A `FieldError` when the record's fields do not fit the type.
     public subscript<Target>(reference: RecordReference<Target>?) -> StoredRecord<Target>? {
         get throws {
@@ -59,11 +66,13 @@ public struct RelatedRecords<Model: CloudKitRecord>: Sendable {
                 return nil
             }
             let key = RecordGraph.Key(type: Target.recordType, name: reference.recordName)
+            guard graph.unreadable[key] == nil else { return nil }
             return try graph.records[key].map { try StoredRecord<Target>($0) }
         }
     }
 
-    /// The related records of a type, in the order of their names. The fetched record itself is not one of them.
+    /// The related records of a type, in the order of their names. The fetched record itself is not one of them, and
+    /// ``unreadable`` has those that cannot be read as the type.
     ///
     /// - Parameter type: The type.
     /// - Returns: The records.
@@ -71,7 +80,7 @@ public struct RelatedRecords<Model: CloudKitRecord>: Sendable {
     public func records<Other: CloudKitRecord>(of type: Other.Type) throws -> [StoredRecord<Other>] {
         let own = RecordGraph.Key(type: Model.recordType, name: record.recordName)
         return try graph.records
-            .filter { $0.key.type == Other.recordType && $0.key != own }
+            .filter { $0.key.type == Other.recordType && $0.key != own && graph.unreadable[$0.key] == nil }
             .sorted { $0.key.name < $1.key.name }
             .map { try StoredRecord<Other>($0.value) }
     }
@@ -98,7 +107,7 @@ public struct RelatedRecords<Model: CloudKitRecord>: Sendable {
         of parent: StoredRecord<Parent>
     ) throws -> [StoredRecord<Child>] {
         try (graph.dependents[parent.recordName] ?? [])
-            .filter { $0.type == Child.recordType }
+            .filter { $0.type == Child.recordType && graph.unreadable[$0] == nil }
             .sorted { $0.name < $1.name }
             .compactMap { try graph.records[$0].map { try StoredRecord<Child>($0) } }
     }
@@ -185,6 +194,8 @@ private struct RecordGraph: Sendable {
     private let zone: Int64
     /// All records that were read, the first included.
     private(set) var records: [Key: CloudKitModel.Record] = [:]
+    /// Those of the records that cannot be read as their types.
+    private(set) var unreadable: [Key: UnreadableRecord] = [:]
     /// The records that would be removed with a record, by its name, for each record whose dependents were read.
     private(set) var dependents: [String: Set<Key>] = [:]
 
@@ -256,7 +267,9 @@ private struct RecordGraph: Sendable {
         let known = try KnownVersion.fetch(named: Self.json(new.map(\.name)), in: zone, db)
         for row in new {
             let record = CloudKitModel.Record(row, of: table, known[row.name], in: zoneID)
-            records[Key(type: table.recordType, name: row.name)] = record
+            let key = Key(type: table.recordType, name: row.name)
+            records[key] = record
+            if let misfit = file.unreadable(row, of: table, known[row.name], in: zoneID) { unreadable[key] = misfit }
             for field in table.fields {
                 guard let value = row.fields[field.name] else { continue }
                 let references = value.referenceValue.map { [$0] } ?? value.referenceListValue ?? []

@@ -13,8 +13,13 @@ public struct ScopeStatus: Hashable, Sendable {
     public let scope: DatabaseScope
     /// The number of records with changes that the service has not acknowledged, including deletes.
     public let pending: Int
-    /// The records that the service refused, with the reason, and after them the new records whose parent waits.
+    /// The records that wait, with the reason: those that the service refused or that cannot be sent, and
+    /// after them the new records whose parent waits.
     public let parked: [ParkedRecord]
+    /// The records that synchronisations met and that cannot be read as their types, a thousand of each type at most.
+    /// Another program left a required field out, or stored a value that no field of the type can have.
+    /// ``LocalDatabase/find(_:)`` leaves them out, and ``LocalDatabase/findUnreadable(_:)`` finds all of them.
+    public let unreadable: [UnreadableRecord]
     /// The record types that the service's schema lacks, or of which it lacks a field.
     public let parkedTypes: [ParkedRecordType]
     /// The reasons why the scope waits; empty when it does not wait.
@@ -65,11 +70,12 @@ public struct SyncProgress: Hashable, Sendable {
     public var total: Int { sent + remaining }
 }
 
-/// A record that the service refused: it stays as it is here, and waits.
+/// A record that the service refused, or that cannot be sent: it stays as it is here, and waits.
 public struct ParkedRecord: Hashable, Sendable {
     /// The record's name.
     public let recordName: String
-    /// The code of the failure; `parent` for a new record whose parent waits.
+    /// The code of the failure. `parent` for a new record whose parent waits; `value` for a record that cannot be sent,
+    /// or that the program on another device could not read.
     public let reason: String
     /// The message of the service, or the store's explanation.
     public let message: String
@@ -204,6 +210,7 @@ extension LocalDatabase {
             scope: scope,
             pending: edits + tombstones,
             parked: parked + waiting,
+            unreadable: try file.unreadableRecords(in: scope, db),
             parkedTypes: parkedTypes,
             conditions: conditions,
             detail: row?["detail"] ?? undelivered,

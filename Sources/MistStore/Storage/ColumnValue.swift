@@ -224,19 +224,27 @@ extension ColumnValue {
     ///   - type: The field's type.
     ///   - action: The value of the second column of a reference.
     /// - Returns: The value; `nil` for null.
-    /// - Throws: ``ColumnError/malformed(_:)``.
+    /// - Throws: Why no field of the type can have the column's value: ``ColumnError/malformed(_:)``,
+    ///   ``ColumnError/notFinite`` or ``ColumnError/dateOutOfRange``. Another program wrote it.
     func fieldValue(as type: FieldType.Known, action: ColumnValue = .null) throws(ColumnError) -> FieldValue? {
         switch (type, self) {
         case (_, .null): return nil
         case (.string, .text(let text)): return .string(text)
         case (.int64, .integer(let number)): return .int64(number)
-        case (.double, .real(let number)): return .double(number)
+        case (.double, .real(let number)):
+            guard number.isFinite else { throw .notFinite }
+            return .double(number)
         // An index on the column may give a whole number in its short form.
         case (.double, .integer(let number)): return .double(Double(number))
-        case (.timestamp, .integer(let number)): return .timestamp(Self.date(number))
+        case (.timestamp, .integer(let number)): return .timestamp(try Self.checkedDate(number))
         case (.bytes, .blob(let data)): return .bytes(data)
         case (.reference, .text(let name)):
             return .reference(Reference(recordName: name, action: try action.referenceAction()))
+        case (.timestampList, .text(let json)):
+            guard let numbers = try? JSONReader.read([Int64].self, from: json) else { throw .malformed(type) }
+            return .timestampList(
+                try numbers.map { (number) throws(ColumnError) -> Date in try Self.checkedDate(number) }
+            )
         case (_, .text(let json)):
             do {
                 return try Self.read(json, as: type)
@@ -254,12 +262,11 @@ extension ColumnValue {
         case .stringList: return .stringList(try JSONReader.read(from: json))
         case .int64List: return .int64List(try JSONReader.read(from: json))
         case .doubleList: return .doubleList(try JSONReader.read(from: json))
-        case .timestampList: return .timestampList(try JSONReader.read([Int64].self, from: json).map(date))
         case .bytesList: return .bytesList(try JSONReader.read([Base64Text].self, from: json).map(\.data))
         case .referenceList: return .referenceList(try JSONReader.read(from: json))
         case .assetList: return .assetList(try JSONReader.read(from: json))
         case .locationList: return .locationList(try JSONReader.read(from: json))
-        case .string, .int64, .double, .timestamp, .bytes, .reference:
+        case .string, .int64, .double, .timestamp, .bytes, .reference, .timestampList:
             throw JSONError(code: .typeMismatch, message: "a column of this type does not hold JSON")
         }
     }
@@ -275,6 +282,13 @@ extension ColumnValue {
 
     static func date(_ milliseconds: Int64) -> Date {
         Date(timeIntervalSince1970: Double(milliseconds) / 1000)
+    }
+
+    /// A date that has whole milliseconds, so that it can be sent.
+    static func checkedDate(_ milliseconds: Int64) throws(ColumnError) -> Date {
+        let date = date(milliseconds)
+        _ = try Self.milliseconds(of: date)
+        return date
     }
 }
 
@@ -317,7 +331,8 @@ extension ColumnValue: StatementBinding {
     /// `SQLITE_TRANSIENT`: SQLite copies the bound bytes.
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-    /// Reads a column of a statement's current row. A text keeps its NULs.
+    /// Reads a column of a statement's current row. A text keeps its NULs. A text that is not valid UTF-8 becomes its
+    /// bytes.
     ///
     /// - Parameters:
     ///   - sqliteStatement: The statement.
@@ -329,7 +344,9 @@ extension ColumnValue: StatementBinding {
         case SQLITE_TEXT:
             let start = sqlite3_column_text(sqliteStatement, index)
             let count = Int(sqlite3_column_bytes(sqliteStatement, index))
-            self = .text(String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self))
+            let bytes = UnsafeBufferPointer(start: start, count: count)
+            // Another program may store bytes that are not UTF-8 as a text. They are not a text to this library.
+            self = String(validating: bytes, as: UTF8.self).map { .text($0) } ?? .blob(Data(bytes))
         case SQLITE_BLOB:
             let start = sqlite3_column_blob(sqliteStatement, index)
             let count = Int(sqlite3_column_bytes(sqliteStatement, index))

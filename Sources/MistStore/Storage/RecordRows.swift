@@ -21,12 +21,21 @@ package struct LocalRow: Sendable {
     package let name: String
     /// The fields that have a value.
     package var fields: [String: FieldValue]
+    /// The fields whose column holds a value that no field of the type can have, because another program wrote it.
+    var misfits: [String: Misfit] = [:]
     var created: Int64?
     var modified: Int64?
 }
 
+/// The value of a column that no field of the type can have.
+struct Misfit: Hashable, Sendable {
+    let value: ColumnValue
+    let reason: ColumnError
+}
+
 extension RecordTable {
-    /// The rows that match a condition.
+    /// The rows that match a condition. A value that no field can have is among the row's ``LocalRow/misfits``, and
+    /// hides neither the row nor the others.
     ///
     /// - Parameters:
     ///   - condition: The SQL after `WHERE`.
@@ -39,7 +48,7 @@ extension RecordTable {
         try statement.bind(values)
         var rows: [LocalRow] = []
         let cursor = try Row.fetchCursor(statement)
-        while try cursor.next() != nil { rows.append(try row(statement)) }
+        while try cursor.next() != nil { rows.append(row(statement)) }
         return rows
     }
 
@@ -57,7 +66,7 @@ extension RecordTable {
     }
 
     /// The statement's current row.
-    private func row(_ statement: Statement) throws -> LocalRow {
+    private func row(_ statement: Statement) -> LocalRow {
         func column(_ index: Int) -> ColumnValue {
             ColumnValue(sqliteStatement: statement.sqliteStatement, index: CInt(index))
         }
@@ -75,7 +84,11 @@ extension RecordTable {
             let action = field.actionColumn == nil ? ColumnValue.null : column(index + 1)
             index += field.columns.count
             guard value != .null else { continue }
-            row.fields[field.name] = try field.value(value, action: action, in: self)
+            do throws(ColumnError) {
+                row.fields[field.name] = try value.fieldValue(as: try field.columnType(), action: action)
+            } catch {
+                row.misfits[field.name] = Misfit(value: value, reason: error)
+            }
         }
         return row
     }
@@ -187,14 +200,10 @@ extension StoredField {
         return knownType
     }
 
-    /// Converts a column's value into a field's. A value that only another program can have written, because no field
-    /// of the type can have it, is an error.
-    func value(_ value: ColumnValue, action: ColumnValue = .null, in table: RecordTable) throws -> FieldValue? {
-        do {
-            return try value.fieldValue(as: try columnType(), action: action)
-        } catch {
-            throw StoreError(.value, error.description, recordType: table.recordType, fieldName: name)
-        }
+    /// The value of the service's version in the form of a column, as a field's. A value that no field of the type can
+    /// have is never that of the service, and counts as absent.
+    func serviceValue(_ value: ColumnValue) -> FieldValue? {
+        (try? value.fieldValue(as: columnType())) ?? nil
     }
 }
 

@@ -38,10 +38,31 @@ package struct StoredField: Sendable {
         }
     }
 
-    /// The definitions of its columns.
+    /// The definitions of its columns. A statement of another program that writes a value that no field of the type can
+    /// have fails, and SQLite's message has the name of the constraint.
     var definitions: [String] {
-        ["\(column) \(storage.type) CHECK (typeof(\(column)) IN ('\(storage.typeof)', 'null'))"]
-            + (actionColumn.map { ["\($0) INTEGER"] } ?? [])
+        var checks = ["CHECK (typeof(\(column)) IN ('\(storage.typeof)', 'null'))"]
+        switch knownType?.form {
+        case .number: checks.append(check("\(name) is a finite number", "abs(\(column)) < 9e999"))
+        case .list: checks.append(jsonCheck("array"))
+        case .object where actionColumn == nil: checks.append(jsonCheck("object"))
+        case .wholeNumber, .base64, .text, .object, nil: break
+        }
+        let action = actionColumn.map { column in
+            "\(column) INTEGER \(check("the action of \(name) is 0, 1 or 2", "\(column) IN (0, 1, 2)"))"
+        }
+        return ["\(column) \(storage.type) \(checks.joined(separator: " "))"] + [action].compactMap(\.self)
+    }
+
+    private func check(_ sentence: String, _ condition: String) -> String {
+        "CONSTRAINT \(quoted(sentence)) CHECK (\(condition))"
+    }
+
+    private func jsonCheck(_ type: String) -> String {
+        check(
+            "\(name) is a JSON \(type)",
+            "CASE WHEN json_valid(\(column)) THEN json_type(\(column)) = '\(type)' ELSE \(column) IS NULL END"
+        )
     }
 
     /// The columns that hold its value.
@@ -63,7 +84,7 @@ package struct StoredField: Sendable {
 package struct RecordTable: Sendable {
     /// The version of the columns and triggers that this library writes. A program replaces triggers of older
     /// generations only.
-    static let generation: Int64 = 1
+    static let generation: Int64 = 2
 
     /// The type's number in `mist_type`.
     package let id: Int64

@@ -29,6 +29,8 @@ package final class StoreFile: Sendable {
     package let homeZones: [DatabaseScope: Int64]
     /// Whether records of the private database that have no parent have zones of their own.
     package let hasZonePerRoot: Bool
+    /// The program's record types, by name.
+    let models: [String: any CloudKitRecord.Type]
     /// Notifies observations when other processes commit.
     let commitWatcher = CommitWatcher()
     /// The random number of this copy of the file, which names the device in edit times.
@@ -38,7 +40,9 @@ package final class StoreFile: Sendable {
     ///
     /// - Parameters:
     ///   - database: The file.
-    ///   - schemas: The program's record types.
+    ///   - schemas: The schemas of the program's record types.
+    ///   - models: The program's record types, which find the records that do not fit them. Without a type, only values
+    ///     are found that no field can have.
     ///   - scopes: The scopes that the file holds, with the zone of records that are added without a zone.
     ///   - hasZonePerRoot: Whether records of the private database that have no parent have zones of their own.
     ///   - newDevice: The identifier of a file that is created.
@@ -46,12 +50,14 @@ package final class StoreFile: Sendable {
     package init(
         _ database: any DatabaseWriter,
         schemas: [RecordSchema],
+        models: [any CloudKitRecord.Type] = [],
         scopes: [DatabaseScope: ZoneID],
         hasZonePerRoot: Bool = false,
         newDevice: () -> Int64 = { Int64.random(in: 1...Int64.max) }
     ) throws {
         self.database = database
         self.hasZonePerRoot = hasZonePerRoot
+        self.models = Dictionary(models.map { ($0.recordType, $0) }, uniquingKeysWith: { $1 })
         self.scopes = scopes.keys.sorted { $0.number < $1.number }
         let opened = try StoreError.wrapping {
             try database.write { db in
@@ -197,6 +203,7 @@ package final class StoreFile: Sendable {
         } else {
             try SystemTables.create(in: db, device: newDevice())
         }
+        try SystemTables.addLaterParts(to: db)
     }
 
     func table(of type: String) throws -> RecordTable {

@@ -273,6 +273,22 @@ enum SystemTables {
         ) WITHOUT ROWID;
         """
 
+    /// Adds what a program without it does not miss, so that it needs no new format.
+    ///
+    /// - Throws: A `DatabaseError` when the file fails.
+    static func addLaterParts(to db: Database) throws {
+        // Records of the service that do not fit the program's type. A row that fits meanwhile may be noted, too.
+        try db.execute(
+            sql: """
+                CREATE TABLE IF NOT EXISTS mist_unreadable (
+                    type INTEGER NOT NULL,
+                    row INTEGER NOT NULL,
+                    UNIQUE (type, row)
+                )
+                """
+        )
+    }
+
     /// Updates the tables of an earlier version.
     ///
     /// - Throws: A `DatabaseError` when the file fails.

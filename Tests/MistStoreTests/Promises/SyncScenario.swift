@@ -211,6 +211,7 @@ final class ScenarioDevice {
         file = try StoreFile(
             database,
             schemas: records.map { $0.schema },
+            models: records,
             scopes: [scope: scope == .public ? .default : zones.homeZone],
             hasZonePerRoot: zones.isPerRoot,
             newDevice: { number }
@@ -223,6 +224,7 @@ final class ScenarioDevice {
         file = try StoreFile(
             database,
             schemas: records.map { $0.schema },
+            models: records,
             scopes: [scope: scope == .public ? .default : zones.homeZone],
             hasZonePerRoot: zones.isPerRoot
         )

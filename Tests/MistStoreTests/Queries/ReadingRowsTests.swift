@@ -107,27 +107,50 @@ struct ReadingRowsTests {
         }
     }
 
-    @Test func aValueThatDoesNotFitIsAnErrorThatNamesTheField() async throws {
+    @Test func aRowThatDoesNotFitHidesNoOthersAndIsNamed() async throws {
         try await inTemporaryFolder { folder in
             let store = try MistStore(at: folder, records: [Sample.self])
-            try await store.privateDatabase.add(Self.sample, named: "a")
+            let samples = store.privateDatabase
+            for name in ["a", "b", "c"] { try await samples.add(Self.sample, named: name) }
             let queue = try DatabaseQueue(path: folder.appending(path: "user.sqlite").path)
-            try await queue.write { try $0.execute(sql: #"UPDATE "Sample" SET "small" = 300"#) }
-            let large = await #expect(throws: CloudKitError.self) {
-                try await store.privateDatabase.find(Query<Sample>())
+            try await queue.write { db in
+                try db.execute(
+                    sql: """
+                        PRAGMA ignore_check_constraints = ON;
+                        UPDATE "Sample" SET "small" = 300 WHERE _recordName = 'a';
+                        UPDATE "Sample" SET "counts" = 'many' WHERE _recordName = 'b'
+                        """
+                )
             }
-            #expect(large?.code == .decoding)
-            #expect(large?.message.contains(#"the field "small" does not fit"#) == true)
-            try await queue.write { try $0.execute(sql: #"UPDATE "Sample" SET "small" = 3, "counts" = 'many'"#) }
+            #expect(try await samples.find(Query<Sample>()).map(\.recordName) == ["c"])
+            // Records that cannot be read do not count towards the limit.
+            #expect(try await samples.find(Query<Sample>(limit: 1)).map(\.recordName) == ["c"])
+            let unreadable = try await samples.findUnreadable(Query<Sample>(limit: 1))
+            #expect(unreadable.map(\.recordName) == ["a", "b"])
+            #expect(unreadable.first?.reason.contains(#"the field "small" does not fit"#) == true)
+            #expect(unreadable.first?.fields["small"] == .int64(300))
+            let reason =
+                #"The field "counts" cannot be read. The column holds a value that no field of type INT64_LIST has."#
+            #expect(unreadable.last?.reason == reason)
+            #expect(unreadable.last?.fields["text"] == .string(Self.sample.text))
+            let large = await #expect(throws: StoreError.self) { try await samples.fetch(Sample.self, "a") }
+            #expect(large?.code == .value)
+            #expect(large?.recordName == "a")
             await #expect(
                 throws: StoreError(
                     .value,
                     "The column holds a value that no field of type INT64_LIST has.",
                     recordType: "Sample",
-                    recordName: "a",
+                    recordName: "b",
                     fieldName: "counts"
                 )
-            ) { try await store.privateDatabase.find(Query<Sample>()) }
+            ) { try await samples.fetch(Sample.self, "b") }
+            // The observation sees both records leave the list of unreadable ones.
+            var lists = samples.unreadableRecords(of: Query<Sample>()).makeAsyncIterator()
+            #expect(try await lists.next()?.map(\.recordName) == ["a", "b"])
+            for name in ["a", "b"] { try await samples.add(Self.sample, named: name) }
+            while let list = try await lists.next(), !list.isEmpty {}
+            #expect(try await samples.find(Query<Sample>()).map(\.model) == [Self.sample, Self.sample, Self.sample])
             try queue.close()
             try store.close()
         }

@@ -1,0 +1,173 @@
+import CloudKitModel
+import GRDB
+public import MistKit
+
+/// A record on this machine that cannot be read as its type.
+///
+/// Another program wrote it: it left a required field out, or stored a value that no field of the type can have.
+/// ``LocalDatabase/find(_:)`` and ``LocalDatabase/values(of:)`` leave such a record out, so that it hides no others.
+public struct UnreadableRecord: Hashable, Sendable {
+    /// The record's type.
+    public let recordType: String
+    /// The record's name.
+    public let recordName: String
+    /// The record's zone.
+    public let zoneID: ZoneID?
+    /// What does not fit, with the name of the field.
+    public let reason: String
+    /// The values that can be read, without the type.
+    public let fields: CloudKitModel.Record.Fields
+
+    init(_ record: CloudKitModel.Record, reason: String) {
+        recordType = record.recordType ?? ""
+        recordName = record.recordName ?? ""
+        zoneID = record.zoneID
+        self.reason = reason
+        fields = record.fields
+    }
+}
+
+extension CloudKitRecord {
+    /// Why a record does not fit the type; `nil` where it fits.
+    static func misfit(of record: CloudKitModel.Record) -> String? {
+        do {
+            _ = try StoredRecord<Self>(record)
+            return nil
+        } catch {
+            return (error as? CloudKitError)?.message ?? "\(error)"
+        }
+    }
+
+    /// Why a row cannot be read as the type, because of a column that the type has a field for.
+    static func misfit(in row: LocalRow) -> (field: String, reason: String)? {
+        let names = fieldTable.names
+        return row.misfits.filter { names.contains($0.key) }.min { $0.key < $1.key }
+            .map { (field: $0.key, reason: $0.value.reason.description) }
+    }
+}
+
+extension LocalRow {
+    /// Why one of the columns cannot be read.
+    var misfit: String? {
+        misfits.min { $0.key < $1.key }.map { "The field \"\($0.key)\" cannot be read. \($0.value.reason)" }
+    }
+}
+
+extension StoreFile {
+    /// Why a row cannot be sent: the program of the other device could not read it.
+    ///
+    /// - Returns: What does not fit, and what to do; `nil` for a row that can be sent.
+    func problem(of row: LocalRow, _ table: RecordTable) -> String? {
+        let misfit = row.misfit ?? models[table.recordType]?.misfit(of: Record(row, of: table, nil, in: nil))
+        return misfit.map { "\($0) Set the field to a value that fits; then the record is sent." }
+    }
+
+    /// A row that cannot be read as the program's type; `nil` for one that can.
+    func unreadable(
+        _ row: LocalRow,
+        of table: RecordTable,
+        _ known: KnownVersion?,
+        in zoneID: ZoneID?
+    ) -> UnreadableRecord? {
+        guard let model = models[table.recordType] else { return nil }
+        let record = Record(row, of: table, known, in: zoneID)
+        let isMisfit = model.misfit(in: row) != nil
+        return (isMisfit ? row.misfit : model.misfit(of: record)).map { UnreadableRecord(record, reason: $0) }
+    }
+
+    /// The most records that the status lists as unreadable.
+    static let mostUnreadable = 1000
+
+    /// The records that the engine noted as unreadable, and that still are: in the order of their names.
+    func unreadableRecords(in scope: DatabaseScope, _ db: Database) throws -> [UnreadableRecord] {
+        let isNoted = "_id IN (SELECT row FROM mist_unreadable WHERE type = ?1)"
+        let isInScope = "_zone IN (SELECT id FROM mist_zone WHERE scope = ?2 AND state <> 2)"
+        return try orderedTables.flatMap { table -> [UnreadableRecord] in
+            try table.rows(
+                "\(isNoted) AND \(isInScope) ORDER BY _recordName LIMIT \(Self.mostUnreadable)",
+                [.integer(table.id), .integer(scope.number)],
+                db
+            ).compactMap { row in
+                let known = try KnownVersion.fetch(named: row.name, in: row.zone, db)
+                return unreadable(row, of: table, known, in: try ZoneRow.fetch(row.zone, db)?.zoneID)
+            }
+        }
+    }
+}
+
+/// The rows of `mist_unreadable`: records that the engine met and that do not fit the program's type.
+extension SyncEngine.Transaction {
+    /// Notes whether the fields of a row fit the program's type.
+    func noteFit(of fields: [String: FieldValue], row: Int64, _ table: RecordTable) throws {
+        guard let model = file.models[table.recordType] else { return }
+        var record = Record(recordType: table.recordType, recordName: "")
+        for (name, value) in fields where table[name] != nil { record.fields[name] = value }
+        if model.misfit(of: record) == nil {
+            try db.run("DELETE FROM mist_unreadable WHERE type = ? AND row = ?", [table.id, row])
+        } else {
+            try noteUnreadable(row, table)
+        }
+    }
+
+    func noteUnreadable(_ row: Int64, _ table: RecordTable) throws {
+        try db.run(
+            "INSERT INTO mist_unreadable (type, row) VALUES (?, ?) ON CONFLICT (type, row) DO NOTHING",
+            [table.id, row]
+        )
+    }
+
+    /// Forgets the rows that are gone.
+    func forgetUnreadable(of table: RecordTable) throws {
+        try db.run(
+            "DELETE FROM mist_unreadable WHERE type = ? AND row NOT IN (SELECT _id FROM \(table.name))",
+            [table.id]
+        )
+    }
+}
+
+extension StoreReader {
+    /// The records of a query on this machine that cannot be read as the type, and that ``find(_:)`` leaves out.
+    ///
+    /// - Parameter query: The query. Its limit is not used.
+    /// - Returns: The records with the reasons, in the order of the query.
+    /// - Throws: A ``StoreError``: `query` names the field that cannot be compared or sorted by, and the reason.
+    public func findUnreadable<Model: CloudKitRecord>(_ query: Query<Model>) throws -> [UnreadableRecord] {
+        try records(of: query, limit: nil).unreadable
+    }
+}
+
+extension LocalDatabase {
+    /// The records of a query on this machine that cannot be read as the type, and that ``find(_:)`` leaves out.
+    ///
+    /// The store reads all records of the query to find them. ``ScopeStatus/unreadable`` costs less, and lists those
+    /// that synchronisations met.
+    ///
+    /// ```swift
+    /// for record in try await store.privateDatabase.findUnreadable(Query<Todo>()) {
+    ///     print(record.recordName, record.reason, record.fields)
+    /// }
+    /// ```
+    ///
+    /// A record is found again after it was repaired: by another device, by another program, or by
+    /// ``add(_:named:)`` with its name, which sets all fields.
+    ///
+    /// - Parameter query: The query. Its limit is not used.
+    /// - Returns: The records with the reasons, in the order of the query.
+    /// - Throws: A ``StoreError``: `query` names the field that cannot be compared or sorted by, and the reason.
+    public func findUnreadable<Model: CloudKitRecord>(_ query: Query<Model>) async throws -> [UnreadableRecord] {
+        try await read { try $0.findUnreadable(query) }
+    }
+
+    /// The records of a query that cannot be read as the type: the present ones at once, then another list after each
+    /// commit that changes it. ``values(of:)`` leaves these records out.
+    ///
+    /// - Parameter query: The query. Its limit is not used.
+    /// - Returns: The lists. The stream throws a ``StoreError`` when the query or the file fails.
+    public func unreadableRecords<Model: CloudKitRecord>(
+        of query: Query<Model>
+    ) -> AsyncThrowingStream<[UnreadableRecord], any Error> {
+        observe(watchesOtherProcesses: true) { db in
+            try StoreReader(database: self, db: db).findUnreadable(query)
+        }
+    }
+}
