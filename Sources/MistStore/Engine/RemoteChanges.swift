@@ -653,9 +653,13 @@ extension SyncEngine.Transaction {
         _ summary: inout SyncSummary
     ) throws {
         let (pending, _) = try pendingEdits(of: row, table)
-        guard !pending.isEmpty else { return }
-        try log(reason, pending.mapValues(\.value), of: table.recordType, row.name, in: zone, at: now)
-        summary.lost += pending.count
+        let lost = pending.count + (try misfitEdits(of: row, table)).count
+        guard lost > 0 else { return }
+        // The whole row, so that the record can be restored as it was.
+        var fields = row.fields.mapValues { Optional($0) }.merging(pending.mapValues(\.value)) { $1 }
+        for (name, misfit) in row.misfits { fields[name] = .string(misfit.value.receipt) }
+        try log(reason, fields, of: table.recordType, row.name, in: zone, at: now)
+        summary.lost += lost
     }
 
     /// Completes the cascades that the triggers began.

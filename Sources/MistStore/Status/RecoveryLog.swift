@@ -23,6 +23,10 @@ public struct RecoveredValues: Hashable, Sendable, Identifiable {
     /// The reason why the values lost.
     public let reason: LossReason
     /// The values. A field that was cleared is a null, and ``LocalDatabase/restore(_:)`` clears it again.
+    ///
+    /// After a later edit (``LossReason/laterEdit``) these are the values that lost. After a delete, a new record of the
+    /// name or the end of the zone these are all values of the record, since the record is gone. A value that no field
+    /// of the type can have, which another program wrote, is a text.
     public let fields: CloudKitModel.Record.Fields
 }
 
@@ -44,7 +48,10 @@ extension LocalDatabase {
         }
     }
 
-    /// Writes the values of an entry back, as a new edit. A record that was deleted is created again.
+    /// Writes the values of an entry back, as a new edit. A record that was deleted is created again, with all values
+    /// that it had.
+    ///
+    /// Values that no field of the type can have are left out: ``RecoveredValues/fields`` has them as text.
     ///
     /// - Parameter entry: The entry. It stays in the log.
     /// - Throws: A ``StoreError``: `unknownRecordType` when the store was opened without the type; also for values that
@@ -52,7 +59,10 @@ extension LocalDatabase {
     public func restore(_ entry: RecoveredValues) async throws {
         try await write { writer in
             let table = try file.table(of: entry.recordType)
-            let fields = Dictionary(entry.fields.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+            var fields = Dictionary(entry.fields.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+            for (name, value) in fields where value.type == .string && table[name].map({ $0.type != .string }) == true {
+                fields[name] = nil
+            }
             _ = try save(fields, named: entry.recordName, in: entry.zoneID, table, writer.db)
         }
     }

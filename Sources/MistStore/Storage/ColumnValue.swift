@@ -290,6 +290,17 @@ extension ColumnValue {
         _ = try Self.milliseconds(of: date)
         return date
     }
+
+    /// The value as text, for a receipt of a value that no field of the type can have.
+    var receipt: String {
+        switch self {
+        case .null: "null"
+        case .integer(let number): "\(number)"
+        case .real(let number): "\(number)"
+        case .text(let text): text
+        case .blob(let data): String(decoding: data, as: UTF8.self)
+        }
+    }
 }
 
 // MARK: - In statements

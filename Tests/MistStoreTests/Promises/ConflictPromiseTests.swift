@@ -30,7 +30,7 @@ struct ConflictPromiseTests {
             try first.sync()
             try second.sync()
             try scenario.synchronise()
-            try scenario.expect([], recovery: deleteIsFirst ? ["laptop: Book b deleted title=later"] : [])
+            try scenario.expect([], recovery: deleteIsFirst ? ["laptop: Book b deleted note=N title=later"] : [])
         }
     }
 
@@ -64,7 +64,8 @@ struct ConflictPromiseTests {
             try phone.run("INSERT INTO Book (_recordName, title) VALUES ('b', 'second')")
             try phone.sync()
             try scenario.synchronise()
-            try scenario.expect(["Book b title=second"], recovery: ["laptop: Book b replaced note=of the first life"])
+            let receipt = "laptop: Book b replaced note=of the first life title=B"
+            try scenario.expect(["Book b title=second"], recovery: [receipt])
         }
     }
 

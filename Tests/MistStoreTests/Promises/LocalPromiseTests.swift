@@ -277,7 +277,7 @@ struct LocalPromiseTests {
             try scenario.synchronise()
             try scenario.expect(
                 ["Book b title=second"],
-                recovery: ["laptop: Book b replaced note=of the first life"]
+                recovery: ["laptop: Book b replaced note=of the first life title=first"]
             )
         }
     }

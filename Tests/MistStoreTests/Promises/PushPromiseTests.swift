@@ -121,7 +121,7 @@ struct PushPromiseTests {
             ]
         )
         #expect(try phone.records() == (try laptop.records() + ["Book refused"]).sorted())
-        #expect(try phone.recovery() == ["phone: Book missing deleted note=phone"])
+        #expect(try phone.recovery() == ["phone: Book missing deleted note=phone title=M"])
     }
 
     @Test(

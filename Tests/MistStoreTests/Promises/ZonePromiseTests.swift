@@ -346,7 +346,7 @@ struct RootZonePromiseTests {
         try phone.run("UPDATE Book SET title = 'pending'")
         try scenario.purge(purged)
         try scenario.synchronise()
-        let receipts = ["phone: Book a zoneDeleted title=pending"]
+        let receipts = ["phone: Book a zoneDeleted shelf=→s title=pending"]
         try scenario.expect(["Book b shelf=→t title=pending", "Shelf t"], recovery: receipts)
         try phone.run("INSERT INTO Shelf (_recordName) VALUES ('s')")
         try scenario.synchronise()
