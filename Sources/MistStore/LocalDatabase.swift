@@ -102,12 +102,13 @@ public struct LocalDatabase: Sendable {
         try await read { try $0.fetch(type, recordName) }
     }
 
-    /// Fetches the record that a reference points to from this machine.
+    /// Fetches the record that a reference points to from this machine. A reference that names its zone leads to the
+    /// record of that zone only.
     ///
     /// - Throws: A ``StoreError``: `notFound` when this machine does not have the record, `value` when the record cannot
     ///   be read as the type.
     public func fetch<Model: CloudKitRecord>(_ reference: RecordReference<Model>) async throws -> StoredRecord<Model> {
-        try await fetch(Model.self, reference.recordName)
+        try await read { try $0.fetch(reference) }
     }
 
     /// Removes a record, its children, and the records that refer to it with the action `deleteSelf`, at any depth.

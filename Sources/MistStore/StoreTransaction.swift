@@ -22,11 +22,22 @@ public struct StoreReader {
         return try database.record(try row(named: recordName, table), as: type, table, db)
     }
 
-    /// The row of a record.
+    /// Fetches the record that a reference points to from this machine. A reference that names its zone leads to the
+    /// record of that zone only.
+    ///
+    /// - Throws: A ``StoreError``: `notFound` when this machine does not have the record, `value` when the record cannot
+    ///   be read as the type.
+    public func fetch<Model: CloudKitRecord>(_ reference: RecordReference<Model>) throws -> StoredRecord<Model> {
+        let table = try database.file.table(of: Model.recordType)
+        let row = try row(named: reference.recordName, in: reference.zoneID, table)
+        return try database.record(row, as: Model.self, table, db)
+    }
+
+    /// The row of a record. With a zone, only that zone is searched.
     ///
     /// - Throws: A ``StoreError`` with the code `notFound` when this machine has no record of that name.
-    func row(named recordName: String, _ table: RecordTable) throws -> LocalRow {
-        guard let row = try database.row(named: recordName, table, db) else {
+    func row(named recordName: String, in zoneID: ZoneID? = nil, _ table: RecordTable) throws -> LocalRow {
+        guard let row = try database.row(named: recordName, onlyIn: zoneID, table, db) else {
             throw StoreError(
                 .notFound,
                 "There is no such record on this machine.",
@@ -108,7 +119,7 @@ public struct StoreWriter {
     /// A record that is not on this machine is not an error.
     public func remove<Model: CloudKitRecord>(_ record: StoredRecord<Model>) throws {
         let table = try database.file.table(of: Model.recordType)
-        guard let row = try database.row(named: record.recordName, in: record.zoneID, table, db) else { return }
+        guard let row = try database.row(named: record.recordName, onlyIn: record.zoneID, table, db) else { return }
         try table.delete(row.id, db)
     }
 
@@ -144,6 +155,19 @@ extension LocalDatabase {
             [.text(name), .integer(scope.number)],
             db
         ).first
+    }
+
+    /// The row of a record that the caller has the zone of. It is searched in no other zone, because another zone may
+    /// have another record of the name. Without a zone, all zones of the scope are searched.
+    func row(
+        named name: String,
+        onlyIn zoneID: ZoneID?,
+        _ table: RecordTable,
+        _ db: Database
+    ) throws -> LocalRow? {
+        guard let zoneID else { return try row(named: name, table, db) }
+        let zone = try ZoneAssignment(file: file, scope: scope, db: db).number(of: zoneID)
+        return try zone.flatMap { try table.row(named: name, in: $0, db) }
     }
 
     /// Adds a record, or changes the fields of the record with its name.

@@ -25,9 +25,7 @@ extension StoreReader {
         limit: Int?
     ) throws -> (records: [StoredRecord<Model>], unreadable: [UnreadableRecord]) {
         let table = try database.file.table(of: Model.recordType)
-        let hasManyZones = database.file.hasZonePerRoot && database.scope == .private
-        let zones = hasManyZones ? LocalQuery.Zones.scope(database.scope.number) : .zone(database.homeZone)
-        let local = try LocalQuery(query.recordQuery, limit: limit, in: table, zones: zones)
+        let local = try LocalQuery(query.recordQuery, limit: limit, in: table, zones: zones())
         let statement = try db.cachedStatement(
             sql: "SELECT \(RowReader<Model>.columns(of: table)) FROM \(table.name) WHERE \(local.condition)"
         )
@@ -43,6 +41,17 @@ extension StoreReader {
             }
         }
         return (records, unreadable)
+    }
+
+    /// The zones that a query searches: all zones of the scope. A file may have several even where the layout has one:
+    /// after a change of the layout, or because other programs have zones in the database.
+    private func zones() throws -> LocalQuery.Zones {
+        let isOnlyHome = try db.value(
+            "SELECT NOT EXISTS (SELECT 1 FROM mist_zone WHERE scope = ? AND state <> 2 AND id <> ?)",
+            [database.scope.number, database.homeZone],
+            as: Bool.self
+        )
+        return isOnlyHome == true ? .zone(database.homeZone) : .scope(database.scope.number)
     }
 }
 

@@ -127,8 +127,17 @@ extension StoreReader {
         _ recordName: String,
         including depth: RelationDepth
     ) throws -> RelatedRecords<Model> {
+        try fetch(type, named: recordName, in: nil, including: depth)
+    }
+
+    fileprivate func fetch<Model: CloudKitRecord>(
+        _ type: Model.Type,
+        named recordName: String,
+        in zoneID: ZoneID?,
+        including depth: RelationDepth
+    ) throws -> RelatedRecords<Model> {
         let table = try database.file.table(of: Model.recordType)
-        let row = try row(named: recordName, table)
+        let row = try row(named: recordName, in: zoneID, table)
         let record = try database.record(row, as: type, table, db)
         guard let zone = try ZoneRow.fetch(row.zone, db) else {
             throw StoreError(.notFound, "The record has no zone.", recordType: Model.recordType, recordName: recordName)
@@ -176,7 +185,9 @@ extension LocalDatabase {
         _ reference: RecordReference<Model>,
         including depth: RelationDepth
     ) async throws -> RelatedRecords<Model> {
-        try await fetch(Model.self, reference.recordName, including: depth)
+        try await read { reader in
+            try reader.fetch(Model.self, named: reference.recordName, in: reference.zoneID, including: depth)
+        }
     }
 }
 

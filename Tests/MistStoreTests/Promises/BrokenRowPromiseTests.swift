@@ -149,6 +149,47 @@ struct BrokenRowPromiseTests {
     }
 
     enum LossCase: String, CaseIterable { case deleted, replaced, zoneDeleted }
+
+    // MARK: Zones
+
+    @Test("17. A reference leads to the record of its zone, and never to another record of that name")
+    func referencesKeepTheirZone() async throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone", zones: .perRoot)
+        let laptop = try scenario.device("laptop", zones: .perRoot)
+        for (device, name) in [(phone, "of the phone"), (laptop, "of the laptop")] {
+            try device.run("INSERT INTO Shelf (_recordName, name) VALUES ('s', '\(name)')")
+        }
+        try scenario.synchronise()
+        let shelves = try await phone.local.find(Query<Shelf>())
+        #expect(shelves.count == 2)
+        for shelf in shelves {
+            #expect(try await phone.local.fetch(shelf.reference()).name == shelf.name)
+            #expect(try await phone.local.fetch(shelf.reference(), including: .all).record.name == shelf.name)
+        }
+        let elsewhere = RecordReference<Shelf>(recordName: "s", zoneID: ZoneID(zoneName: "Elsewhere"))
+        let error = await #expect(throws: StoreError.self) { try await phone.local.fetch(elsewhere) }
+        #expect(error?.code == .notFound)
+        // Removing a record removes no other record of its name.
+        try phone.run()
+        for shelf in shelves.prefix(1) + shelves.prefix(1) { try await phone.local.remove(shelf) }
+        #expect(try await phone.local.find(Query<Shelf>()).map(\.zoneID) == [shelves[1].zoneID])
+    }
+
+    @Test("17. After the zone of the layout was changed, find and fetch find the same records")
+    func changedZonesAreFound() async throws {
+        try await inTemporaryFolder { folder in
+            for (index, zone) in ["Old", "New"].enumerated() {
+                var configuration = StoreConfiguration()
+                configuration.zones = .single(zone)
+                let store = try MistStore(at: folder, records: [Shelf.self], configuration: configuration)
+                try await store.privateDatabase.add(Shelf(name: zone), named: zone)
+                #expect(try await store.privateDatabase.find(Query<Shelf>()).count == index + 1)
+                #expect(try await store.privateDatabase.fetch(Shelf.self, "Old").zoneID?.zoneName == "Old")
+                try store.close()
+            }
+        }
+    }
 }
 
 extension ScenarioDevice {
