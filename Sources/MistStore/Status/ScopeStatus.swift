@@ -13,8 +13,8 @@ public struct ScopeStatus: Hashable, Sendable {
     public let scope: DatabaseScope
     /// The number of records with changes that the service has not acknowledged, including deletes.
     public let pending: Int
-    /// The records that wait, with the reason: those that the service refused or that cannot be sent, and
-    /// after them the new records whose parent waits.
+    /// The records that wait, with the reason: those that the service refused or that cannot be sent, then the new
+    /// records whose parent waits, then the records whose zone this file does not have.
     public let parked: [ParkedRecord]
     /// The records that synchronisations met and that cannot be read as their types, a thousand of each type at most.
     /// Another program left a required field out, or stored a value that no field of the type can have.
@@ -75,7 +75,7 @@ public struct ParkedRecord: Hashable, Sendable {
     /// The record's name.
     public let recordName: String
     /// The code of the failure. `parent` for a new record whose parent waits; `value` for a record that cannot be sent,
-    /// or that the program on another device could not read.
+    /// or that the program on another device could not read; `zone` for a record whose zone this file does not have.
     public let reason: String
     /// The message of the service, or the store's explanation.
     public let message: String
@@ -209,7 +209,7 @@ extension LocalDatabase {
         return ScopeStatus(
             scope: scope,
             pending: edits + tombstones,
-            parked: parked + waiting,
+            parked: try parked + waiting + file.recordsWithoutZone(db),
             unreadable: try file.unreadableRecords(in: scope, db),
             parkedTypes: parkedTypes,
             conditions: conditions,

@@ -22,7 +22,7 @@ struct ChangeTriggers {
 
     /// The names of the triggers, for replacing them.
     var names: [String] {
-        ["insert", "replace", "delete", "rename"].map { "mist_\($0)_\(table.recordType)" }
+        ["insert", "replace", "delete", "rename", "place"].map { "mist_\($0)_\(table.recordType)" }
             + (mirror == nil ? [] : ["mist_mirror_\(table.recordType)"])
             + table.fields.map { "mist_update_\(table.recordType).\($0.name)" }
             + (rootZones == nil ? [] : RootZones.names(of: table))
@@ -30,7 +30,7 @@ struct ChangeTriggers {
 
     /// The statements that create them.
     var definitions: [String] {
-        [insert, replace, delete, rename] + (mirror.map { [$0] } ?? []) + table.fields.map(update)
+        [insert, replace, delete, rename, place] + (mirror.map { [$0] } ?? []) + table.fields.map(update)
             + (rootZones?.triggers(of: table, when: Self.isOn) ?? [])
     }
 
@@ -79,6 +79,22 @@ struct ChangeTriggers {
             UPDATE \(table.name) SET _changeTag = (
                 SELECT tag FROM mist_record WHERE zone = NEW._zone AND name = NEW._recordName
             ) WHERE _id = NEW._id;
+        END
+        """
+    }
+
+    /// Refuses a zone that the file does not have. A record in it would never be sent, and the record that it was moved
+    /// from would be deleted on all devices.
+    private static let refusalOfUnknownZones = """
+        SELECT RAISE(ABORT, 'mist: there is no such zone') WHERE NEW._zone NOT IN (SELECT id FROM mist_zone);
+        """
+
+    private var place: String {
+        """
+        CREATE TRIGGER \(quoted("mist_place_\(table.recordType)")) AFTER INSERT ON \(table.name)
+        WHEN NEW._zone NOT IN (SELECT id FROM mist_zone) AND \(Self.isOn)
+        BEGIN
+            \(Self.refusalOfUnknownZones)
         END
         """
     }
@@ -151,6 +167,7 @@ struct ChangeTriggers {
         CREATE TRIGGER \(quoted("mist_rename_\(table.recordType)")) AFTER UPDATE OF _recordName, _zone ON \(table.name)
         WHEN (NEW._recordName IS NOT OLD._recordName OR NEW._zone IS NOT OLD._zone) AND \(Self.isOn)
         BEGIN
+            \(Self.refusalOfUnknownZones)
             \(refusalOfTakenNames)
             \(tombstone)
             DELETE FROM mist_edit WHERE type = \(table.id) AND row = NEW._id;

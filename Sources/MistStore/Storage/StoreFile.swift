@@ -272,6 +272,8 @@ extension StoreError {
                 .nameTaken,
                 "Another zone has a record of this type with this name. Change that record, or name a zone in _zone."
             )
+        case .SQLITE_CONSTRAINT where said.contains("mist: there is no such zone"):
+            self.init(.value, "The file has no zone of this number. Leave _zone out, or use a number of mist_zone.id.")
         case .SQLITE_CONSTRAINT where said.contains("mist: too many zones"): self = .tooManyZones()
         case .SQLITE_CONSTRAINT where said.contains("mist: the reference"),
             .SQLITE_CONSTRAINT where said.contains("mist: the parent is in several zones"):

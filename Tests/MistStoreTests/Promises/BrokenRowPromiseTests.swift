@@ -190,6 +190,22 @@ struct BrokenRowPromiseTests {
             }
         }
     }
+
+    @Test("17, P6. SQL cannot move a record into a zone that does not exist")
+    func unknownZonesAreRefused() throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        try phone.sync()
+        for statement in [
+            "UPDATE Book SET _zone = 99", "INSERT INTO Book (_recordName, _zone) VALUES ('b', 99)",
+        ] {
+            let error = #expect(throws: DatabaseError.self) { try phone.run(statement) }
+            #expect(error.map { StoreError($0).code } == .value)
+        }
+        try phone.sync()
+        try scenario.expect(["Book a title=A"])
+    }
 }
 
 extension ScenarioDevice {

@@ -1,0 +1,32 @@
+import GRDB
+
+extension StoreFile {
+    /// The records in zones that this file does not have, because another program has changed `_zone` or removed the
+    /// zone.
+    func recordsWithoutZone(_ db: Database) throws -> [ParkedRecord] {
+        try orderedTables.flatMap { table in
+            try db.rows(
+                """
+                WITH RECURSIVE used (zone) AS (
+                    SELECT min(_zone) FROM \(table.name)
+                    UNION SELECT (SELECT min(_zone) FROM \(table.name) WHERE _zone > used.zone) FROM used
+                        WHERE used.zone IS NOT NULL
+                )
+                SELECT _recordName AS name, _zone AS zone FROM used JOIN \(table.name) ON _zone = used.zone
+                WHERE used.zone NOT IN (SELECT id FROM mist_zone) ORDER BY _recordName
+                """
+            ).map { row in
+                let (name, zone): (String, Int64) = (row["name"], row["zone"])
+                return ParkedRecord(
+                    recordName: name,
+                    reason: "zone",
+                    message: """
+                        The file has no zone \(zone). Move the record to a zone of mist_zone: UPDATE \(table.name) SET _zone = \
+                        \(homeZones[scopes[0]] ?? 1) WHERE _recordName = '\(name)' AND _zone = \(zone)
+                        """,
+                    until: nil
+                )
+            }
+        }
+    }
+}
