@@ -59,8 +59,9 @@ public final class MistStore: Sendable {
     ///     synchronised.
     ///   - configuration: The settings of the store.
     ///   - logger: The logger for the store's log lines.
-    /// - Throws: A ``StoreError``: `schema` for record types that do not fit each other or the file, `value` for a zone
-    ///   name that the service does not accept, or a code about the file.
+    /// - Throws: A ``StoreError``: `schema` for record types that do not fit each other or the file, and for a trigger of
+    ///   another program that changes records while versions of the service are stored; `value` for a zone name that
+    ///   the service does not accept; or a code about the file.
     public init(
         at folder: URL,
         records: [any CloudKitRecord.Type],
@@ -158,8 +159,8 @@ public final class MistStore: Sendable {
     /// A second call while one runs joins it, and has its result. Cancelling the task of either call ends both.
     ///
     /// - Returns: The counts of records that were fetched, sent and so on, in both databases.
-    /// - Throws: A ``StoreError`` when the file fails, or when the store has no service; `CancellationError` after a
-    ///   cancellation. A service that cannot be reached is not an error: the changes stay, and a later call sends them.
+    /// - Throws: A ``StoreError`` when the file fails, when it has a trigger of another program that changes records, or
+    ///   when the store has no service; `CancellationError` after a cancellation. A service that cannot be reached is not an error: the changes stay, and a later call sends them.
     @discardableResult
     public func sync() async throws -> SyncSummary {
         try await sync(isAutomatic: false)

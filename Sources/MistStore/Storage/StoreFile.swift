@@ -77,6 +77,7 @@ package final class StoreFile: Sendable {
                 }
                 let home = homes[scopes.keys.contains(.private) ? .private : .public] ?? 1
                 let tables = try SchemaUpdate(schemas, homeZone: home, hasZonePerRoot: hasZonePerRoot).apply(to: db)
+                try ForeignTriggers.check(db)
                 return (tables, homes, try db.value("SELECT device FROM mist_state", as: Int64.self) ?? 0)
             }
         }
