@@ -93,9 +93,8 @@ private final class TriggerInspection {
         for type in types {
             let name = quoted(type)
             (writes, resting) = ([], [])
-            for statement in [
-                "INSERT INTO \(name) (_id) VALUES (1)", "DELETE FROM \(name)", "UPDATE \(name) SET \(assignments(of: name))",
-            ] {
+            let update = "UPDATE \(name) SET \(assignments(of: name))"
+            for statement in ["INSERT INTO \(name) (_id) VALUES (1)", "DELETE FROM \(name)", update] {
                 var compiled: SQLiteStatement?
                 sqlite3_prepare_v2(connection, statement, -1, &compiled, nil)
                 sqlite3_finalize(compiled)
@@ -113,7 +112,9 @@ private final class TriggerInspection {
     private func assignments(of name: String) -> String {
         var compiled: SQLiteStatement?
         defer { sqlite3_finalize(compiled) }
-        guard sqlite3_prepare_v2(connection, "SELECT * FROM \(name)", -1, &compiled, nil) == SQLITE_OK else { return "_id = 1" }
+        guard sqlite3_prepare_v2(connection, "SELECT * FROM \(name)", -1, &compiled, nil) == SQLITE_OK else {
+            return "_id = 1"
+        }
         let columns = (0..<sqlite3_column_count(compiled)).compactMap { index in
             sqlite3_column_name(compiled, index).map { quoted(String(cString: $0)) }
         }

@@ -62,6 +62,7 @@ package final class StoreFile: Sendable {
         let opened = try StoreError.wrapping {
             try database.write { db in
                 try Self.prepare(db, newDevice: newDevice)
+                try StoreRepair(schemas: schemas, scopes: scopes).repair(db)
                 var homes: [DatabaseScope: Int64] = [:]
                 for (scope, zone) in scopes {
                     let identifier = { try ZoneRow.identifier(of: $0, in: scope, db) }
@@ -200,6 +201,7 @@ package final class StoreFile: Sendable {
     /// Creates the store's own tables in an empty file, or updates them; refuses a file that is not a store.
     private static func prepare(_ db: Database, newDevice: () -> Int64) throws {
         if try isStore(db) {
+            try StoreRepair.repairState(db, newDevice: newDevice)
             try SystemTables.update(db)
         } else {
             try SystemTables.create(in: db, device: newDevice())
@@ -275,6 +277,19 @@ extension StoreError {
             )
         case .SQLITE_CONSTRAINT where said.contains("mist: there is no such zone"):
             self.init(.value, "The file has no zone of this number. Leave _zone out, or use a number of mist_zone.id.")
+        case .SQLITE_CONSTRAINT where said.contains("mist: the row is needed"):
+            self.init(
+                .value,
+                "SQLite reported: \(said). The row belongs to the store: without it, changes would not be recorded. Nothing was deleted."
+            )
+        case .SQLITE_ERROR where said.contains("no such table: mist_") || said.contains("no such table: main.mist_"):
+            self.init(
+                .damaged,
+                """
+                SQLite reported: \(said). Another program has removed this table of the store. Restore the file from a backup; or move it \
+                away and open the store again, which fetches what was synchronised.
+                """
+            )
         case .SQLITE_CONSTRAINT where said.contains("mist: too many zones"): self = .tooManyZones()
         case .SQLITE_CONSTRAINT where said.contains("mist: the reference"),
             .SQLITE_CONSTRAINT where said.contains("mist: the parent is in several zones"):

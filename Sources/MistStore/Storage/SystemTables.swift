@@ -273,6 +273,9 @@ enum SystemTables {
         ) WITHOUT ROWID;
         """
 
+    /// The tables whose rows only the store removes.
+    private static let guarded = ["mist_state", "mist_scope", "mist_zone", "mist_type", "mist_field", "mist_user"]
+
     /// Adds what a program without it does not miss, so that it needs no new format.
     ///
     /// - Throws: A `DatabaseError` when the file fails.
@@ -287,6 +290,17 @@ enum SystemTables {
                 )
                 """
         )
+        for table in guarded {
+            try db.execute(
+                sql: """
+                    CREATE TRIGGER IF NOT EXISTS mist_keep_\(table) BEFORE DELETE ON \(table)
+                    WHEN (SELECT applying FROM mist_state) = 0
+                    BEGIN
+                        SELECT RAISE(ABORT, 'mist: the row is needed in \(table)');
+                    END
+                    """
+            )
+        }
     }
 
     /// Updates the tables of an earlier version.

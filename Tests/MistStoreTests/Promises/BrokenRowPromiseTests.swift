@@ -122,7 +122,10 @@ struct BrokenRowPromiseTests {
         #expect(parked.map { "\($0.recordName) \($0.reason)" } == ["s value", "x parent"])
     }
 
-    @Test("10. What a delete, a new life or a purge killed is restored as the whole record", arguments: LossCase.allCases)
+    @Test(
+        "10. What a delete, a new life or a purge killed is restored as the whole record",
+        arguments: LossCase.allCases
+    )
     func wholeRecordsAreRestored(_ loss: LossCase) async throws {
         let scenario = try SyncScenario()
         let (phone, laptop) = try scenario.twoDevices()
