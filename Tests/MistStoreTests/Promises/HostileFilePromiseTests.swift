@@ -10,6 +10,145 @@ import Testing
 
 /// Files in which other programs have broken rows, added triggers, or removed rows and tables of the store.
 struct HostileFilePromiseTests {
+    /// Runs SQL as another program that ignores the constraints of the tables.
+    private func run(_ sql: String, in folder: URL) throws {
+        let queue = try DatabaseQueue(path: folder.appending(path: "user.sqlite").path)
+        try queue.write { db in
+            try db.execute(sql: "PRAGMA ignore_check_constraints = ON")
+            try db.execute(sql: sql)
+        }
+        try queue.close()
+    }
+
+    @Test("24, 34, P6, P7, P8. Over HTTP: a hundred broken rows delay and hide no others, and the status names each")
+    func aHundredBrokenRows() async throws {
+        try await withCloudKitEmulator { emulator in
+            try await inTemporaryFolder { folder in
+                let service = emulator.service(as: .user)
+                func open(_ name: String) throws -> MistStore {
+                    try MistStore(
+                        at: folder.appending(path: name),
+                        records: [Shelf.self, Measurement.self],
+                        service: service
+                    )
+                }
+                var phone = try open("phone")
+                let laptop = try open("laptop")
+                let file = folder.appending(path: "phone")
+                let broken = (0..<100).map { "broken \($0 + 100)" }
+                let good = (0..<20).map { "good \($0 + 100)" }
+                try await phone.privateDatabase.write { [broken] writer in
+                    for name in broken + good { try writer.add(Measurement(title: name), named: name) }
+                }
+                try await phone.sync()
+                try await laptop.sync()
+                // Another program leaves a required field out.
+                let foreign = (0..<5).map { "foreign \($0)" }
+                for name in foreign {
+                    _ = try await service.privateDatabase.create(
+                        MistKit.Record(recordType: "Measurement", recordName: name, fields: ["value": 1.5]),
+                        inZone: ZoneID(zoneName: "Records")
+                    )
+                }
+                // A full-text index of the user's own is kept up to date by triggers, also for what arrives.
+                try run(
+                    """
+                    CREATE VIRTUAL TABLE search USING fts5 (name, title);
+                    INSERT INTO search (rowid, name, title) SELECT _id, _recordName, title FROM Measurement;
+                    CREATE TRIGGER search_insert AFTER INSERT ON Measurement BEGIN
+                        INSERT INTO search (rowid, name, title) VALUES (NEW._id, NEW._recordName, NEW.title);
+                    END;
+                    CREATE TRIGGER search_update AFTER UPDATE ON Measurement BEGIN
+                        UPDATE search SET title = NEW.title WHERE rowid = NEW._id;
+                    END;
+                    CREATE VIEW titles AS SELECT title FROM Measurement;
+                    CREATE INDEX titles_index ON Measurement (title);
+                    """,
+                    in: file
+                )
+                for (index, name) in broken.enumerated() {
+                    let change = BrokenRowPromiseTests.breakages[index % BrokenRowPromiseTests.breakages.count].change
+                    try run("UPDATE Measurement SET \(change) WHERE _recordName = '\(name)'", in: file)
+                }
+                // Rows in zones that do not exist, from before the triggers that refuse them.
+                try run(
+                    """
+                    DROP TRIGGER mist_place_Measurement;
+                    INSERT INTO Measurement (_recordName, _zone, title) VALUES ('lost 1', 99, 'L'), ('lost 2', 98, 'L');
+                    UPDATE Measurement SET title = 'edited' WHERE _recordName LIKE 'good%';
+                    INSERT INTO Measurement (_recordName, title) VALUES ('new', 'N')
+                    """,
+                    in: file
+                )
+                try phone.close()
+                phone = try open("phone")
+                let summary = try await phone.sync()
+                #expect(summary.sent == good.count + 1)
+                try await laptop.privateDatabase.write { writer in
+                    for name in ["good 100", "late"] { try writer.add(Measurement(title: "laptop"), named: name) }
+                }
+                try await laptop.sync()
+                try await phone.sync()
+                let status = try await phone.privateDatabase.status()
+                #expect(status.parked.map(\.recordName).sorted() == (broken + ["lost 1", "lost 2"]).sorted())
+                #expect(Set(status.parked.map(\.reason)) == ["value", "zone"])
+                #expect(status.pending == broken.count + 2)
+                #expect(status.conditions == [])
+                // What another program cannot read, the other device does not get.
+                let readable = (good + ["new", "late"]).sorted()
+                #expect(try await phone.privateDatabase.find(Query<Measurement>()).map(\.recordName) == readable)
+                #expect(
+                    try await laptop.privateDatabase.find(Query<Measurement>()).map(\.recordName)
+                        == (broken + readable).sorted()
+                )
+                for store in [phone, laptop] {
+                    let edited = try await store.privateDatabase.find(
+                        Query<Measurement> { Filter(\.title == "edited") }
+                    )
+                    #expect(edited.map(\.recordName) == Array(good.dropFirst()))
+                    #expect(try await store.privateDatabase.fetch(Measurement.self, "good 100").title == "laptop")
+                    let all = try await store.privateDatabase.findUnreadable(Query<Measurement>())
+                    let noted = try await store.privateDatabase.status().unreadable
+                    #expect(noted == all)
+                    #expect(all.map(\.recordName) == (store === phone ? broken : []) + foreign)
+                    #expect(all.allSatisfy { !$0.reason.isEmpty })
+                    #expect(all.last?.fields["value"] == .double(1.5))
+                    var lists = store.privateDatabase.values(of: Query<Measurement>(limit: 3)).makeAsyncIterator()
+                    let page = store === phone ? ["good 100", "good 101", "good 102"] : Array(broken.prefix(3))
+                    #expect(try await lists.next()?.map(\.recordName) == page)
+                }
+                // The index of the user's own has what arrived.
+                let queue = try DatabaseQueue(path: file.appending(path: "user.sqlite").path)
+                try await queue.writeWithoutTransaction { db in try db.execute(sql: "VACUUM; REINDEX") }
+                let found = try await queue.read { db in
+                    try String.fetchAll(db, sql: "SELECT name FROM search WHERE search MATCH 'laptop' ORDER BY name")
+                }
+                #expect(found == ["good 100", "late"])
+                try queue.close()
+                // The rows are repaired, and everything is synchronised.
+                try run(
+                    """
+                    UPDATE Measurement SET title = _recordName, value = NULL, "values" = NULL, place = NULL, taken = NULL,
+                        next = NULL, _next_action = NULL WHERE _recordName NOT LIKE 'lost%';
+                    UPDATE Measurement SET _zone = 1
+                    """,
+                    in: file
+                )
+                try await phone.sync()
+                try await laptop.sync()
+                let end = try await laptop.privateDatabase.find(Query<Measurement>())
+                #expect(end.count == broken.count + readable.count + foreign.count + 2)
+                #expect(end.allSatisfy { $0.title == $0.recordName || $0.title == "L" })
+                for store in [phone, laptop] {
+                    let status = try await store.privateDatabase.status()
+                    #expect(status.isSynchronised)
+                    #expect(status.parked.isEmpty && status.unreadable.isEmpty)
+                    try store.close()
+                }
+            }
+        }
+    }
+
     // MARK: Triggers
 
     @Test("34, P8. A trigger that changes records while versions of the service are stored is refused by name")
