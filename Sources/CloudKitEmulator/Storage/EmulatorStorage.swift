@@ -18,6 +18,9 @@ public enum EmulatorStorage: Hashable, Sendable {
     /// Any number of processes may have the file open, and may open it at the same time when it does not exist yet.
     /// They see each other's writes at once. A call that waits for a push gets the push of another process's write
     /// within ``CloudKitEmulator/pushPollInterval``. Beside the file there is an empty file whose name ends in `-lock`.
+    ///
+    /// The file and those that SQLite makes beside it can be read and written by their owner only: they hold tokens
+    /// and the key that signs them. A file with other permissions gets these when it is opened.
     case file(path: String)
 }
 
@@ -49,6 +52,9 @@ extension EmulatorStorage {
             // SQLite's own locks are not enough here. A new file gets its journal mode without waiting for other
             // processes, and the migrator looks for missing tables before it begins the transaction that adds them.
             return try FileLock.withLock(atPath: path + "-lock") {
+                // SQLite gives the other files the permissions of this one.
+                try OwnerPermissions.createFile(atPath: path)
+                for suffix in ["", "-wal", "-shm", "-lock"] { try OwnerPermissions.restrict(atPath: path + suffix) }
                 let pool = try DatabasePool(path: path, configuration: configuration)
                 try Tables.migrator.migrate(pool)
                 return pool

@@ -33,11 +33,7 @@ struct EmbeddedEmulator {
         self.folder = folder
         self.container = container
         do {
-            try FileManager.default.createDirectory(
-                atPath: folder,
-                withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700]
-            )
+            try DataFolder.prepare(folder)
             use = try FolderUse(folder)
             emulator = try CloudKitEmulator(storage: .file(path: folder + "/emulator.sqlite"))
             account = try Self.account(in: folder, of: emulator)

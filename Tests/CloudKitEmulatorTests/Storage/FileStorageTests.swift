@@ -78,6 +78,30 @@ struct FileStorageTests {
         }
     }
 
+    @Test func onlyTheOwnerMayUseTheFiles() throws {
+        for exists in [false, true] {
+            try withTemporaryFile { path in
+                func permissions(_ suffix: String) throws -> Int? {
+                    try FileManager.default.attributesOfItem(atPath: path + suffix)[.posixPermissions] as? Int
+                }
+                let files = ["", "-wal", "-shm", "-lock"]
+                if exists {
+                    // Files of an earlier version, with the permissions that the system gives new files.
+                    let earlier = try World(storage: .file(path: path))
+                    try earlier.modify(.note(.create, "a"))
+                    for file in files {
+                        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path + file)
+                    }
+                }
+                let mask = umask(0)
+                defer { umask(mask) }
+                let world = try World(storage: .file(path: path))
+                try world.modify(.note(.create, "b"))
+                for file in files { #expect(try permissions(file) == 0o600, "\(file)") }
+            }
+        }
+    }
+
     @Test func twoEmulatorsMayShareAFile() throws {
         try withTemporaryFile { path in
             let world = try World(storage: .file(path: path))
