@@ -61,7 +61,7 @@ import Synchronization
 /// - ``createUser(_:emailAddress:phoneNumber:isDiscoverable:userRecordName:)``
 /// - ``issueWebAuthToken(for:container:environment:keepsSignedIn:)``
 /// - ``setSignInCallback(_:ofAPIToken:for:)``
-/// - ``makeSignInTicket(apiToken:for:in:)``
+/// - ``makeSignInTicket(apiToken:for:in:origin:)``
 /// - ``redeemSignInTicket(_:)``
 /// - ``signInRequest(ofTicket:)``
 /// - ``listSignInCandidates(limit:)``

@@ -22,6 +22,8 @@ import StreamingJSON
 struct AssetHost: Sendable {
     let emulator: CloudKitEmulator
     let logger: Logger
+    /// The page that sent the request.
+    let origin: RequestOrigin
 
     static let uploadPath = "/asset-upload/{token}"
     static let uploadMethods: [HTTPRequest.Method] = [.post, .options]
@@ -39,11 +41,9 @@ struct AssetHost: Sendable {
         at time: Date?
     ) async throws -> (HTTPResponse, HTTPBody?) {
         var (response, responseBody) = try await answer(request, body: body, uploadToken: uploadToken, at: time)
-        if let origin = request.headerFields[.origin] {
-            // A page that uploads with CloudKit JS always has another origin than this host.
-            response.headerFields[.accessControlAllowOrigin] = origin
-            response.headerFields[.vary] = "Origin"
-        }
+        if request.headerFields[.origin] != nil { response.headerFields[.vary] = "Origin" }
+        // A page that uploads with CloudKit JS always has another origin than this host.
+        if case .allowed(let origin) = origin { response.headerFields[.accessControlAllowOrigin] = origin }
         // Addresses are secrets: not even the path is logged.
         logger.debug("\(request.method) asset", metadata: ["status": "\(response.status.code)"])
         return (response, responseBody)
@@ -57,6 +57,10 @@ struct AssetHost: Sendable {
     ) async throws -> (HTTPResponse, HTTPBody?) {
         let methods = uploadToken == nil ? Self.downloadMethods : Self.uploadMethods
         guard methods.contains(request.method) else { return (response(.methodNotAllowed, allowing: methods), nil) }
+        // Pictures of pages are loaded without an origin.
+        if case .foreign = origin {
+            return (HTTPResponse(status: .forbidden, headerFields: [.contentLength: "0"]), nil)
+        }
         do {
             if request.method == .options { return (preflightResponse(to: request, allowing: methods), nil) }
             guard let uploadToken else {
@@ -80,7 +84,7 @@ struct AssetHost: Sendable {
 
     private func preflightResponse(to request: HTTPRequest, allowing methods: [HTTPRequest.Method]) -> HTTPResponse {
         var response = response(.ok, allowing: methods)
-        if request.headerFields[.origin] != nil {
+        if case .allowed = origin {
             response.headerFields[.accessControlAllowMethods] = response.headerFields[.allow]
             response.headerFields[.accessControlAllowHeaders] = request.headerFields[.accessControlRequestHeaders]
         }

@@ -40,9 +40,16 @@ public import OpenAPISwiftRuntime
 /// ## The sign-in page
 ///
 /// The response to a request without a user, where one is needed, has the address of a page, `redirectURL`. There a
-/// person chooses one of the emulator's users or creates a new one, without a password. The callback of the API token
-/// decides where the web authentication token then goes: in a message to the window that opened the page, or in the
-/// query of an address.
+/// person creates a user, or gives the ``Configuration/signInCode`` and chooses one of the emulator's users. The
+/// callback of the API token decides where the web authentication token then goes: in a message to the window that
+/// opened the page, or in the query of an address. A message goes only to the origin of the page that sent the request,
+/// or that opened the window.
+///
+/// ## Web pages
+///
+/// A page that the user visits can send requests to this machine. So the server answers only pages whose origin is
+/// among the ``Configuration/allowedOrigins``, and a server that listens on a socket answers only requests for its own
+/// hosts (``Configuration/hostNames``).
 ///
 /// ## Topics
 ///
@@ -64,6 +71,10 @@ public import OpenAPISwiftRuntime
 /// - ``FaultRule``
 /// - ``Fault``
 ///
+/// ### Web pages
+/// - ``AllowedOrigins``
+/// - ``OriginError``
+///
 /// ### Joining another server
 /// - ``register(on:)``
 public struct CloudKitEmulatorServer: Sendable {
@@ -76,6 +87,21 @@ public struct CloudKitEmulatorServer: Sendable {
         /// Where a user can sign in, the `redirectURL` of `AUTHENTICATION_REQUIRED`; `nil` makes it `/sign-in` at the
         /// address that the request was sent to.
         public var signInURL: String?
+        /// The web pages that may use the server: those of this machine unless set otherwise.
+        public var allowedOrigins = AllowedOrigins.loopback
+        /// Further names under which a server on a socket is reached, such as the name of a container.
+        ///
+        /// Requests for another host are refused, because a page can give its own host name the address of this
+        /// machine. The server knows its own names without this property: that on which it listens, `localhost`, and
+        /// the addresses and the name of the machine if it listens on another interface than the loopback one.
+        /// Requests in process, and those of another server's transport, are not checked.
+        public var hostNames: [String] = []
+        /// What a person has to know to sign in as an existing user on the sign-in page; `nil` lets everyone do so who
+        /// has an API token, for tests.
+        ///
+        /// By default each configuration has its own code of about 59 random bits, such as `k7fm-29qx-pw4t`. Show it to the
+        /// developer only: API tokens are part of web pages and apps.
+        public var signInCode: String? = Self.makeSignInCode()
         /// How long the web courier waits for a push before it responds without one: 30 seconds. The service's figure
         /// is unknown.
         public var courierTimeout: Duration = .seconds(30)
@@ -135,6 +161,13 @@ public struct CloudKitEmulatorServer: Sendable {
         var limits = ServerLimits()
         /// Where requests are logged, at the level `debug`: method and path with no query, status, request uuid.
         public var logger: Logger
+
+        private static func makeSignInCode() -> String {
+            // Without the digits and letters that look alike.
+            let characters = Array("23456789abcdefghjkmnpqrstuvwxyz")
+            let groups = (0..<3).map { _ in String((0..<4).compactMap { _ in characters.randomElement() }) }
+            return groups.joined(separator: "-")
+        }
 
         /// Makes a configuration.
         ///
@@ -204,17 +237,20 @@ public struct CloudKitEmulatorServer: Sendable {
         do {
             switch route.destination {
             case .assetUpload, .assetDownload:
-                return try await AssetHost(emulator: emulator, logger: configuration.logger)
+                return try await AssetHost(emulator: emulator, logger: configuration.logger, origin: builder.origin)
                     .respond(to: request, body: body, uploadToken: route.parameters["token"], at: time)
             case .signInPage:
-                let (response, body) = try SignInPage(emulator).respond(to: request, form: try await collect(body))
+                let page = SignInPage(emulator, configuration)
+                let (response, body) = try page.respond(to: request, form: try await collect(body))
                 return builder.reply(page: response, body: body)
             case .courier:
+                try builder.origin.check()
                 if let allowed = route.allowedMethods { throw RequestFailure.methodNotAllowed(allowed: allowed) }
                 let courierID = String(route.parameters["courier"] ?? "")
                 let (response, body) = try await Courier(emulator, configuration).answer(courierID: courierID)
                 return builder.reply(response, body: body)
             case .operation, .misplacedToken:
+                try builder.origin.check()
                 if request.method == .options { return builder.reply(builder.preflightResponse, body: nil) }
                 if let allowed = route.allowedMethods { throw RequestFailure.methodNotAllowed(allowed: allowed) }
                 guard case .operation(let operation) = route.destination else { throw EmulatorError.noHandler }
@@ -265,7 +301,7 @@ public struct CloudKitEmulatorServer: Sendable {
         var context = try emulator.request(in: database, as: authentication.caller)
         context.time = time
         context.assetHostAddress = builder.assetHostURL
-        context.serverAddress = builder.serverAddress
+        context.serverAddress = request.serverAddress
         context.replyForm = .written
         return context
     }

@@ -9,6 +9,8 @@ import StreamingJSON
 /// into responses.
 struct ResponseBuilder {
     let request: HTTPRequest
+    /// The page that sent the request.
+    let origin: RequestOrigin
     /// The web authentication token for the caller's next request; `nil` until the token of this request is accepted.
     var nextWebAuthToken: String?
     /// The API token, container and environment of the request, for the address of the sign-in page.
@@ -19,6 +21,11 @@ struct ResponseBuilder {
 
     init(_ request: HTTPRequest, with server: CloudKitEmulatorServer) {
         self.request = request
+        self.origin = RequestOrigin(
+            of: request,
+            to: request.serverAddress,
+            allowing: server.configuration.allowedOrigins
+        )
         self.uuid = server.emulator.identifiers.uuid()
         self.emulator = server.emulator
         self.configuration = server.configuration
@@ -32,14 +39,14 @@ struct ResponseBuilder {
         response.headerFields[.respondingInstance] = configuration.respondingInstance
         response.headerFields[.webAuthToken] = nextWebAuthToken
         if body != nil { response.headerFields[.contentType] = "application/json; charset=UTF-8" }
-        if let origin = request.headerFields[.origin] {
+        if request.headerFields[.origin] != nil { response.headerFields[.vary] = "Origin" }
+        if case .allowed(let origin) = origin {
             // Recorded, except for the field of the web authentication token, which is an addition: without it, a page
             // on another host could not read the token.
             response.headerFields[.accessControlAllowOrigin] = origin
             response.headerFields[.accessControlAllowCredentials] = "true"
             response.headerFields[.accessControlExposeHeaders] =
                 "X-Apple-Request-UUID, X-Responding-Instance, Via, X-Apple-CloudKit-Web-Auth-Token"
-            response.headerFields[.vary] = "Origin"
         }
         log(response)
         return (response, body)
@@ -70,7 +77,7 @@ struct ResponseBuilder {
     var preflightResponse: HTTPResponse {
         let methods = "GET, POST, PUT, DELETE"
         var response = HTTPResponse(status: .ok, headerFields: [.allow: methods])
-        if request.headerFields[.origin] != nil {
+        if case .allowed = origin {
             response.headerFields[.accessControlAllowMethods] = methods
             response.headerFields[.accessControlAllowHeaders] = request.headerFields[.accessControlRequestHeaders]
         }
@@ -79,24 +86,21 @@ struct ResponseBuilder {
 
     private var signInURL: String {
         if let url = configuration.signInURL { return url }
-        let page = serverAddress + SignInPage.path
+        let page = request.serverAddress + SignInPage.path
         guard let applicant else { return page }
+        var audience: String?
+        if case .allowed(let origin) = origin { audience = origin }
         let ticket = emulator.makeSignInTicket(
             apiToken: applicant.apiToken,
             for: applicant.container,
-            in: applicant.environment
+            in: applicant.environment,
+            origin: audience
         )
         return "\(page)?oauth_token=\(ticket)"
     }
 
     /// The address of the asset host.
-    var assetHostURL: String { configuration.assetHostURL ?? serverAddress }
-
-    /// The address of this server, as the client knows it: scheme and host, without a slash at the end.
-    var serverAddress: String {
-        let scheme = request.scheme.flatMap { $0.isEmpty ? nil : $0 } ?? "http"
-        return "\(scheme)://\(request.authority ?? "localhost")"
-    }
+    var assetHostURL: String { configuration.assetHostURL ?? request.serverAddress }
 
     private func log(_ response: HTTPResponse) {
         // The query holds credentials.
@@ -104,6 +108,14 @@ struct ResponseBuilder {
             "\(request.method) \(request.path?.prefix { $0 != "?" } ?? "/")",
             metadata: ["status": "\(response.status.code)", "uuid": "\(uuid)"]
         )
+    }
+}
+
+extension HTTPRequest {
+    /// The address of the server, as the client knows it: scheme and host, without a slash at the end.
+    var serverAddress: String {
+        let scheme = scheme.flatMap { $0.isEmpty ? nil : $0 } ?? "http"
+        return "\(scheme)://\(authority ?? "localhost")"
     }
 }
 

@@ -38,7 +38,7 @@ extension CloudKitEmulatorServer {
         _ body: (_ address: URL) async throws -> Result
     ) async throws -> Result {
         try await OpenAPISwiftHummingbird.withRunningServer(
-            of: responder,
+            of: responder(listeningOn: host),
             host: host,
             port: port,
             limits: configuration.limits,
@@ -65,7 +65,7 @@ extension CloudKitEmulatorServer {
         onReady: @escaping @Sendable (_ address: URL) async -> Void = { _ in }
     ) async throws {
         try await runServer(
-            of: responder,
+            of: responder(listeningOn: host),
             host: host,
             port: port,
             limits: configuration.limits,
@@ -74,8 +74,16 @@ extension CloudKitEmulatorServer {
         )
     }
 
-    private var responder: CallbackResponder<OperationRequestContext> {
-        CallbackResponder { request, context in try await respond(to: request, on: context.channel) }
+    private func responder(listeningOn host: String) -> CallbackResponder<OperationRequestContext> {
+        let hosts = ServedHosts(listeningOn: host, others: configuration.hostNames)
+        return CallbackResponder { request, context in
+            guard hosts.serve(request.head.authority) else {
+                let failure = hosts.failure(for: request.head.authority)
+                let (response, body) = ResponseBuilder(request.head, with: self).reply(failure)
+                return Response(response, body)
+            }
+            return try await respond(to: request, on: context.channel)
+        }
     }
 
     /// Answers a request of Hummingbird. All requests come here, so that unknown paths get the same response as in
@@ -126,14 +134,10 @@ extension CloudKitEmulatorServer {
             let (response, body) = try await request.body.consumeWithCancellationOnInboundClose { _ in
                 try await cancelWhenGracefulShutdown { try await respond(to: head, body: nil, at: route) }
             }
-            var headers = response.headerFields
             // The request's stream was read to its end, so the connection can carry no further request.
-            headers[.connection] = "close"
-            return Response(
-                status: response.status,
-                headers: headers,
-                body: body?.bufferedBytes.map { ResponseBody(byteBuffer: ByteBuffer(bytes: $0)) } ?? ResponseBody()
-            )
+            var closing = response
+            closing.headerFields[.connection] = "close"
+            return Response(closing, body)
         } catch is TransportError {
             // A fault: there is to be no answer.
             try? await channel.close()
@@ -142,6 +146,17 @@ extension CloudKitEmulatorServer {
             // The server stops, and the client is still connected: no push came while it waited.
             return Response(status: .ok, headers: [.connection: "close"])
         }
+    }
+}
+
+extension Response {
+    /// A response whose body is in memory.
+    fileprivate init(_ response: HTTPResponse, _ body: HTTPBody?) {
+        self.init(
+            status: response.status,
+            headers: response.headerFields,
+            body: body?.bufferedBytes.map { ResponseBody(byteBuffer: ByteBuffer(bytes: $0)) } ?? ResponseBody()
+        )
     }
 }
 

@@ -139,12 +139,21 @@ struct SignInConversation: Sendable {
                 page.close();
             });
             </script>
-            """
+            """,
+            // The emulator's page posts the token only to the origin that opened it.
+            referrerPolicy: "origin"
         )
     }
 
     /// A page with a title and a text. Both are markup, so they must not contain text from a request.
-    private static func page(_ status: Int, _ title: String, _ text: String) -> Response {
+    ///
+    /// The address of a page can contain the token, so other sites do not learn it.
+    private static func page(
+        _ status: Int,
+        _ title: String,
+        _ text: String,
+        referrerPolicy: String = "no-referrer"
+    ) -> Response {
         let html = """
             <!DOCTYPE html>
             <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -160,8 +169,7 @@ struct SignInConversation: Sendable {
             fields: [
                 ("Content-Type", "text/html; charset=utf-8"),
                 ("Cache-Control", "no-store"),
-                // The address of this page can contain the token.
-                ("Referrer-Policy", "no-referrer"),
+                ("Referrer-Policy", referrerPolicy),
                 ("X-Content-Type-Options", "nosniff"),
                 ("X-Frame-Options", "DENY"),
             ],

@@ -69,6 +69,8 @@ public func withCloudKitEmulator<Result>(
     let quiet = Logger(label: "MistTesting") { _ in SwiftLogNoOpLogHandler() }
     var serverConfiguration = CloudKitEmulatorServer.Configuration(logger: quiet)
     serverConfiguration.faults = faults
+    // A test signs in as any user.
+    serverConfiguration.signInCode = nil
     // No one reads the responses of requests that are under way when the closure ends.
     serverConfiguration.shutdownTimeout = .seconds(1)
     if let clock { serverConfiguration.clock = clock.timer }

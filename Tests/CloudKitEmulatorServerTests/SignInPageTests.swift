@@ -1,8 +1,10 @@
 import CloudKitEmulator
+import CloudKitEmulatorServer
 import CloudKitModel
 import Foundation
 import HTTPTypes
 import MistTesting
+import OpenAPISwiftRuntime
 import StreamingJSON
 import Testing
 
@@ -180,7 +182,120 @@ struct SignInPageTests {
         }
     }
 
+    @Test(arguments: connections)
+    func theTokenGoesOnlyToTheOriginThatAsked(_ connection: EmulatorConnection) async throws {
+        try await withCloudKitEmulator(over: connection) { emulator in
+            let page = "http://localhost:3000"
+            let audiences = [
+                try await audience(on: emulator, origin: page, referer: nil),
+                // Another window has the address. The token still goes to the page that asked for it.
+                try await audience(on: emulator, origin: page, referer: "http://localhost:4000/"),
+                // A program asked, and its page opened the window.
+                try await audience(on: emulator, origin: nil, referer: "http://127.0.0.1:49152/"),
+                try await audience(on: emulator, origin: nil, referer: "https://evil.example/localhost"),
+                try await audience(on: emulator, origin: nil, referer: nil),
+            ]
+            #expect(audiences == [page, page, "http://127.0.0.1:49152", nil, nil])
+        }
+    }
+
+    @Test(arguments: connections)
+    func aFormOfAnotherPageSignsNoOneIn(_ connection: EmulatorConnection) async throws {
+        try await withCloudKitEmulator(over: connection) { emulator in
+            let site = HTTPField.Name("Sec-Fetch-Site")!
+            let user = ["user": emulator.userRecordName]
+            let ticket = try await emulator.signInTicket()
+            var foreign: [RawResponse] = []
+            for fields: HTTPFields in [
+                [.origin: "https://evil.example"], [.origin: "null"], [site: "cross-site"], [site: "same-site"],
+                // A page of this machine may use the services, but it is not the sign-in page.
+                [.origin: "http://localhost:3000"],
+            ] {
+                for values in [user, ["user": "new"], ["user": "cancel"]] {
+                    foreign.append(try await emulator.submitSignIn(values, ticket: ticket, headerFields: fields))
+                }
+            }
+            // A form without the code of the page, and one with the code of another page.
+            foreign.append(try await emulator.submit(user.merging(["oauth_token": ticket]) { $1 }))
+            let code = emulator.rules.makeSignInFormCode(ticket: ticket, origin: nil)
+            let other = ["oauth_token": ticket, "form_code": code, "origin": "https://evil.example"]
+            foreign.append(try await emulator.submit(user.merging(other) { $1 }))
+            for page in foreign {
+                #expect(page.status == .forbidden)
+                #expect(page.text.contains("Another page sent it, so no one was signed in."))
+                #expect(!page.text.contains("ckWebAuthToken"))
+            }
+            #expect(try emulator.rules.listUsers() == [emulator.userRecordName])
+            // The ticket is still good for the page itself.
+            let own = "http://\(emulator.serverURL.host() ?? "")" + (emulator.serverURL.port.map { ":\($0)" } ?? "")
+            let fields: HTTPFields = [.origin: own, site: "same-origin"]
+            #expect(try await emulator.submitSignIn(user, ticket: ticket, headerFields: fields).status == .ok)
+        }
+    }
+
+    @Test func usersAreListedAndChosenWithTheSignInCode() async throws {
+        let rules = try CloudKitEmulator(storage: .memory)
+        let server = try CloudKitEmulatorServer(rules)
+        let code = try #require(server.configuration.signInCode)
+        #expect(code.wholeMatch(of: /[2-9a-z]{4}-[2-9a-z]{4}-[2-9a-z]{4}/) != nil)
+        #expect(code != CloudKitEmulatorServer.Configuration().signInCode)
+        let apiToken = try rules.registerAPIToken(for: "iCloud.test")
+        let user = try rules.createUser(NameComponents(givenName: "Mei"), emailAddress: "mei@example.com")
+
+        func send(_ method: HTTPRequest.Method, _ target: String, _ form: String? = nil) async throws -> RawResponse {
+            let request = HTTPRequest(method: method, scheme: "http", authority: "localhost:1", path: target)
+            let (response, body) = try await server.respond(to: request, body: form.map { HTTPBody($0) })
+            let bytes = if let body { try await [UInt8](collecting: body, upTo: .max) } else { [UInt8]() }
+            return RawResponse(status: response.status, headerFields: response.headerFields, body: bytes)
+        }
+        let ticket = rules.makeSignInTicket(apiToken: apiToken, for: "iCloud.test", in: .development)
+        func submit(_ items: String) async throws -> RawResponse {
+            let formCode = rules.makeSignInFormCode(ticket: ticket, origin: nil)
+            return try await send(.post, "/sign-in", "oauth_token=\(ticket)&form_code=\(formCode)&" + items)
+        }
+        let first = try await send(.get, "/sign-in?oauth_token=\(ticket)")
+        #expect(first.status == .ok)
+        for refused in [
+            first, try await submit("user=\(user)"), try await submit("user=list"),
+            try await submit("user=\(user)&sign_in_code=wrong"), try await submit("user=list&sign_in_code=wrong"),
+        ] {
+            #expect(!refused.text.contains("Mei") && !refused.text.contains(user) && !refused.text.contains("ckWeb"))
+            #expect(refused.text.contains("Sign-in code, which the emulator printed at its start"))
+        }
+        #expect(try await submit("user=list&sign_in_code=wrong").status == .forbidden)
+        #expect(try await submit("user=list&sign_in_code=wrong").text.contains("not the code of the running emulator"))
+        let list = try await submit("user=list&sign_in_code=+\(code.uppercased())")
+        #expect(list.status == .ok)
+        #expect(list.text.contains("<b>Mei</b>") && list.text.contains("mei@example.com"))
+        #expect(list.text.contains("name=\"sign_in_code\" value=\" \(code.uppercased())\""))
+        #expect(try await submit("user=\(user)&sign_in_code=\(code)").text.contains("Signed in as Mei"))
+        #expect(try rules.listUsers() == [user])
+    }
+
     // MARK: - Support
+
+    /// The origin to which the last page posts the token, when a page or a program asks and a page opens the window.
+    private func audience(on emulator: RunningEmulator, origin: String?, referer: String?) async throws -> String? {
+        var fields: HTTPFields = [:]
+        fields[.origin] = origin
+        let reply = try await emulator.get("zones/list", in: .private, headerFields: fields)
+        let address = try #require(reply.json["redirectURL"]?.stringValue)
+        let ticket = String(try #require(address.components(separatedBy: "oauth_token=").last))
+        let target = "/sign-in?oauth_token=\(ticket)"
+        var request = HTTPRequest(method: .get, scheme: nil, authority: nil, path: target)
+        request.headerFields[HTTPField.Name("Referer")!] = referer
+        let page = try await emulator.send(request)
+        var values = ["user": emulator.userRecordName]
+        for name in ["oauth_token", "origin", "form_code"] {
+            let rest = page.text.components(separatedBy: "name=\"\(name)\" value=\"").dropFirst().first
+            values[name] = rest?.components(separatedBy: "\"").first
+        }
+        let last = try await emulator.submit(values)
+        let line = try #require(last.text.split(separator: "\n").first { $0.hasPrefix("const audience = ") })
+        #expect(last.text.contains("window.opener.postMessage(outcome, audience)"))
+        return line.dropFirst("const audience = ".count).dropLast() == "null"
+            ? nil : String(line.dropFirst("const audience = \"".count).dropLast(2))
+    }
 
     /// The outcome that the script of the last page passes to the opener.
     private func outcome(of page: RawResponse) throws -> JSONValue {
@@ -206,14 +321,25 @@ extension RunningEmulator {
         try await send(HTTPRequest(method: method, scheme: nil, authority: nil, path: target))
     }
 
-    /// Sends the page's form, encoded as a browser encodes it.
-    fileprivate func submitSignIn(_ values: [String: String], ticket: String? = nil) async throws -> RawResponse {
+    /// Sends the page's form, with the code that the page has.
+    fileprivate func submitSignIn(
+        _ values: [String: String],
+        ticket: String? = nil,
+        headerFields: HTTPFields = [:]
+    ) async throws -> RawResponse {
         var values = values
         values["oauth_token"] = if let ticket { ticket } else { try await signInTicket() }
+        values["form_code"] = rules.makeSignInFormCode(ticket: values["oauth_token"] ?? "", origin: values["origin"])
+        return try await submit(values, headerFields: headerFields)
+    }
+
+    /// Sends a form, encoded as a browser encodes it.
+    fileprivate func submit(_ values: [String: String], headerFields: HTTPFields = [:]) async throws -> RawResponse {
         let form = values.map { name, value in
             name + "=" + percentEncoded(value).replacing("%20", with: "+")
         }.joined(separator: "&")
         var request = HTTPRequest(method: .post, scheme: nil, authority: nil, path: "/sign-in")
+        request.headerFields = headerFields
         request.headerFields[.contentType] = "application/x-www-form-urlencoded"
         return try await send(request, body: Array(form.utf8))
     }

@@ -137,8 +137,9 @@ def a_sign_in_page_works_once():
     status, reply = call("users/caller", as_=API_TOKEN)
     expect(status == 421 and reply["serverErrorCode"] == "AUTHENTICATION_REQUIRED", reply)
     url = urllib.parse.urlsplit(reply["redirectURL"])
-    ticket = urllib.parse.parse_qs(url.query)["oauth_token"][0]
-    form = urllib.parse.urlencode({"oauth_token": ticket, "user": "new", "given_name": "Ann"}).encode()
+    _, html = request(reply["redirectURL"])
+    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', html.decode()))
+    form = urllib.parse.urlencode({**fields, "user": "new", "given_name": "Ann"}).encode()
     status, page = request(f"{url.scheme}://{url.netloc}{url.path}", form)
     token = json.loads(re.search(r"const outcome = (\{.*?\});", page.decode())[1])["ckWebAuthToken"]
     status, caller = call("users/caller", as_={**API_TOKEN, "ckWebAuthToken": token})

@@ -92,7 +92,8 @@ async function inTheBrowser() {
         assert.equal(signIn.origin, EMULATOR);
         const html = await (await fetch(signIn)).text();
         const submit = () => {
-            const form = new URLSearchParams({ oauth_token: signIn.searchParams.get("oauth_token"), user: "new", given_name: "Zoë" });
+            const form = new URLSearchParams({ user: "new", given_name: "Zoë" });
+            for (const [, name, value] of html.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)) form.set(name, value);
             return fetch(signIn.origin + signIn.pathname, { method: "POST", body: form });
         };
         assert.match(html, /<form method="post"/);

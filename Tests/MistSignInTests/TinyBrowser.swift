@@ -26,8 +26,11 @@ final class TinyBrowser {
     /// The cookies of each host. Cookies do not depend on the port.
     private var cookies: [String: [String: String]] = [:]
 
-    func get(_ url: URL, host: String? = nil) async throws -> Page {
-        try await send(.get, url, fields: host.map { [.host: $0] } ?? [:])
+    func get(_ url: URL, host: String? = nil, referer: String? = nil) async throws -> Page {
+        var fields: HTTPFields = [:]
+        fields[.host] = host
+        fields[.referer] = referer
+        return try await send(.get, url, fields: fields)
     }
 
     func post(_ url: URL, _ form: [String: String], origin: String? = nil) async throws -> Page {
@@ -74,4 +77,5 @@ final class TinyBrowser {
 
 extension HTTPField.Name {
     static let host = Self("Host")!
+    static let referer = Self("Referer")!
 }

@@ -60,8 +60,9 @@ struct WebAuthenticatorTests {
                     #expect(URL(string: address) == signInURL)
                     let popup = try await browser.choose(
                         emulator.userRecordName,
-                        on: try await browser.get(signInURL)
+                        on: try await browser.get(signInURL, referer: "http://127.0.0.1:\(url.port ?? 0)/")
                     )
+                    #expect(popup.text.contains("const audience = \"http://127.0.0.1:\(url.port ?? 0)\";"))
                     let token = try #require(popup.text(after: "\"ckWebAuthToken\":\"", before: "\""))
                     let last = try await browser.post(
                         url,
@@ -218,6 +219,8 @@ struct WebAuthenticatorTests {
         let expected =
             #""https://example.com/\u0022\u003c/script\u003e\u003cscript\u003e\u0026\u0027\u005c\u000a\u2028\ud83d\ude00""#
         #expect(page.body.contains("const address = \(expected);"))
+        // The emulator learns which page opens its own.
+        #expect(page.fields.filter { $0.name == "Referrer-Policy" }.map(\.value) == ["origin"])
         #expect(page.fields.contains { $0.value == "mistkit-sign-in-5=s; Path=/; HttpOnly; SameSite=Lax" })
     }
 
@@ -238,10 +241,13 @@ extension TinyBrowser {
     /// Clicks the button of a user on the emulator's page.
     fileprivate func choose(_ user: String, on page: Page) async throws -> Page {
         let ticket = try #require(page.value(ofField: "oauth_token"))
+        var form = ["oauth_token": ticket, "user": user]
+        form["form_code"] = page.value(ofField: "form_code")
+        form["origin"] = page.value(ofField: "origin")
         var address = URLComponents()
         (address.scheme, address.host, address.port) = (page.url.scheme, page.url.host(), page.url.port)
         address.path = "/sign-in"
-        return try await post(try #require(address.url), ["oauth_token": ticket, "user": user])
+        return try await post(try #require(address.url), form)
     }
 }
 

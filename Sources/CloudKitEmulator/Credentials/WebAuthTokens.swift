@@ -63,6 +63,11 @@ struct WebAuthTokenKey: Sendable {
         HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: [2] + bytes, using: key)
     }
 
+    /// The code of the form of a sign-in page. It begins with a third byte, so it is not taken for one of the others.
+    func code(ofSignInForm bytes: [UInt8]) -> [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: [3] + bytes, using: key))
+    }
+
     fileprivate func seal(_ token: WebAuthToken) -> String {
         let bytes = token.bytes
         return (bytes + Array(HMAC<SHA256>.authenticationCode(for: bytes, using: key))).base64

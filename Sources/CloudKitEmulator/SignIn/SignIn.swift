@@ -36,6 +36,8 @@ public struct SignInRequest: Hashable, Sendable {
     public var environment: ContainerEnvironment
     /// Where the token goes.
     public var callback: SignInCallback
+    /// The origin of the page that sent the request, such as `http://localhost:3000`; `nil` when a program sent it.
+    public var origin: String?
 }
 
 /// A person on the list of the sign-in page.
@@ -94,23 +96,25 @@ extension CloudKitEmulator {
     ///   - apiToken: The API token of the request that needs a user.
     ///   - container: The container of that request.
     ///   - environment: The environment of that request.
+    ///   - origin: The origin of the page that sent that request; `nil` when a program sent it.
     /// - Returns: Letters, digits, `-` and `_`.
     public func makeSignInTicket(
         apiToken: String,
         for container: String,
-        in environment: ContainerEnvironment
+        in environment: ContainerEnvironment,
+        origin: String? = nil
     ) -> String {
         let expires = now + Self.signInLifetime * 1000
         var bytes: [UInt8] = []
         bytes.append(bigEndian: UInt64(bitPattern: expires))
         bytes += SHA256.hash(data: Array(apiToken.utf8)).prefix(16) + identifiers.next(8)
-        bytes += "\(environment.rawValue)/\(container)".utf8
+        bytes += "\(environment.rawValue) \(origin ?? "") \(container)".utf8
         return (bytes + webTokenKey.code(ofTicket: bytes)).base64.urlSafe
     }
 
     /// Reads the ticket in the address of a sign-in page.
     ///
-    /// - Parameter ticket: What ``makeSignInTicket(apiToken:for:in:)`` made.
+    /// - Parameter ticket: What ``makeSignInTicket(apiToken:for:in:origin:)`` made.
     /// - Returns: The request of the ticket; `nil` for a ticket that is expired, was used, or was not made by this
     ///   emulator.
     /// - Throws: An ``EmulatorError``: an `INTERNAL_ERROR` when the storage fails.
@@ -131,13 +135,14 @@ extension CloudKitEmulator {
         return SignInRequest(
             container: ticket.container,
             environment: ticket.environment,
-            callback: chosen.map { .redirect(to: $0.url) } ?? .postMessage
+            callback: chosen.map { .redirect(to: $0.url) } ?? .postMessage,
+            origin: ticket.origin
         )
     }
 
     /// Uses a ticket up, after the person answered its page.
     ///
-    /// - Parameter ticket: What ``makeSignInTicket(apiToken:for:in:)`` made.
+    /// - Parameter ticket: What ``makeSignInTicket(apiToken:for:in:origin:)`` made.
     /// - Returns: Whether the ticket was valid until now. Of several calls at the same time, only one gets `true`.
     /// - Throws: An ``EmulatorError``: an `INTERNAL_ERROR` when the storage fails.
     public func redeemSignInTicket(_ ticket: String) throws -> Bool {
@@ -148,6 +153,17 @@ extension CloudKitEmulator {
             try db.run("INSERT OR IGNORE INTO used_sign_in_ticket VALUES (?, ?)", [Data(ticket.nonce), ticket.expires])
             return db.changesCount == 1
         }
+    }
+
+    /// The code in the form of a sign-in page. It shows that the form is that of a page of this emulator, and for which
+    /// origin the page was.
+    ///
+    /// - Parameters:
+    ///   - ticket: The ticket in the address of the page.
+    ///   - origin: The origin to whose page the token goes; `nil` for none.
+    /// - Returns: Letters, digits, `-` and `_`.
+    package func makeSignInFormCode(ticket: String, origin: String?) -> String {
+        webTokenKey.code(ofSignInForm: Array("\(ticket) \(origin ?? "")".utf8)).base64.urlSafe
     }
 
     /// The users who can sign in, ordered by name.
@@ -170,12 +186,13 @@ extension CloudKitEmulator {
     }
 }
 
-/// The content of a ticket: its expiry, its API token (as a digest), container and environment, and a nonce.
+/// The content of a ticket: its expiry, its API token (as a digest), environment, origin and container, and a nonce.
 private struct SignInTicket {
     let expires: Int64
     let tokenDigest: [UInt8]
     let nonce: [UInt8]
     let environment: ContainerEnvironment
+    let origin: String?
     let container: String
 
     /// Reads a ticket; `nil` for a ticket that was not made by this emulator.
@@ -184,12 +201,13 @@ private struct SignInTicket {
         let facts = Array(bytes.dropLast(32))
         guard key.isCode(Array(bytes.suffix(32)), ofTicket: facts) else { return nil }
         let address = String(decoding: facts.dropFirst(32), as: UTF8.self)
-            .split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        guard address.count == 2, let environment = ContainerEnvironment(rawValue: String(address[0])) else {
+            .split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+        guard address.count == 3, let environment = ContainerEnvironment(rawValue: String(address[0])) else {
             return nil
         }
         self.environment = environment
-        container = String(address[1])
+        origin = address[1].isEmpty ? nil : String(address[1])
+        container = String(address[2])
         expires = Int64(bitPattern: facts.prefix(8).bigEndianNumber)
         tokenDigest = Array(facts[8..<24])
         nonce = Array(facts[24..<32])

@@ -3,27 +3,40 @@ import StreamingJSON
 
 /// The pages of signing in. Each is complete: it loads no other file, font or picture.
 enum SignInHTML {
-    /// The list of users, and a form to create one.
-    static func choice(of people: [SignInCandidate], container: String, ticket: String) -> String {
-        let list = people.map { person in
-            let name = person.displayName
-            return """
-                <li><button name="user" value="\(escaped(person.userRecordName))">
-                <span class="face" aria-hidden="true">\(escaped(initials(of: person)))</span>
-                <span class="who"><b>\(escaped(name ?? "Without a name"))</b>
-                <small>\(escaped(detail(of: person)))</small></span></button></li>
-                """
-        }
+    /// The users that the page shows.
+    enum People {
+        case list([SignInCandidate])
+        /// None, as the person has to give the sign-in code first.
+        case hidden(isCodeWrong: Bool)
+    }
+
+    /// The list of users or a form for the sign-in code, and a form to create a user.
+    ///
+    /// - Parameters:
+    ///   - people: The users.
+    ///   - container: The container that the person will use.
+    ///   - fields: The names and values of what each form sends besides.
+    /// - Returns: The page.
+    static func choice(of people: People, container: String, fields: [(name: String, value: String)]) -> String {
+        let hidden = fields.map { field in
+            "<input type=\"hidden\" name=\"\(escaped(field.name))\" value=\"\(escaped(field.value))\">"
+        }.joined(separator: "\n")
+        let form = "<form method=\"post\" action=\"\(SignInPage.path)\">\n\(hidden)"
+        let (codeForm, list, isEmpty) =
+            switch people {
+            case .list(let people) where people.isEmpty: ("", "<p class=\"quiet\">There are no people yet.</p>", true)
+            case .list(let people): ("", "<ul>\(people.map(entry).joined())</ul>", false)
+            case .hidden(let isCodeWrong): (codeForm(form, isWrong: isCodeWrong), "", true)
+            }
         return page(
             title: "Sign in",
             """
             <h1>Sign in</h1>
             <p>to use <b>\(escaped(container))</b> on this emulator</p>
-            <form method="post" action="\(SignInPage.path)">
-            <input type="hidden" name="oauth_token" value="\(escaped(ticket))">
+            \(codeForm)\(form)
             <button class="first" name="user" value="new" tabindex="-1" aria-hidden="true"></button>
-            \(people.isEmpty ? "<p class=\"quiet\">There are no people yet.</p>" : "<ul>\(list.joined())</ul>")
-            <details\(people.isEmpty ? " open" : "")><summary>New person</summary>
+            \(list)
+            <details\(isEmpty ? " open" : "")><summary>New person</summary>
             <div class="pair"><label>Given name<input name="given_name" autocomplete="off"></label>
             <label>Family name<input name="family_name" autocomplete="off"></label></div>
             <label>E-mail address<input name="email_address" type="email" autocomplete="off"></label>
@@ -35,10 +48,37 @@ enum SignInHTML {
         )
     }
 
+    private static func entry(of person: SignInCandidate) -> String {
+        """
+        <li><button name="user" value="\(escaped(person.userRecordName))">
+        <span class="face" aria-hidden="true">\(escaped(initials(of: person)))</span>
+        <span class="who"><b>\(escaped(person.displayName ?? "Without a name"))</b>
+        <small>\(escaped(detail(of: person)))</small></span></button></li>
+        """
+    }
+
+    private static func codeForm(_ form: String, isWrong: Bool) -> String {
+        """
+        \(form)
+        <label>Sign-in code, which the emulator printed at its start
+        <input name="sign_in_code" autocomplete="off" autocapitalize="none" spellcheck="false" autofocus required></label>
+        \(isWrong ? "<p class=\"wrong\" role=\"alert\">This is not the code of the running emulator.</p>" : "")
+        <button class="main" name="user" value="list">Show the people</button></form>
+        """
+    }
+
     /// The last page in a window that another window opened. It posts the result to that window, and closes its own.
     ///
-    /// When no window opened it, the page shows the token, so that the person can copy it.
-    static func message(_ items: [(name: String, value: String)], name: String?) -> String {
+    /// When no window opened it, or it is not known which page opened it, the page shows the token, so that the person
+    /// can copy it.
+    ///
+    /// - Parameters:
+    ///   - items: The result.
+    ///   - audience: The origin to which the result may go. The browser delivers it to no other page. `null`, which a
+    ///     developer has to allow, has no page of its own.
+    ///   - name: The name of the person who is signed in.
+    /// - Returns: The page.
+    static func message(_ items: [(name: String, value: String)], to audience: String?, name: String?) -> String {
         let token = items.first { $0.name == "ckWebAuthToken" }?.value
         let title = name.map { "Signed in as \($0)" } ?? "No one signed in"
         return page(
@@ -46,12 +86,13 @@ enum SignInHTML {
             """
             <h1>\(escaped(title))</h1>
             <p id="told">You can close this window.</p>
-            <div id="alone" hidden><p>No window waits for this one, so nothing was handed over.\
+            <div id="alone" hidden><p>No page that may have the token waits for it, so nothing was handed over.\
             \(token == nil ? "" : " Here is the web authentication token:")</p>
             \(token.map { "<textarea readonly rows=\"6\" aria-label=\"Token\">\(escaped($0))</textarea>" } ?? "")</div>
             <script>
-            const outcome = \(script(items));
-            if (window.opener) { window.opener.postMessage(outcome, "*"); window.close(); }
+            const outcome = \(script(.object(Dictionary(items.map { ($0.name, .string($0.value)) }) { $1 })));
+            const audience = \(script(audience.map { .string($0 == "null" ? "*" : $0) } ?? .null));
+            if (window.opener && audience) { window.opener.postMessage(outcome, audience); window.close(); }
             else { told.hidden = true; alone.hidden = false; }
             </script>
             """
@@ -106,6 +147,7 @@ enum SignInHTML {
         input:not([type=checkbox]), textarea { display: block; width: 100%; margin-top: .2rem; padding: .5rem .6rem; font: inherit;
             color: var(--ink); background: var(--ground); border: 1px solid var(--line); border-radius: .5rem; }
         textarea { font-family: ui-monospace, monospace; font-size: .8rem; }
+        .wrong { margin: .6rem 0 0; color: #d70015; } form + form { margin-top: 1.5rem; }
         .keep { color: var(--ink); font-size: .95rem; margin: 0 0 1rem; }
         .main { width: 100%; margin-top: 1rem; padding: .6rem; border-radius: .6rem; background: var(--blue); color: #fff; font-weight: 600; }
         .plain { display: block; margin: 0 auto; padding: .3rem 1rem; color: var(--blue); }
@@ -138,10 +180,9 @@ enum SignInHTML {
         return escaped
     }
 
-    /// An object for a script, as JSON that cannot end the surrounding script element.
-    private static func script(_ items: [(name: String, value: String)]) -> String {
-        let members = Dictionary(items.map { ($0.name, JSONValue.string($0.value)) }) { $1 }
-        let bytes = (try? JSONWriter.bytes(of: JSONValue.object(members), options: [.sortedKeys])) ?? Array("{}".utf8)
+    /// A value for a script, as JSON that cannot end the surrounding script element.
+    private static func script(_ value: JSONValue) -> String {
+        let bytes = (try? JSONWriter.bytes(of: value, options: [.sortedKeys])) ?? Array("null".utf8)
         return String(decoding: bytes, as: UTF8.self)
             .replacing("<", with: "\\u003C").replacing("\u{2028}", with: "\\u2028").replacing(
                 "\u{2029}",

@@ -25,11 +25,19 @@ struct EmulatorCommand: AsyncParsableCommand {
             on the same data, and a client of one emulator receives the pushes of changes made through another.
 
             With --exec, the emulator runs for one command, on a free port unless --port is given. The command finds the emulator through \
-            MISTKIT_SERVER_URL, MISTKIT_CONTAINER, MISTKIT_API_TOKEN and MISTKIT_WEB_AUTH_TOKEN, and mistkit ends with its exit code.
+            MISTKIT_SERVER_URL, MISTKIT_CONTAINER, MISTKIT_API_TOKEN and MISTKIT_WEB_AUTH_TOKEN, and mistkit ends with its exit code. \
+            MISTKIT_SIGN_IN_CODE has the code of the sign-in page.
+
+            Web pages of this machine, such as http://localhost:3000, may use the emulator. Pages of other origins may not, unless \
+            --allow-origin names them. The sign-in page lists the users to a person who gives the sign-in code, which the emulator prints.
+
+            The emulator has no TLS. With a --host that other machines reach, those who can see the network can read the tokens and the \
+            records; use it only in a network that you trust, or behind a proxy with TLS.
 
             Examples:
               mistkit emulator --port 8182
               mistkit emulator --port 0 --schema schema.ckdb
+              mistkit emulator --allow-origin https://app.example
               mistkit emulator --reset --seed notes.ndjson --export-on-exit after.ndjson --exec -- mistkit records count Note
             """
     )
@@ -80,6 +88,9 @@ struct EmulatorCommand: AsyncParsableCommand {
         )
     )
     var signInCallback: String?
+
+    @OptionGroup(title: "Who may use the emulator")
+    var access: EmulatorAccessOptions
 
     @Flag(help: "Begin with empty data: the data in the folder are deleted.")
     var reset = false
@@ -143,6 +154,7 @@ struct EmulatorCommand: AsyncParsableCommand {
         logger.logLevel = verbose ? .debug : .error
         var configuration = CloudKitEmulatorServer.Configuration(logger: logger)
         limits.apply(to: &configuration)
+        try access.apply(to: &configuration)
         ServerLimitOptions.raiseFileDescriptorLimit()
         if reset { try EmbeddedEmulator.removeData(in: dataFolder) }
         let embedded = try EmbeddedEmulator(folder: dataFolder, container: container, configuration: configuration)
@@ -194,7 +206,9 @@ struct EmulatorCommand: AsyncParsableCommand {
             ),
             keys: keys,
             earlierKeyIDs: knownKeys.filter { id in !keys.contains { $0.id == id } },
-            signInCallback: signInCallback
+            signInCallback: signInCallback,
+            signInCode: configuration.signInCode,
+            reachableFrom: EmulatorGreeting.Reach(host: host)
         )
         let port = port ?? (executes ? 0 : 8181)
         var status: Int32 = 0

@@ -81,10 +81,11 @@ extension EmulatorGreeting {
     /// - Throws: A ``CommandError`` where the command cannot be started.
     func run(_ command: [String], at address: URL) async throws -> Int32 {
         var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("MISTKIT_") }
-        environment["MISTKIT_SERVER_URL"] = address.absoluteString
+        environment["MISTKIT_SERVER_URL"] = localAddress(address)
         environment["MISTKIT_CONTAINER"] = container
         environment["MISTKIT_API_TOKEN"] = apiToken
         environment["MISTKIT_WEB_AUTH_TOKEN"] = webAuthToken
+        environment["MISTKIT_SIGN_IN_CODE"] = signInCode
         // The terminal sends Ctrl-C to both; the command decides what to do, and the emulator ends after the command.
         signal(SIGINT) { _ in }
         // Where there is no such program, env says so and ends with 127.

@@ -13,20 +13,45 @@ struct EmulatorGreeting {
     /// The keys that earlier starts registered.
     var earlierKeyIDs: [String] = []
     var signInCallback: String?
+    /// What a person gives on the sign-in page to become an existing user; `nil` when the page does not ask.
+    var signInCode: String?
+    var reachableFrom = Reach.thisMachine
+
+    /// The machines that can reach the emulator.
+    enum Reach {
+        case thisMachine
+        case network
+
+        /// Decides it by the host on which the emulator listens.
+        init(host: String) {
+            let isLocal = ["localhost", "::1"].contains(host.lowercased()) || host.hasPrefix("127.")
+            self = isLocal ? .thisMachine : .network
+        }
+    }
+
+    /// The address for this machine. An emulator that listens on every interface has no address of its own.
+    func localAddress(_ address: URL) -> String {
+        address.absoluteString
+            .replacing("//0.0.0.0:", with: "//127.0.0.1:").replacing("//[::]:", with: "//[::1]:")
+    }
 
     func text(at address: URL) -> String {
+        let localAddress = localAddress(address)
         var lines = [
             "CloudKit Web Services at \(address.absoluteString)",
             "  container   \(container), development and production",
             "  data        \(dataFolder)/emulator.sqlite",
             "  user        \(userRecordName)",
         ]
+        if let signInCode {
+            lines.append("  code        \(signInCode)  (for the sign-in page, until the emulator stops)")
+        }
         for key in keys { lines.append("  key         \(key.id)  (\(key.path))") }
         for id in earlierKeyIDs { lines.append("  key         \(id)  (registered at an earlier start)") }
         lines += [
             "",
             "For another terminal:",
-            "  export MISTKIT_SERVER_URL=\(address.absoluteString)",
+            "  export MISTKIT_SERVER_URL=\(localAddress)",
             "  export MISTKIT_CONTAINER=\(container)",
             "and then, as the user, until \(FieldText.describe(tokenExpires)):",
             "  export MISTKIT_API_TOKEN=\(apiToken)",
@@ -46,6 +71,13 @@ struct EmulatorGreeting {
             lines += [
                 "or, with a server-to-server key, make one and start the emulator with it:",
                 "  mistkit auth keygen > key.pub && mistkit emulator --public-key key.pub",
+            ]
+        }
+        if reachableFrom == .network {
+            lines += [
+                "",
+                "Every machine that reaches \(address.absoluteString) can use this emulator. There is no TLS, so those who see",
+                "the network can read tokens and records. Without --host, only this machine can use it.",
             ]
         }
         return (lines + ["", "Ctrl-C stops it."]).joined(separator: "\n")

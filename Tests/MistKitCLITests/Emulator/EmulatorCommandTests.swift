@@ -19,6 +19,48 @@ struct EmulatorCommandTests {
         #expect(try execute(script).status == status)
     }
 
+    @Test func theSignInCodeIsNewAtEachStartUnlessASwitchLeavesItOut() throws {
+        let script = "echo code=$MISTKIT_SIGN_IN_CODE"
+        let codes = try (0..<2).map { _ in try execute(script).output }
+        for code in codes {
+            #expect(code.wholeMatch(of: /code=[2-9a-z]{4}-[2-9a-z]{4}-[2-9a-z]{4}\n/) != nil, "\(code)")
+        }
+        #expect(codes[0] != codes[1])
+        let without = try commands.mistkit("emulator", "--sign-in-without-code", "--exec", "--", "sh", "-c", script)
+        #expect(without.output == "code=\n")
+    }
+
+    @Test func aTextThatIsNoOriginIsRefused() throws {
+        let outcome = try commands.mistkit("emulator", "--allow-origin", "app.example", "--exec", "--", "true")
+        #expect(outcome.status == 64)
+        #expect(
+            outcome.errors.contains(
+                "\"app.example\" is not an origin.\nGive a scheme, a host and perhaps a port, such as https://app.example"
+            ),
+            "\(outcome.errors)"
+        )
+        let both = ["--allow-origin", "https://a.example", "--allow-origin", "null", "--allow-host", "box.local"]
+        #expect(try commands.mistkit(arguments: ["emulator"] + both + ["--exec", "--", "true"]).status == 0)
+    }
+
+    @Test func aDataFolderThatExistsBecomesPrivate() throws {
+        let folder = commands.folder.path + "/data"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder)
+        // While the emulator runs, SQLite has its other files.
+        let create = "'\(CommandTests.executable.path)' records create --type Note --data-folder data >/dev/null"
+        let script = "umask 0; \(create); stat -c '%a %n' data data/* | sort"
+        let outcome = try commands.mistkit("emulator", "--data-folder", "data", "--exec", "--", "sh", "-c", script)
+        #expect(
+            outcome.lines == [
+                "600 data/account.json", "600 data/account.json-lock", "600 data/emulator.in-use",
+                "600 data/emulator.sqlite", "600 data/emulator.sqlite-lock", "600 data/emulator.sqlite-shm",
+                "600 data/emulator.sqlite-wal", "700 data",
+            ],
+            "\(outcome.errors)"
+        )
+    }
+
     #if os(Linux)
         @Test func noSignalIsBlockedForTheCommand() throws {
             let outcome = try execute("grep ^SigBlk /proc/self/status")

@@ -24,6 +24,30 @@ struct EmulatorGreetingTests {
         #expect(!text.contains("MISTKIT_KEY_ID"))
     }
 
+    @Test func theSignInCodeIsShownToTheDeveloperOnly() {
+        var greeting = greeting
+        greeting.signInCode = "k7fm-29qx-pw4t"
+        let line = "  code        k7fm-29qx-pw4t  (for the sign-in page, until the emulator stops)\n"
+        #expect(greeting.text(at: address).contains(line))
+        greeting.signInCode = nil
+        #expect(!greeting.text(at: address).contains("  code "))
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1", "http://127.0.0.1:8181", nil), ("localhost", "http://localhost:8181", nil),
+        ("::1", "http://[::1]:8181", nil), ("0.0.0.0", "http://0.0.0.0:8181", "http://127.0.0.1:8181"),
+        ("::", "http://[::]:8181", "http://[::1]:8181"),
+        ("192.168.1.5", "http://192.168.1.5:8181", "http://192.168.1.5:8181"),
+    ])
+    func aHostThatOthersReachIsExplained(_ host: String, _ address: String, _ local: String?) throws {
+        var greeting = greeting
+        greeting.reachableFrom = EmulatorGreeting.Reach(host: host)
+        let text = greeting.text(at: try #require(URL(string: address)))
+        let isExplained = text.contains("Every machine that reaches \(address) can use this emulator. There is no TLS")
+        #expect(isExplained == (local != nil))
+        #expect(text.contains("export MISTKIT_SERVER_URL=\(local ?? address)\n"))
+    }
+
     @Test func namesTheKeysOfThisStartBeforeThoseOfEarlierOnes() {
         var greeting = greeting
         greeting.earlierKeyIDs = ["old"]

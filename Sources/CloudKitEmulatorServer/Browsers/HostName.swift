@@ -1,0 +1,37 @@
+/// A host with a port, as in the field `Host` and in addresses: `localhost:8181`, `[::1]`.
+struct HostName: Hashable {
+    /// In lower case. An address of IPv6 has its brackets.
+    var host: String
+    var port: UInt16?
+
+    init?(_ text: String) {
+        var name = Substring(text.lowercased())
+        let end = name.lastIndex(of: "]").map { name.index(after: $0) } ?? name.startIndex
+        if let colon = name[end...].firstIndex(of: ":") {
+            let digits = name[name.index(after: colon)...]
+            guard digits.utf8.allSatisfy({ (48...57).contains($0) }), let number = UInt16(digits) else { return nil }
+            port = number
+            name = name[..<colon]
+        }
+        let isAddress = name.hasPrefix("[") && name.hasSuffix("]")
+        let characters = isAddress ? name.dropFirst().dropLast() : name
+        let isValid = characters.utf8.allSatisfy {
+            switch $0 {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."): true
+            case UInt8(ascii: "-"), UInt8(ascii: "_"): !isAddress
+            case UInt8(ascii: ":"): isAddress
+            default: false
+            }
+        }
+        guard isValid, !characters.isEmpty else { return nil }
+        host = String(name)
+    }
+
+    /// Whether a host is this machine whatever a name server says: a name below `localhost`, which browsers do not look
+    /// up, or an address of the loopback interface.
+    static func isLoopback(_ host: String) -> Bool {
+        if host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]" { return true }
+        let numbers = host.split(separator: ".", omittingEmptySubsequences: false)
+        return numbers.count == 4 && numbers[0] == "127" && numbers.allSatisfy { UInt8($0) != nil }
+    }
+}
