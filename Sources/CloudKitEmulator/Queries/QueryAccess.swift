@@ -13,6 +13,8 @@ struct QueryAccess {
         case entries(field: Int64, values: [IndexValue]?)
         /// The locations in a field, by latitude.
         case locations(field: Int64, latitude: ClosedRange<Double>, longitude: ClosedRange<Double>?)
+        /// The records with any of the words in one of the fields, in creation order.
+        case words(fields: [Int64], [String])
         /// The records of the type, by the time of their creation or of their last change.
         case times(type: Int64, isCreation: Bool)
         /// The records of the type, by name; `names` restricts them to some.
@@ -23,12 +25,20 @@ struct QueryAccess {
     /// The range of the keys.
     var lower: QueryCondition.Bound?
     var upper: QueryCondition.Bound?
-    /// Other fields with values that the records must have. Each costs one search in the index for each record.
-    var probes: [(field: Int64, values: [IndexValue])] = []
+    /// What the records must have besides. Each costs one search in an index for each record.
+    var probes: [Probe] = []
     /// Whether rows come from the last to the first.
     var isDescending = false
     /// Where the previous page ended.
     var start: Start?
+
+    /// Rows of which a record must have one.
+    enum Probe: Hashable {
+        /// One of these values in a field.
+        case values(field: Int64, [IndexValue])
+        /// One of these words in one of the fields.
+        case words(fields: [Int64], [String])
+    }
 
     /// The start of a walk.
     struct Start {
@@ -41,7 +51,7 @@ struct QueryAccess {
     var isOrderedByKey: Bool {
         switch path {
         case .entries(_, let values): values == nil
-        case .locations: false
+        case .locations, .words: false
         case .times: true
         case .names(_, let names): names == nil
         }
@@ -79,6 +89,7 @@ struct QueryAccess {
         switch path {
         case .entries(_, let values?): alternatives = values.count
         case .names(_, let names?): alternatives = names.count
+        case .words(let fields, let words): alternatives = fields.count * words.count
         default: alternatives = 1
         }
         var parts: [String] = []
@@ -131,6 +142,15 @@ struct QueryAccess {
                 sql += " AND e.longitude BETWEEN ? AND ?"
                 arguments += [longitude.lowerBound, longitude.upperBound]
             }
+        case .words(let fields, let words):
+            (key, record) = ("0", "e.record")
+            // One part has one field and one word, or all of them.
+            let isWhole = alternatives.count != 1
+            let field = isWhole ? fields[...] : fields[(alternatives.lowerBound / words.count)...].prefix(1)
+            let word = isWhole ? words[...] : words[(alternatives.lowerBound % words.count)...].prefix(1)
+            sql = "SELECT 0, e.record FROM word AS e WHERE e.field" + any(of: field, &arguments)
+            sql += " AND e.zone" + any(of: zones, &arguments)
+            sql += " AND e.word" + any(of: word, &arguments)
         case .times(let type, let isCreation):
             (key, record) = (isCreation ? "r.created" : "r.modified", "r.id")
             let index = isCreation ? "record_created_order" : "record_modified_order"
@@ -156,10 +176,17 @@ struct QueryAccess {
         }
         if let start { sql += after(start, key: key, record: record, &arguments) }
         for probe in probes {
-            sql += " AND EXISTS (SELECT 1 FROM entry AS p WHERE p.field = ?"
-            arguments.append(probe.field)
-            sql += " AND p.zone = " + (record == "r.id" ? "r.zone" : "e.zone")
-            sql += " AND p.value" + any(of: probe.values[...], &arguments) + " AND p.record = \(record))"
+            let zone = record == "r.id" ? "r.zone" : "e.zone"
+            switch probe {
+            case .values(let field, let values):
+                sql += " AND EXISTS (SELECT 1 FROM entry AS p WHERE p.field = ? AND p.zone = \(zone)"
+                arguments.append(field)
+                sql += " AND p.value" + any(of: values, &arguments)
+            case .words(let fields, let words):
+                sql += " AND EXISTS (SELECT 1 FROM word AS p WHERE p.field" + any(of: fields, &arguments)
+                sql += " AND p.zone = \(zone) AND p.word" + any(of: words, &arguments)
+            }
+            sql += " AND p.record = \(record))"
         }
         return sql
     }

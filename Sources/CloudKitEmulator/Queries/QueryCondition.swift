@@ -237,6 +237,8 @@ extension QueryCondition {
         case names([String])
         /// Records with a location in the field between two latitudes, and maybe two longitudes.
         case box(field: Int64, latitude: ClosedRange<Double>, longitude: ClosedRange<Double>?)
+        /// Records with any of these words in one of the fields. A long word is cut.
+        case words(fields: [Int64], [String])
         /// Records created, or modified, between two times.
         case time(isCreation: Bool, lower: Bound?, upper: Bound?)
     }
@@ -253,9 +255,32 @@ extension QueryCondition {
         }
     }
 
-    /// How the index narrows down the records; `nil` when all records must be looked at.
-    var narrowing: Narrowing? {
-        guard !isNegated, let subject else { return nil }
+    /// How the indexes narrow down the records: a match is among the rows of each. Without any, all records must be
+    /// looked at.
+    ///
+    /// - Parameter type: The type of the records.
+    /// - Returns: The rows of each index.
+    func narrowings(of type: Schema.RecordType) -> [Narrowing] {
+        guard !isNegated else { return [] }
+        let (tokens, all, fields): (Set<String>, Bool, [Schema.Field])
+        switch (test, subject) {
+        case (.containsTokens(let wanted, let isAll), .field(_, let name, _)):
+            (tokens, all, fields) = (wanted, isAll, type.fields[name].map { [$0] } ?? [])
+        case (.anyFieldContainsTokens(let wanted, let isAll, let names), _):
+            (tokens, all) = (wanted, isAll)
+            fields = type.fields.values.filter { $0.hasWords && names?.contains($0.name) ?? true }
+        default:
+            return narrowing.map { [$0] } ?? []
+        }
+        let ids = fields.map(\.id).sorted()
+        // Long words are rarer. The others are compared when the record is read, as are very many words.
+        let words = Set(tokens.map(IndexValue.prefix)).sorted { ($1.utf8.count, $0) < ($0.utf8.count, $1) }
+        if all { return words.prefix(8).map { .words(fields: ids, [$0]) } }
+        return words.count <= 500 ? [.words(fields: ids, words)] : []
+    }
+
+    private var narrowing: Narrowing? {
+        guard let subject else { return nil }
         switch (test, subject) {
         case (.equals(let values), .field(let id, _, _)):
             return .values(field: id, values.flatMap(IndexValue.values(of:)))

@@ -5,14 +5,14 @@ import GRDB
 ///
 /// There are two ways. A query that *streams* reads records in the order of the result until the page is full. A query
 /// that *gathers* reads all records that a filter leaves, and then sorts them. A query that could do both counts, up to
-/// a bound, the records that the filter leaves.
+/// a bound, the records that the filter leaves, and compares the cost.
 struct QueryPlan {
     let access: QueryAccess
     let order: QueryOrder
     let streams: Bool
 
-    /// With fewer records than this, gathering is preferred to streaming.
-    private static let gatheringLimit = 2000
+    /// The number of records up to which those that a filter leaves are counted, and those of the type.
+    private static let countingLimit = 20_000
 
     /// Chooses the index and the way.
     ///
@@ -24,16 +24,20 @@ struct QueryPlan {
         sorts: QueryOrder,
         type: Schema.RecordType,
         zones: [Int64],
+        limit: Int,
         db: Database
     ) throws {
         var filters: [QueryAccess] = []
-        var probes: [(field: Int64, values: [IndexValue])] = []
+        var probes: [QueryAccess.Probe] = []
         var ranges: [(key: RangeKey, lower: QueryCondition.Bound?, upper: QueryCondition.Bound?)] = []
-        for narrowing in conditions.compactMap(\.narrowing) {
+        for narrowing in conditions.flatMap({ $0.narrowings(of: type) }) {
             switch narrowing {
             case .values(let field, let values):
                 filters.append(QueryAccess(path: .entries(field: field, values: values)))
-                probes.append((field, values))
+                probes.append(.values(field: field, values))
+            case .words(let fields, let words):
+                filters.append(QueryAccess(path: .words(fields: fields, words)))
+                probes.append(.words(fields: fields, words))
             case .names(let names):
                 filters.append(QueryAccess(path: .names(type: type.id, names: names)))
             case .box(let field, let latitude, let longitude):
@@ -95,10 +99,15 @@ struct QueryPlan {
             let best = try Self.mostSelective(candidates, zones: zones, db: db)
             let narrowed = candidates[best].probing(probes, except: best, of: filters)
             if let streamed {
-                let isSmall =
-                    try candidates[best].count(upTo: Self.gatheringLimit, zones: zones, db: db) < Self.gatheringLimit
-                access = isSmall ? narrowed : streamed
-                streams = !isSmall
+                let matches = try candidates[best].count(upTo: Self.countingLimit, zones: zones, db: db)
+                let records = try Self.recordCount(of: type, zones: zones, db: db)
+                streams = Self.streams(
+                    page: limit,
+                    matches: matches,
+                    records: records,
+                    readsEachRecord: candidates[best].probe == nil
+                )
+                access = streams ? streamed : narrowed
             } else {
                 access = narrowed
                 streams = false
@@ -112,9 +121,43 @@ struct QueryPlan {
         }
     }
 
+    /// Whether streaming costs less than gathering.
+    ///
+    /// If the matches are spread evenly over the order, streaming passes `records / matches` records for each match of
+    /// the page. It reads each of these records unless an index says whether the record matches, which costs a fifth.
+    /// Gathering reads each match.
+    ///
+    /// - Parameters:
+    ///   - page: The number of records of the page.
+    ///   - matches: The records that the filter leaves, at most ``countingLimit``.
+    ///   - records: The records of the type, approximately.
+    ///   - readsEachRecord: Whether no index says if a record on the way matches.
+    /// - Returns: `true` to stream, `false` to gather.
+    static func streams(page: Int, matches: Int, records: Int, readsEachRecord: Bool) -> Bool {
+        guard matches < countingLimit else { return true }
+        let costOfStep = readsEachRecord ? 5 : 1
+        let streaming = Double((page + 1) * costOfStep) * Double(records) / Double(max(matches, 1))
+        return streaming < Double(5 * matches)
+    }
+
+    /// The number of records of a type: exact for few records. For many, it is the number of writes to the zones, which
+    /// is known without counting.
+    private static func recordCount(of type: Schema.RecordType, zones: [Int64], db: Database) throws -> Int {
+        let all = QueryAccess(path: .times(type: type.id, isCreation: true))
+        let count = try all.count(upTo: countingLimit, zones: zones, db: db)
+        guard count == countingLimit else { return count }
+        let marks = zones.map { _ in "?" }.joined(separator: ", ")
+        let writes = try db.value(
+            "SELECT sum(sequence) FROM zone WHERE id IN (\(marks))",
+            StatementArguments(zones),
+            as: Int.self
+        )
+        return max(count, writes ?? 0)
+    }
+
     private static func mostSelective(_ accesses: [QueryAccess], zones: [Int64], db: Database) throws -> Int {
         guard accesses.count > 1 else { return 0 }
-        let counts = try accesses.map { try $0.count(upTo: Self.gatheringLimit, zones: zones, db: db) }
+        let counts = try accesses.map { try $0.count(upTo: Self.countingLimit, zones: zones, db: db) }
         return counts.indices.min { counts[$0] < counts[$1] } ?? 0
     }
 
@@ -160,18 +203,23 @@ extension QueryAccess {
 
     /// The walk that also requires the values of the other filters.
     fileprivate func probing(
-        _ probes: [(field: Int64, values: [IndexValue])],
+        _ probes: [Probe],
         except index: Int,
         of filters: [QueryAccess]
     ) -> QueryAccess {
         var access = self
         access.probes = probes
-        if index < filters.count, case .entries(let field, let values?) = path,
-            let own = access.probes.firstIndex(where: { $0.field == field && $0.values == values })
-        {
-            access.probes.remove(at: own)
-        }
+        if index < filters.count, let probe, let own = probes.firstIndex(of: probe) { access.probes.remove(at: own) }
         return access
+    }
+
+    /// The probe that requires what this walk finds; `nil` where an index cannot tell it for one record.
+    fileprivate var probe: Probe? {
+        switch path {
+        case .entries(let field, let values?): .values(field: field, values)
+        case .words(let fields, let words): .words(fields: fields, words)
+        case .entries, .locations, .times, .names: nil
+        }
     }
 
     fileprivate mutating func narrow(_ lower: QueryCondition.Bound?, _ upper: QueryCondition.Bound?) {

@@ -65,6 +65,7 @@ extension RequestContext {
                 sorts: order,
                 type: type,
                 zones: zones.map(\.id),
+                limit: limit,
                 db: context.db
             )
             let start = try start(continuationMarker, print: queryFingerprint, keys: plan.order.sorts.count)
@@ -244,6 +245,7 @@ extension QueryAccess {
     fileprivate var canRepeat: Bool {
         switch path {
         case .entries(_, let values): (values?.count ?? 2) > 1
+        case .words(let fields, let words): fields.count * words.count > 1
         case .locations, .times, .names: false
         }
     }

@@ -221,6 +221,7 @@ extension CloudKitEmulator {
             for field in fieldName.map({ [type.fields[$0]].compactMap { $0 } }) ?? Array(type.fields.values) {
                 try db.run("DELETE FROM entry WHERE field = ?", [field.id])
                 try db.run("DELETE FROM location_entry WHERE field = ?", [field.id])
+                try db.run("DELETE FROM word WHERE field = ?", [field.id])
                 try db.run("DELETE FROM field WHERE id = ?", [field.id])
             }
             // Deleted records keep the number of their type, so the type's row stays.

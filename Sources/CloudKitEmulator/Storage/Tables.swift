@@ -9,6 +9,7 @@ import GRDB
 ///   along that tree, however many records there are. A record that lacks a sortable field has a row with the value
 ///   ``IndexValue/absent``.
 /// - `location_entry` does the same for locations, by latitude. The first versions called it `place`.
+/// - `word` does the same for the words of texts, for searches.
 /// - `link` holds the references with an action (`DELETE_SELF`, `VALIDATE`), by the record that they point to.
 ///
 /// `record.sequence` counts the writes of its zone. It is the change tag (in base 36), and the order of the zone's
@@ -102,6 +103,7 @@ enum Tables {
             try db.execute(sql: "ALTER TABLE place RENAME TO location_entry")
         }
         migrator.registerMigration("imported schemas", migrate: SchemaTables.create)
+        migrator.registerMigration("words", migrate: IndexRows.createWords)
         return migrator
     }
 }

@@ -34,6 +34,35 @@ struct IndexRowTests {
         #expect(try find("\u{E9}", .equals, in: world) == [])
     }
 
+    @Test func theWordsOfATextFollowItsChanges() throws {
+        let world = try World()
+        func find(_ words: FieldValue, anyField: Bool = false) throws -> [String] {
+            let inAnyField = QueryFilter(comparator: .containsAllTokens, fieldValue: words)
+            let filter = anyField ? inAnyField : QueryFilter("f", .containsAllTokens, words)
+            return try world.find(RecordQuery(recordType: "Note", filters: [filter]))
+        }
+        let long = String(repeating: "long", count: 400)
+        try world.modify(
+            .note(.create, "a", ["f": .string("Ceci n’est pas une Pipe. \(long)1"), "g": "leaf"]),
+            .note(.create, "b", ["f": .string("pipe \(long)2")])
+        )
+        #expect(try find("pipe") == ["a", "b"])
+        #expect(try find("PIPE une") == ["a"])
+        // Words are cut in the index, and compared whole.
+        #expect(try find(.string("\(long)2")) == ["b"])
+        #expect(try find(.string(long)) == [])
+        #expect(try find("pipe leaf", anyField: true) == ["a"])
+        try world.modify(.note(.forceUpdate, "a", ["f": "une pomme"]))
+        #expect(try find("pipe") == ["b"])
+        #expect(try find("pomme une") == ["a"])
+        try world.modify(.note(.forceUpdate, "a", ["f": .null]))
+        #expect(try find("une") == [])
+        try world.modify(.note(.forceDelete, "b"))
+        #expect(try find("pipe") == [])
+        try world.modify(.note(.create, "b", ["f": "pipe"]))
+        #expect(try find("pipe") == ["b"])
+    }
+
     @Test func stringsThatDifferAfterANullCharacterAreKeptApart() throws {
         let world = try World()
         let saved = try world.modify(

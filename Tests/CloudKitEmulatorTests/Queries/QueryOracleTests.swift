@@ -42,8 +42,9 @@ struct QueryOracleTests {
         func hasNumber(_ test: @escaping (Int64) -> Bool) -> (Item) -> Bool { { $0.n.map(test) ?? false } }
         func hasText(_ test: @escaping (String) -> Bool) -> (Item) -> Bool { { $0.s.map(test) ?? false } }
         func hasList(_ test: @escaping ([String]) -> Bool) -> (Item) -> Bool { { $0.l.map(test) ?? false } }
+        func folded(_ text: String) -> String { text == "é" ? "e" : text }
         func utf8(_ text: String) -> [UInt8] { Array(text.utf8) }
-        switch Int.random(in: 0..<16, using: &generator) {
+        switch Int.random(in: 0..<20, using: &generator) {
         case 0: return (QueryFilter("n", .equals, .int64(number)), hasNumber { $0 == number })
         case 1: return (QueryFilter("n", .notEquals, .int64(number)), hasNumber { $0 != number })
         case 2: return (QueryFilter("n", .lessThan, .int64(number)), hasNumber { $0 < number })
@@ -71,6 +72,15 @@ struct QueryOracleTests {
                 QueryFilter("l", .listMemberBeginsWith, .string(word)),
                 hasList { $0.contains { utf8($0).starts(with: utf8(word)) } }
             )
+        case 15 where !word.isEmpty:
+            let filter = QueryFilter("s", .containsAllTokens, .string(words.joined(separator: " ")))
+            return (filter, hasText { text in words.allSatisfy { $0.isEmpty || folded($0) == folded(text) } })
+        case 16 where !word.isEmpty:
+            let filter = QueryFilter("s", .containsAnyTokens, .string(words.joined(separator: "-")))
+            return (filter, hasText { text in !text.isEmpty && words.contains { folded($0) == folded(text) } })
+        case 17 where !word.isEmpty:
+            let filter = QueryFilter(comparator: .containsAnyTokens, fieldValue: .string(word))
+            return (filter, hasText { folded(word) == folded($0) })
         default: return (QueryFilter("n", .in, .int64List([number, 0])), hasNumber { $0 == number || $0 == 0 })
         }
     }

@@ -25,6 +25,8 @@ struct QueryPlanTests {
         let cases: [([QueryFilter], [QuerySort], String)] = [
             ([QueryFilter("count", .equals, 1)], [], walk + " AND value=?)"),
             ([QueryFilter("tags", .listContains, "red")], [], walk + " AND value=?)"),
+            ([QueryFilter("name", .containsAllTokens, "Anna")], [], walk + " AND word=?)"),
+            ([QueryFilter("name", .containsAnyTokens, "anna")], [], walk + " AND word=?)"),
             ([QueryFilter("count", .greaterThan, 1)], [], walk + " AND value>?)"),
             ([QueryFilter("count", .lessThan, 1)], [], walk + " AND value>? AND value<?)"),
             ([QueryFilter("name", .beginsWith, "A")], [], walk + " AND value>? AND value<?)"),
@@ -60,6 +62,52 @@ struct QueryPlanTests {
         #expect(!plan.steps.contains { $0.contains("SCAN") && !$0.contains("CONSTANT ROW") })
     }
 
+    @Test func aWordIsASingleStepForEachRecordOfAnotherWord() throws {
+        let plan = try explain([QueryFilter("name", .containsAllTokens, "anna b")])
+        #expect(plan.steps.first == "SEARCH e USING PRIMARY KEY (field=? AND zone=? AND word=?)")
+        #expect(plan.steps.last == "SEARCH p USING PRIMARY KEY (field=? AND zone=? AND word=? AND record=?)")
+        let any = try explain([QueryFilter("name", .containsAnyTokens, "anna b c")])
+        #expect(!any.steps.contains { $0.contains("SCAN") || $0.contains("TEMP B-TREE") })
+        let anyField = try explain([QueryFilter(comparator: .containsAllTokens, fieldValue: "anna b")])
+        #expect(!anyField.steps.contains { $0.contains("SCAN") || $0.contains("TEMP B-TREE") })
+        #expect(plan.streams && any.streams)
+    }
+
+    /// The number of words of a filter is not the number of terms of a statement.
+    @Test func veryManyWordsAreASmallStatement() throws {
+        let items = try Items()
+        let words = (0..<40_000).map { "w\($0)" }.joined(separator: " ")
+        for comparator in [QueryFilter.Comparator.containsAllTokens, .containsAnyTokens] {
+            for filter in [
+                QueryFilter("name", comparator, .string(words)),
+                QueryFilter(comparator: comparator, fieldValue: .string(words)),
+            ] {
+                #expect(try items.world.find(RecordQuery(recordType: "Item", filters: [filter])) == [])
+            }
+        }
+    }
+
+    /// A filter that leaves few of many records is gathered, also where these few are thousands.
+    @Test(arguments: [
+        // Matches, records, whether each record on the way is read, whether records come in the order of the sort.
+        (100, 100, false, false), (1000, 1000, false, true), (100, 100_000, false, false),
+        (1999, 99_950, false, false), (2000, 100_000, false, false), (2000, 100_000, true, false),
+        (4000, 100_000, true, false), (10_000, 100_000, false, true), (10_000, 100_000, true, true),
+        (5000, 1_000_000, false, false), (15_000, 1_000_000, false, true), (15_000, 1_000_000, true, true),
+        (20_000, 1_000_000, true, true),
+    ])
+    func whetherAQueryFollowsItsSortDependsOnTheCost(
+        _ matches: Int,
+        _ records: Int,
+        _ readsEachRecord: Bool,
+        _ streams: Bool
+    ) {
+        #expect(
+            QueryPlan.streams(page: 200, matches: matches, records: records, readsEachRecord: readsEachRecord)
+                == streams
+        )
+    }
+
     @Test func nearLooksOnlyBetweenTwoLatitudes() throws {
         let here = FieldValue.location(Location(latitude: 59.9, longitude: 10.7))
         let plan = try explain([QueryFilter("place", .near, here, distance: 1000)])
@@ -78,6 +126,7 @@ extension RequestContext {
                 sorts: try QueryOrder(query.sorts, of: type),
                 type: type,
                 zones: [zone.id],
+                limit: 200,
                 db: context.db
             )
             let (sql, arguments) = plan.access.recordsStatement(zones: [zone.id])

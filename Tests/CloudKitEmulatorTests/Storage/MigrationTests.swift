@@ -1,3 +1,4 @@
+import CloudKitModel
 import Foundation
 import GRDB
 import Testing
@@ -21,5 +22,38 @@ struct MigrationTests {
             try $0.rows("SELECT field, zone, latitude, longitude, record FROM location_entry")
         }
         #expect(rows == [["field": 1, "zone": 2, "latitude": 59.5, "longitude": 10.5, "record": 3]])
+    }
+
+    @Test func wordsOfAnOlderFileAreFound() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "emulator-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "emulator.sqlite").path
+        let user: String
+        do {
+            let world = try World(storage: .file(path: path))
+            user = world.ann
+            try world.modify(
+                .note(.create, "a", ["f": "A pipe", "n": 1]),
+                .note(.create, "b", ["f": "no such word"]),
+                .note(.create, "c", ["f": "pipe"]),
+                .note(.forceDelete, "c")
+            )
+            try world.emulator.close()
+        }
+        // The file as the version before had it.
+        let older = try DatabaseQueue(path: path)
+        try older.write { db in
+            try db.run("DROP TABLE word")
+            try db.run("DELETE FROM grdb_migrations WHERE identifier = 'words'")
+        }
+        try older.close()
+        let emulator = try CloudKitEmulator(storage: .file(path: path))
+        let found = try emulator.request(in: DatabaseAddress(World.container, .development, .private), as: .user(user))
+            .queryRecords(
+                RecordQuery(recordType: "Note", filters: [QueryFilter("f", .containsAllTokens, "PIPE")]),
+                zoneID: World.notes
+            )
+        #expect(found.records.map { $0.itemID } == ["a"])
     }
 }

@@ -1,7 +1,14 @@
 import CloudKitModel
 import GRDB
+import StreamingJSON
 
-/// The rows of the tables `entry` and `location_entry`, by which queries find the records of a zone.
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The rows of the tables `entry`, `location_entry` and `word`, by which queries find the records of a zone.
 struct IndexRows {
     let db: Database
     let zone: Int64
@@ -21,6 +28,7 @@ struct IndexRows {
                 try indexLocation(after?.locationValue, over: before?.locationValue, field: field.id, record: record)
                 continue
             }
+            if field.hasWords { try indexWords(of: after, over: before, field: field.id, record: record) }
             let present = old == nil ? [] : IndexValue.values(of: before, in: field.kind)
             let wanted = new == nil ? [] : IndexValue.values(of: after, in: field.kind)
             let (presentSet, wantedSet) = (Set(present), Set(wanted))
@@ -59,6 +67,25 @@ struct IndexRows {
         "INSERT INTO entry VALUES " + Array(repeating: "(?, ?, ?, ?)", count: count).joined(separator: ", ")
     }
 
+    private func indexWords(of new: FieldValue?, over old: FieldValue?, field: Int64, record: Int64) throws {
+        let (present, wanted) = (Self.words(of: old), Self.words(of: new))
+        for word in present.subtracting(wanted) {
+            try db.run(
+                "DELETE FROM word WHERE field = ? AND zone = ? AND word = ? AND record = ?",
+                [field, zone, word, record]
+            )
+        }
+        for word in wanted.subtracting(present) {
+            try db.run("INSERT INTO word VALUES (?, ?, ?, ?)", [field, zone, word, record])
+        }
+    }
+
+    /// The words of a value, by which searches find it.
+    private static func words(of value: FieldValue?) -> Set<String> {
+        guard case .string(let text)? = value?.plain else { return [] }
+        return Set(textTokens(in: text).map(IndexValue.prefix))
+    }
+
     private func indexLocation(_ new: Location?, over old: Location?, field: Int64, record: Int64) throws {
         if new?.latitude == old?.latitude, new?.longitude == old?.longitude { return }
         if let old {
@@ -82,11 +109,49 @@ struct IndexRows {
         for field in schema.types.values.flatMap(\.fields.values) {
             try db.run("DELETE FROM entry WHERE field = ? AND zone = ?", [field.id, zone])
             try db.run("DELETE FROM location_entry WHERE field = ? AND zone = ?", [field.id, zone])
+            try db.run("DELETE FROM word WHERE field = ? AND zone = ?", [field.id, zone])
+        }
+    }
+}
+
+extension IndexRows {
+    /// Creates the table of words, and fills it with those of the records of an older file.
+    static func createWords(in db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE word (
+                    field INTEGER NOT NULL, zone INTEGER NOT NULL, word TEXT NOT NULL, record INTEGER NOT NULL,
+                    PRIMARY KEY (field, zone, word, record)
+                ) WITHOUT ROWID;
+                """
+        )
+        for container in try db.values("SELECT id FROM container", as: Int64.self) {
+            for type in try Schema.load(container: container, from: db).types.values {
+                let fields = type.fields.values.filter(\.hasWords)
+                guard !fields.isEmpty else { continue }
+                let records = try Row.fetchCursor(
+                    db,
+                    sql: "SELECT id, zone, body FROM record WHERE type = ? AND deleted = 0",
+                    arguments: [type.id]
+                )
+                while let row = try records.next() {
+                    guard let body: Data = row[2] else { continue }
+                    let content = try JSONReader.read(Record.self, from: [UInt8](body))
+                    let rows = IndexRows(db: db, zone: row[1])
+                    for field in fields {
+                        let value = content.fields[field.name]
+                        try rows.indexWords(of: value, over: nil, field: field.id, record: row[0])
+                    }
+                }
+            }
         }
     }
 }
 
 extension Schema.Field {
+    /// Whether searches for words can find records by this field.
+    var hasWords: Bool { kind == FieldKind(.string) }
+
     /// Adds an index row for this field, which is new in its type, to all records of the type.
     func indexAbsence(inRecordsOf type: Schema.RecordType, container: Int64, _ db: Database) throws {
         guard kind.isSortable else { return }
