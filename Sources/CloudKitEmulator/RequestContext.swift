@@ -84,6 +84,8 @@ public struct RequestContext: Sendable {
     /// The address of the server, as the client knows it, without a slash at the end.
     public var serverAddress = "http://cloudkit.test"
     package var replyForm = ReplyForm.values
+    /// Ends the reads of the request when its client has left; `nil` where they always run to their end.
+    package var interruption: ReadInterruption?
     /// The failure for records of the request that a test orders.
     package var itemFault: ItemFault?
 
@@ -178,7 +180,10 @@ extension RequestContext {
     /// Reads within the database. Container and database are created when they are first named.
     func read<Value>(_ body: (DatabaseContext) throws -> Value) throws(EmulatorError) -> Value {
         try noteVisit()
-        let value = try emulator.read { db in try DatabaseContext(self, db).map(body) }
+        let value = try emulator.read { db in
+            guard let interruption else { return try DatabaseContext(self, db).map(body) }
+            return try interruption.run(on: db) { try DatabaseContext(self, db).map(body) }
+        }
         if let value { return value }
         return try emulator.write { db in try body(try DatabaseContext.create(self, db)) }
     }

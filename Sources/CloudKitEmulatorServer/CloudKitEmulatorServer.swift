@@ -257,12 +257,18 @@ public struct CloudKitEmulatorServer: Sendable {
                 let bytes = try await collect(body)
                 var context = try makeContext(of: request, body: bytes, at: time, route, &builder)
                 context.itemFault = itemFault
-                let (response, body) = try await operation.respond(
-                    to: request.relaxedForGeneratedCode(method: operation.method),
-                    body: operation.method == .get ? nil : HTTPBody(bytes),
-                    metadata: ServerRequestMetadata(pathParameters: route.parameters),
-                    context: context
-                )
+                let interruption = ReadInterruption()
+                context.interruption = interruption
+                let (response, body) = try await withTaskCancellationHandler {
+                    try await operation.respond(
+                        to: request.relaxedForGeneratedCode(method: operation.method),
+                        body: operation.method == .get ? nil : HTTPBody(bytes),
+                        metadata: ServerRequestMetadata(pathParameters: route.parameters),
+                        context: context
+                    )
+                } onCancel: {
+                    interruption.interrupt()
+                }
                 return builder.reply(response, body: body)
             case nil:
                 throw EmulatorError.noHandler
@@ -272,6 +278,8 @@ public struct CloudKitEmulatorServer: Sendable {
         } catch let error as CancellationError {
             throw error
         } catch {
+            // The error of a read that was interrupted is no response.
+            try Task.checkCancellation()
             let failure = RequestFailure(error)
             if let error = failure.unexpected {
                 configuration.logger.error("a request failed unexpectedly", metadata: ["error": "\(error)"])

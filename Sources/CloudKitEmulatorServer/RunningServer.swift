@@ -96,16 +96,24 @@ extension CloudKitEmulatorServer {
             length: request.headers[.contentLength].flatMap { Int64($0) }.map { .known($0) } ?? .unknown,
             iterationBehavior: .single
         )
-        // The rules answer at once. Only a fault can make a request wait. It then ends when the client closes the
-        // connection or the server stops.
-        let connection = faults.hasRules ? await Connection.of(channel) : nil
+        // Most rules answer at once. A query may look at many records; it ends when the client closes the connection. A
+        // fault can make any request wait. It then ends when the server stops, too.
+        let isQuery = route.isQuery
+        let connection = faults.hasRules || isQuery ? await Connection.of(channel) : nil
         let response: HTTPResponse
         let responseBody: HTTPBody?
         do {
             if let connection {
                 let head = request.head
                 (response, responseBody) = try await connection.withCancellationOnClose {
-                    try await cancelWhenGracefulShutdown { try await respond(to: head, body: body, at: route) }
+                    if faults.hasRules {
+                        return try await cancelWhenGracefulShutdown {
+                            try await respond(to: head, body: body, at: route)
+                        }
+                    }
+                    return try await withTaskExecutorPreference(isQuery ? QueryThreads.shared : nil) {
+                        try await respond(to: head, body: body, at: route)
+                    }
                 }
             } else {
                 (response, responseBody) = try await respond(to: request.head, body: body, at: route)

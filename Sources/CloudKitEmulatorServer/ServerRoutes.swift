@@ -25,6 +25,12 @@ struct ServerRoutes: Sendable {
         var parameters: [String: Substring] = [:]
         /// The methods that are served at the path, where the request has another method; `nil` otherwise.
         var allowedMethods: [HTTPRequest.Method]?
+
+        /// Whether the request is a query of records, whose answer can take long.
+        var isQuery: Bool {
+            guard case .operation(let operation) = destination else { return false }
+            return operation.id == Operations.QueryRecords.id
+        }
     }
 
     /// Every method and path that is served.

@@ -4,7 +4,10 @@ import CloudKitModel
 import Foundation
 import Logging
 import MistTesting
+import NIOCore
+import NIOPosix
 import StreamingJSON
+import Synchronization
 import Testing
 
 /// Behaviour that only a socket has: other programs as clients, ports, start and stop.
@@ -91,5 +94,44 @@ struct SocketTests {
         }
         running.cancel()
         _ = await running.result
+    }
+
+    /// A query looks at many records and does not suspend. Without cancellation it would go on for no one.
+    @Test(.timeLimit(.minutes(1))) func aQueryIsCancelledWhenItsClientLeaves() async throws {
+        let (began, beginning) = AsyncStream<Void>.makeStream()
+        let (ended, ending) = AsyncStream<Bool>.makeStream()
+        let isWatched = Mutex(false)
+        // The clock is read in the task of the request.
+        let rules = try CloudKitEmulator {
+            let isFirst = isWatched.withLock { isWatched in
+                defer { isWatched = false }
+                return isWatched
+            }
+            if isFirst {
+                beginning.yield()
+                let deadline = ContinuousClock.now + .seconds(20)
+                while !Task.isCancelled, ContinuousClock.now < deadline { usleep(1000) }
+                ending.yield(Task.isCancelled)
+            }
+            return Date()
+        }
+        let apiToken = try rules.registerAPIToken(for: "iCloud.test")
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let server = try CloudKitEmulatorServer(rules, configuration: .init(logger: logger))
+        try await server.withRunningServer { address in
+            let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .connect(host: "127.0.0.1", port: address.port ?? 0).get()
+            isWatched.withLock { $0 = true }
+            let body = #"{"query":{"recordType":"Note"}}"#
+            let target = "/database/1/iCloud.test/development/public/records/query?ckAPIToken=\(apiToken)"
+            let head = "POST \(target) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+            try await channel.writeAndFlush(ByteBuffer(string: head + body)).get()
+            for await _ in began { break }
+            try await channel.close().get()
+            for await isCancelled in ended {
+                #expect(isCancelled)
+                break
+            }
+        }
     }
 }

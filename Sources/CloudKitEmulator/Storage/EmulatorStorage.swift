@@ -25,12 +25,15 @@ public enum EmulatorStorage: Hashable, Sendable {
 }
 
 extension EmulatorStorage {
+    /// The number of reads of a file that run at the same time.
+    package static let readerCount = 4
+
     /// Opens the database and brings its tables up to date.
     func open() throws -> any DatabaseWriter {
         var configuration = Configuration()
         configuration.label = "CloudKitEmulator"
         configuration.foreignKeysEnabled = false
-        configuration.maximumReaderCount = 4
+        configuration.maximumReaderCount = Self.readerCount
         // Other processes may hold the file for as long as they write. Each write takes milliseconds, but SQLite gives
         // the file to any of the waiting processes, not to the first.
         configuration.busyMode = .timeout(30)
