@@ -115,7 +115,8 @@ extension EmulatorConfiguration {
         public var fieldsPerRecordType = 256
         /// Zones of one database: 1000.
         public var zonesPerDatabase = 1000
-        /// Characters of the name of a record, zone or field: 255.
+        /// Characters of the name of a record, zone, record type, field or subscription, and of the identifier of a
+        /// container: 255.
         public var nameLength = 255
         /// Participants of one share, the owner included: 100, as in the native framework.
         public var participantsPerShare = 100

@@ -116,7 +116,8 @@ extension RequestContext {
     }
 
     private func check(_ request: AssetUploadRequest, in zone: ZoneRow, schema: Schema, _ db: Database) throws {
-        for name in [request.recordType, request.fieldName] where !name.isSchemaIdentifier {
+        let limit = configuration.limits.nameLength
+        for name in [request.recordType, request.fieldName] where !name.isSchemaIdentifier || name.utf8.count > limit {
             throw EmulatorError.badRequest("'\(name)' is not a valid name")
         }
         if let kind = schema[request.recordType]?.fields[request.fieldName]?.kind, kind.element != .asset {

@@ -47,6 +47,7 @@ extension CloudKitEmulator {
     /// - Returns: The caller, and the next web authentication token.
     /// - Throws: An ``EmulatorError``: `AUTHENTICATION_FAILED`, "Authentication failed", with no hint which part was
     ///   wrong. For an invalid web authentication token, the code is ``EmulatorConfiguration/WebAuthTokens/rejection``.
+    ///   A `BAD_REQUEST` for a container identifier that is longer than ``EmulatorConfiguration/Limits/nameLength``.
     public func authenticate(
         _ credentials: Credentials,
         for container: String,
@@ -54,6 +55,13 @@ extension CloudKitEmulator {
         at time: Date? = nil
     ) throws -> Authentication {
         let now = time?.milliseconds ?? now
+        // The first request creates a container, so its identifier is checked before anything is looked up or stored.
+        let limit = configuration.limits.nameLength
+        guard container.utf8.count <= limit else {
+            throw EmulatorError.badRequest("a container identifier has at most \(limit) characters")
+        }
+        let keys = [credentials.apiToken, credentials.signature?.keyID].compactMap(\.self)
+        guard keys.allSatisfy({ $0.utf8.count <= limit }) else { throw EmulatorError.authenticationFailed }
         if let signature = credentials.signature {
             return Authentication(
                 caller: .serverKey(keyID: try verify(signature, for: container, in: environment, now: now))

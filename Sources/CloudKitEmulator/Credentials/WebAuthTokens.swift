@@ -74,7 +74,10 @@ struct WebAuthTokenKey: Sendable {
     }
 
     fileprivate func open(_ text: String) -> WebAuthToken? {
-        guard let bytes = [UInt8](base64: text), bytes.count == WebAuthToken.size + 32 else {
+        // Much longer texts are not decoded.
+        guard text.utf8.count <= 2 * (WebAuthToken.size + 32), let bytes = [UInt8](base64: text),
+            bytes.count == WebAuthToken.size + 32
+        else {
             return nil
         }
         let (facts, code) = (Array(bytes.prefix(WebAuthToken.size)), bytes.suffix(32))

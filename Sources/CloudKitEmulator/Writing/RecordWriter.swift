@@ -217,7 +217,8 @@ extension RecordWriter {
                 existing: existing,
                 isKnown: schema[name] != nil,
                 extendsSchema: context.writesExtend(schema),
-                isProduction: context.address.environment == .production
+                isProduction: context.address.environment == .production,
+                limits: context.configuration.limits
             )
         )
         return name

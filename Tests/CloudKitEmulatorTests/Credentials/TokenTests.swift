@@ -114,4 +114,22 @@ struct TokenTests {
             )
         )
     }
+
+    @Test func whatIsTooLongIsRefusedBeforeItIsStored() throws {
+        let world = try World()
+        let token = try world.emulator.registerAPIToken(for: World.container)
+        let long = String(repeating: "n", count: 256)
+        #expect(
+            caller(world, token, container: long) == "BAD_REQUEST a container identifier has at most 255 characters"
+        )
+        #expect(caller(world, token + long) == failed)
+        #expect(caller(world, token, String(repeating: "A", count: 1_000_000)) == required)
+        let uploads = [AssetUploadRequest(recordType: long, fieldName: "f"), .init(recordType: "T", fieldName: long)]
+        for upload in uploads {
+            #expect(
+                refusal { try world.asAnn().requestAssetUploads([upload], zoneID: World.notes) }
+                    == "BAD_REQUEST '\(long)' is not a valid name"
+            )
+        }
+    }
 }

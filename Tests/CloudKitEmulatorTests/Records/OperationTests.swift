@@ -149,7 +149,7 @@ struct OperationTests {
                 try world.modify(.note(.create, name)) == ["\(name)! BAD_REQUEST '\(name)' is not a valid record name"]
             )
         }
-        for type in ["1a", "a-b", "_A", ""] {
+        for type in ["1a", "a-b", "_A", "", long + "n"] {
             let record = Record(recordType: type, recordName: "t")
             #expect(
                 try world.modify(RecordOperation(.create, record: record))

@@ -12,6 +12,7 @@ struct TypeFacts {
     /// Whether writes add types and fields to the schema.
     let extendsSchema: Bool
     let isProduction: Bool
+    let limits: EmulatorConfiguration.Limits
 }
 
 /// The facts for the rules about one field of a record that is saved.
@@ -72,7 +73,8 @@ enum ContentRules {
             return .badRequest("recordType is required to create a record")
         },
         WriteRule("a record type's name is valid", tests: "OperationTests") {
-            guard $0.existing == nil, let type = $0.requested, type != Record.shareType, !type.isSchemaIdentifier
+            guard $0.existing == nil, let type = $0.requested, type != Record.shareType,
+                !type.isSchemaIdentifier || type.utf8.count > $0.limits.nameLength
             else {
                 return nil
             }
