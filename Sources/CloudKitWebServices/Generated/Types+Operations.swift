@@ -433,7 +433,9 @@ extension Operations {
     /// or EXISTS), `recordChangeTag specified, but record not found` (NOT_FOUND), `Field X not found in Note`,
     /// `Cannot create or modify field 'f' in record 'T' in production schema`, `Invalid value, expected type
     /// TIMESTAMP.`, `encrypted fields are not supported in the public database` (BAD_REQUEST). Evidence: observed
-    /// live, native framework.
+    /// live, native framework. A write to the public database with the API token alone fails as a whole with
+    /// AUTHENTICATION_REQUIRED; a server-to-server key that creates a record of a type that does not exist gets
+    /// NOT_FOUND for it. Evidence: live tests.
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/modify`.
     package enum ModifyRecords {
@@ -1611,7 +1613,8 @@ extension Operations {
     /// Lists the zones of a database.
     ///
     /// Lists every zone; a public database has only the default one. POST with `{}` works as well. Evidence: archived
-    /// reference, recorded. That a private database's list holds the default zone is inferred.
+    /// reference, recorded. The zones of recorded replies have neither `syncToken` nor `atomic`. That a private
+    /// database's list holds the default zone is inferred.
     ///
     /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/zones/list`.
     package enum ListZones {
@@ -3532,7 +3535,7 @@ extension Operations {
     /// Lists users among the caller's contacts. Use discoverAllUsers instead.
     ///
     /// Deprecated in favour of GET `users/discover` (operation `discoverAllUsers`). The request has no body.
-    /// Evidence: archived reference.
+    /// Evidence: archived reference. CloudKit JS 1.2.0 sends GET, which is answered like POST.
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/users/lookup/contacts`.
     package enum LookupContacts {
@@ -4305,9 +4308,9 @@ extension Operations {
     /// answered with an `UploadAssetResponse`; failures there are bare HTTP statuses. The third is a save of the
     /// record with the returned dictionary as field value, under the record name of the token. CloudKit JS saves a
     /// record that had no name still without one; that it gets the name of the token then is inferred. Evidence:
-    /// archived reference, CloudKit JS; failures: observed live. An unknown type or field gives BAD_REQUEST according
-    /// to peer clients. Use on the shared
-    /// database is unconfirmed.
+    /// archived reference, CloudKit JS; failures: observed live. The bytes may also come in a form
+    /// (`multipart/form-data`), which is unwrapped. Evidence: live tests. An unknown type or field gives BAD_REQUEST
+    /// according to peer clients. Use on the shared database is unconfirmed.
     ///
     /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/assets/upload`.
     package enum RequestAssetUploads {

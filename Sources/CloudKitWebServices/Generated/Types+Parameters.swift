@@ -9,7 +9,7 @@ extension Components.Parameters {
     package typealias Version = Swift.String
     /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
     package typealias Container = Swift.String
-    /// Which of the container's two worlds to use. Evidence: archived reference.
+    /// Which of the container's two worlds to use. Evidence: archived reference. A client sends `DEVELOPMENT` and `PRODUCTION`, so upper case is accepted, too. Evidence: peer clients.
     package typealias Environment = Components.Schemas.ContainerEnvironment
     /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
     package typealias Database = Components.Schemas.DatabaseScope
@@ -20,7 +20,7 @@ extension Components.Parameters {
         package var version: Components.Parameters.Version
         /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
         package var container: Components.Parameters.Container
-        /// Which of the container's two worlds to use. Evidence: archived reference.
+        /// Which of the container's two worlds to use. Evidence: archived reference. A client sends `DEVELOPMENT` and `PRODUCTION`, so upper case is accepted, too. Evidence: peer clients.
         package var environment: Components.Parameters.Environment
         /// Which database to use. `private` and `shared` need a signed-in user. Evidence: archived reference, CloudKit JS.
         package var database: Components.Parameters.Database
@@ -41,7 +41,7 @@ extension Components.Parameters {
         package var version: Components.Parameters.Version
         /// The container's identifier. Those of developers begin with `iCloud.`; Apple's own apps have others, such as `com.apple.photos.cloud`. Evidence: archived reference, recorded.
         package var container: Components.Parameters.Container
-        /// Which of the container's two worlds to use. Evidence: archived reference.
+        /// Which of the container's two worlds to use. Evidence: archived reference. A client sends `DEVELOPMENT` and `PRODUCTION`, so upper case is accepted, too. Evidence: peer clients.
         package var environment: Components.Parameters.Environment
         package init(
             version: Components.Parameters.Version,

@@ -110,10 +110,12 @@ extension Components.Schemas {
     /// One change to one record. Evidence: archived reference, except where said.
     ///
     /// - `create`: makes a record; it must not carry a change tag (CloudKit JS). If the name is taken the code is
-    ///   EXISTS or CONFLICT (unconfirmed which), reason `record to insert already exists` (native framework).
+    ///   CONFLICT (live tests, native framework) or EXISTS (the reference's table of codes), reason `record to insert
+    ///   already exists` (native framework).
     /// - `update`: changes only the given fields. The change tag is required; an old one is a CONFLICT (`client
     ///   oplock error updating record`, native framework), a missing record NOT_FOUND (`recordChangeTag specified,
-    ///   but record not found`, observed live). Without a tag: unconfirmed.
+    ///   but record not found`, observed live). Without a tag the whole request is a BAD_REQUEST,
+    ///   `BadRequestException: missing required field 'recordChangeTag'` (live tests).
     /// - `forceUpdate`: changes the given fields whatever the tag, and creates the record when it is missing; needs a
     ///   type.
     /// - `replace`: like `update`, but fields that are not given become null. A missing record is NOT_FOUND
@@ -2664,7 +2666,7 @@ extension Components.Schemas {
     package struct CreateDeviceTokenRequest: StreamingJSON.JSONCodable, Swift.Sendable {
         /// development or production.
         package var apnsEnvironment: Swift.String
-        /// A UUID that the client chooses; CloudKit JS also sends it as a query item. Without it a peer expects BAD_REQUEST `clientId is required`. Evidence: CloudKit JS, peer clients.
+        /// A UUID that the client chooses; CloudKit JS also sends it as a query item. CloudKit JS 1.2.0 sends none. Without it a peer expects BAD_REQUEST `clientId is required`. Evidence: CloudKit JS, peer clients.
         package var clientId: Swift.String?
         /// Creates a `CreateDeviceTokenRequest`.
         package init(apnsEnvironment: Swift.String, clientId: Swift.String? = nil) {
