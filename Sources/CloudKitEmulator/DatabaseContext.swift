@@ -103,10 +103,14 @@ extension DatabaseContext {
 extension DatabaseContext {
     /// The zone that a request names; the default zone when it names none.
     ///
-    /// - Throws: `ZONE_NOT_FOUND`, or the `BAD_REQUEST` of a zone ID in the shared database that names no owner.
+    /// - Throws: `ZONE_NOT_FOUND`; `BAD_REQUEST` for a zone ID with a control character, and for a zone ID in the shared
+    ///   database that names no owner.
     func zone(_ zoneID: ZoneID?) throws -> ZoneRow {
         let zoneID = zoneID ?? .default
         let owner = zoneID.owner
+        if zoneID.zoneName.hasControlCharacters || owner?.hasControlCharacters ?? false {
+            throw EmulatorError.controlCharacter(in: "a zone ID")
+        }
         switch address.scope {
         case .shared:
             guard let owner else {

@@ -130,8 +130,12 @@ extension CloudKitEmulator {
     /// - Returns: The context of the request. Its methods are the endpoints.
     /// - Throws: An ``EmulatorError``: for a private or shared database, `AUTHENTICATION_REQUIRED` for an anonymous
     ///   caller, and for a server-to-server key the code
-    ///   ``EmulatorConfiguration/Unsettled/serverKeyOnPrivateDatabase``.
+    ///   ``EmulatorConfiguration/Unsettled/serverKeyOnPrivateDatabase``; `BAD_REQUEST` for a container identifier with
+    ///   a control character.
     public func request(in database: DatabaseAddress, as caller: Caller) throws -> RequestContext {
+        guard !database.container.hasControlCharacters else {
+            throw EmulatorError.controlCharacter(in: "a container identifier")
+        }
         switch caller {
         case .anonymous where database.scope != .public:
             throw EmulatorError.authenticationRequired

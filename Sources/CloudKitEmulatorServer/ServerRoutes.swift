@@ -82,7 +82,9 @@ struct ServerRoutes: Sendable {
             match = router.match(method, path)
             allowed = methods
         }
-        guard case .found(let destination, _, let parameters) = match, parameters["version"] ?? "1" == "1" else {
+        guard case .found(let destination, _, let parameters) = match, parameters["version"] ?? "1" == "1",
+            !parameters.values.contains(where: \.hasControlCharacters)
+        else {
             return Match()
         }
         return Match(destination: destination, parameters: parameters, allowedMethods: allowed)

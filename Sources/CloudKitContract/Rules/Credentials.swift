@@ -80,6 +80,13 @@ let credentialRules: [ContractRule] = [
             try await session.send(request).expectError("AUTHENTICATION_FAILED")
         }
     },
+    ContractRule("an API token with a control character behind it is refused", "I", requires: []) { session in
+        for ending in ["\u{0}", "\u{0}junk", "\n"] {
+            var request = try session.request("records/lookup", ["records": []], in: .publicDatabase(as: .apiToken))
+            request.apiToken = session.target.apiToken + ending
+            try await session.send(request).expectError("AUTHENTICATION_FAILED")
+        }
+    },
     ContractRule("a request without any credentials is refused", "U", requires: []) { session in
         let reply = try await session.lookup(["a"], in: .publicDatabase(as: .anonymous))
         try reply.expectError("AUTHENTICATION_FAILED", "AUTHENTICATION_REQUIRED")

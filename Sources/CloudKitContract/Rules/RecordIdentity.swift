@@ -135,6 +135,24 @@ let recordIdentityRules: [ContractRule] = [
         }
         try await session.query(in: zone).expectNames(["good"])
     },
+    ContractRule("a record name with a control character is refused, and no record changes", "IU") { session in
+        let zone = try await session.makeZone()
+        let tag = try await session.save("a", ["title": "a"], in: zone)["recordChangeTag"]?.stringValue
+        for ending in ["\u{0}", "\u{0}b", "\u{1}"] {
+            let operations: [Operation] = [
+                .forceDelete("a" + ending), .delete("a" + ending, tag: tag), .create("a" + ending, ["title": "b"]),
+                .forceUpdate("a" + ending, ["title": "b"]),
+            ]
+            for operation in operations {
+                // What the service answers is not known; a forced deletion may succeed, as for any missing record.
+                _ = try await session.modify([operation], in: zone)
+            }
+            let reply = try await session.lookup(["a" + ending], in: zone)
+            if reply.status == 200 { try reply.expectRecords([.failure(nil, "BAD_REQUEST", "NOT_FOUND")]) }
+        }
+        try await session.lookup(["a"], in: zone)
+            .expectRecords([.record("a", ["title": "a"], tag: .value(tag.map(JSONValue.string) ?? nil))])
+    },
     ContractRule("a zone ID inside a record is ignored: the request's zone counts", "L") { session in
         let zone = try await session.makeZone()
         let name = session.unique("stray")

@@ -106,6 +106,20 @@ let zoneRules: [ContractRule] = [
         session.willDelete(zone: .privateDatabase.zone(name))
         try await session.modifyZones([("create", name)], in: .privateDatabase).expectZones([.zone(name)])
     },
+    ContractRule("a zone name with a control character is no other zone's name", "IU") { session in
+        let zone = try await session.makeZone()
+        try await session.save("a", ["title": "a"], in: zone)
+        for ending in ["\u{0}", "\u{0}b", "\u{1}"] {
+            let reply = try await session.modifyZones([("delete", zone.zoneName + ending)], in: .privateDatabase)
+            if reply.status == 200 { try reply.expectZones([.zoneFailure(nil, "BAD_REQUEST", "ZONE_NOT_FOUND")]) }
+            let deletion = try await session.modify(
+                [.forceDelete("a")],
+                in: .privateDatabase.zone(zone.zoneName + ending)
+            )
+            try deletion.require((400..<500).contains(deletion.status), "a refusal")
+        }
+        try await session.lookup(["a"], in: zone).expectRecords([.record("a", ["title": "a"])])
+    },
     ContractRule("the default zone cannot be deleted", "I") { session in
         try await session.modifyZones([("delete", "_defaultZone")], in: .privateDatabase)
             .expectZones([.zoneFailure("_defaultZone", "BAD_REQUEST")])

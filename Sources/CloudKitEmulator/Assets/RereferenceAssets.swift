@@ -44,7 +44,8 @@ extension RequestContext {
             let target = try targetZoneID.map { try context.zone($0) } ?? zone
             return try fields.map { field in
                 try Result(ofItem: {
-                    try rereference(field, in: zone, for: target, context.db) { try access?.sees($0) ?? true }
+                    try OperationRules.name.check(field.recordName)
+                    return try rereference(field, in: zone, for: target, context.db) { try access?.sees($0) ?? true }
                 })
             }
         }

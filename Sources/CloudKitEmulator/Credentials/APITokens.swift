@@ -43,6 +43,7 @@ extension CloudKitEmulator {
         for container: String,
         in environment: ContainerEnvironment
     ) throws(EmulatorError) -> Bool {
+        if token.hasControlCharacters || container.hasControlCharacters { return false }
         let name = KnownValues<Bool>.Name(text: token, container: container, environment: environment)
         if knownTokens[name] == true { return true }
         let isRegistered = try read { db in

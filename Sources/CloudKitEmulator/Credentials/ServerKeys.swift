@@ -152,6 +152,7 @@ extension CloudKitEmulator {
         for container: String,
         in environment: ContainerEnvironment
     ) throws(EmulatorError) -> P256.Signing.PublicKey? {
+        if keyID.hasControlCharacters || container.hasControlCharacters { return nil }
         let name = KnownValues<P256.Signing.PublicKey>.Name(text: keyID, container: container, environment: environment)
         if let key = knownKeys[name] { return key }
         let point = try read { db in

@@ -65,7 +65,7 @@ struct QueryAccess {
     ///
     /// - Parameter zones: The zones to look in.
     /// - Returns: A statement whose rows are ``RecordRow/columns`` and a key.
-    func recordsStatement(zones: [Int64]) -> (sql: String, arguments: StatementArguments) {
+    func recordsStatement(zones: [Int64]) -> (sql: String, arguments: SQLArguments) {
         let (walk, arguments) = statement(zones: zones)
         let sql = """
             WITH walk (key, record) AS (\(walk) LIMIT -1)
@@ -81,7 +81,7 @@ struct QueryAccess {
     ///   - zones: The zones to look in.
     ///   - limit: The maximum number of rows; `nil` for all.
     /// - Returns: A statement whose rows are a key and a record's row number.
-    func statement(zones: [Int64], limit: Int? = nil) -> (sql: String, arguments: StatementArguments) {
+    func statement(zones: [Int64], limit: Int? = nil) -> (sql: String, arguments: SQLArguments) {
         // SQLite merges up to this number of parts fast (its own limit is 500 parts). With more values, one part has
         // all of them, and its rows are sorted.
         let mergedParts = 100
@@ -113,7 +113,7 @@ struct QueryAccess {
             sql += "\nLIMIT ?"
             arguments.append(limit)
         }
-        return (sql, StatementArguments(arguments))
+        return (sql, SQLArguments(arguments))
     }
 
     private func part(

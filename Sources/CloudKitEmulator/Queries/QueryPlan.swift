@@ -149,7 +149,7 @@ struct QueryPlan {
         let marks = zones.map { _ in "?" }.joined(separator: ", ")
         let writes = try db.value(
             "SELECT sum(sequence) FROM zone WHERE id IN (\(marks))",
-            StatementArguments(zones),
+            SQLArguments(zones),
             as: Int.self
         )
         return max(count, writes ?? 0)

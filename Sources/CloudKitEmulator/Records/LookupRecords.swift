@@ -25,7 +25,8 @@ extension RequestContext {
     ///   - numbersAsStrings: Whether numbers of the reply are JSON strings.
     ///   - getCurrentSyncToken: Whether the reply carries the zone's sync token.
     /// - Returns: One result for each lookup, in order; `NOT_FOUND`, "Record not found", where there is no such record
-    ///   or the caller cannot see it, `ACCESS_DENIED` where no grant lets the caller read it.
+    ///   or the caller cannot see it, `ACCESS_DENIED` where no grant lets the caller read it, `BAD_REQUEST` for a name with a
+    ///   control character.
     /// - Throws: An ``EmulatorError``: `ZONE_NOT_FOUND`, `BAD_REQUEST` for too many records.
     public func lookupRecords(
         _ lookups: [RecordLookup],
@@ -44,6 +45,7 @@ extension RequestContext {
             let records = try lookups.map { lookup in
                 try RecordResult(lookup.recordName) {
                     try itemFault?.check(lookup.recordName)
+                    try OperationRules.name.check(lookup.recordName)
                     guard
                         let row = try RecordRow.fetch(lookup.recordName, in: zone, context.db),
                         !row.isDeleted,

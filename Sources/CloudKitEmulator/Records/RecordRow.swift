@@ -76,7 +76,7 @@ struct RecordRow {
         try first(of: "SELECT \(columns) FROM record WHERE id = ?", [id], db)
     }
 
-    private static func first(of sql: String, _ arguments: StatementArguments, _ db: Database) throws -> RecordRow? {
+    private static func first(of sql: String, _ arguments: SQLArguments, _ db: Database) throws -> RecordRow? {
         try RecordRowCursor(sql, arguments, db).next()?.record
     }
 }
@@ -109,9 +109,9 @@ final class RecordRowCursor: Cursor {
     private let rows: RowCursor
     private let identities: IdentityNames
 
-    init(_ sql: String, _ arguments: StatementArguments, _ db: Database) throws {
+    init(_ sql: String, _ arguments: SQLArguments, _ db: Database) throws {
         statement = try db.cachedStatement(sql: sql)
-        rows = try Row.fetchCursor(statement, arguments: arguments)
+        rows = try Row.fetchCursor(statement, arguments: arguments.checked())
         identities = IdentityNames(db)
     }
 

@@ -104,7 +104,7 @@ struct ShareRow {
 
     private static func fetch(
         _ condition: String,
-        _ arguments: StatementArguments,
+        _ arguments: SQLArguments,
         _ db: Database
     ) throws -> ShareRow? {
         try db.row("SELECT \(columns) FROM share WHERE \(condition)", arguments).map(ShareRow.init)

@@ -155,7 +155,7 @@ extension DatabaseContext {
             WHERE (seen.point / 2, record.id) > (?, ?)\(condition) AND (? OR NOT gone)
             ORDER BY seen.point / 2, record.id LIMIT ?
             """
-        let arguments: StatementArguments = [user, zone.id, start.position, start.top, start.position > 0, limit]
+        let arguments: SQLArguments = [user, zone.id, start.position, start.top, start.position > 0, limit]
         return try Array(RecordRowCursor(sql, arguments, db).map { ($0.record, $0.row[11], $0.row[12]) })
     }
 }

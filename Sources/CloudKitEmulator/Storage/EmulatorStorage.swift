@@ -76,34 +76,34 @@ extension EmulatorStorage {
 
 /// Statements that are compiled once for each connection.
 extension Database {
-    func run(_ sql: String, _ arguments: StatementArguments = []) throws {
-        try cachedStatement(sql: sql).execute(arguments: arguments)
+    func run(_ sql: String, _ arguments: SQLArguments = []) throws {
+        try cachedStatement(sql: sql).execute(arguments: arguments.checked())
     }
 
-    func row(_ sql: String, _ arguments: StatementArguments = []) throws -> Row? {
-        try Row.fetchOne(cachedStatement(sql: sql), arguments: arguments)
+    func row(_ sql: String, _ arguments: SQLArguments = []) throws -> Row? {
+        try Row.fetchOne(cachedStatement(sql: sql), arguments: arguments.checked())
     }
 
-    func rows(_ sql: String, _ arguments: StatementArguments = []) throws -> [Row] {
-        try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
+    func rows(_ sql: String, _ arguments: SQLArguments = []) throws -> [Row] {
+        try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments.checked())
     }
 
     /// The first column of the first row.
     func value<Value: DatabaseValueConvertible & StatementColumnConvertible>(
         _ sql: String,
-        _ arguments: StatementArguments = [],
+        _ arguments: SQLArguments = [],
         as type: Value.Type = Value.self
     ) throws -> Value? {
-        try Value.fetchOne(cachedStatement(sql: sql), arguments: arguments)
+        try Value.fetchOne(cachedStatement(sql: sql), arguments: arguments.checked())
     }
 
     /// The first column of all rows.
     func values<Value: DatabaseValueConvertible & StatementColumnConvertible>(
         _ sql: String,
-        _ arguments: StatementArguments = [],
+        _ arguments: SQLArguments = [],
         as type: Value.Type = Value.self
     ) throws -> [Value] {
-        try Value.fetchAll(cachedStatement(sql: sql), arguments: arguments)
+        try Value.fetchAll(cachedStatement(sql: sql), arguments: arguments.checked())
     }
 
     /// A secret of the storage, which is created when it is first read.

@@ -81,6 +81,7 @@ extension RequestContext {
         let owner = try subscriber()
         try check(apnsEnvironment, clientID)
         guard !apnsToken.isEmpty else { throw EmulatorError.badRequest("apnsToken is required") }
+        guard !apnsToken.hasControlCharacters else { throw EmulatorError.controlCharacter(in: "apnsToken") }
         return try inDatabase(.public).write { context in
             let newCourierID = identifiers.hex(16)
             let courierID = try context.db.value(
@@ -111,6 +112,7 @@ extension RequestContext {
         if clientID?.isEmpty ?? true, configuration.unsettled.deviceTokensNeedClientID {
             throw .badRequest("clientId is required")
         }
+        guard clientID?.hasControlCharacters != true else { throw .controlCharacter(in: "clientId") }
     }
 }
 

@@ -78,7 +78,8 @@ extension DatabaseContext {
         switch operation.operationType {
         case .create, .update:
             let name = request.subscriptionID ?? identifiers.uuid()
-            guard !name.isEmpty, name.utf8.count <= configuration.limits.nameLength else {
+            guard !name.isEmpty, name.utf8.count <= configuration.limits.nameLength, !name.hasControlCharacters
+            else {
                 throw EmulatorError.badRequest("'\(name)' is not a valid subscription name")
             }
             let existing = try StoredSubscription.named(name, of: owner, in: self)

@@ -94,6 +94,7 @@ extension RecordWriter {
     func apply(_ operation: RecordOperation) throws -> Outcome {
         let request = operation.record
         let name = try request.recordName ?? recordName(ofUploadsFor: request) ?? context.identifiers.uuid()
+        try OperationRules.name.check(name)
         let row = try RecordRow.fetch(name, in: zone, db)
         let facts = try facts(OperationRequirements(operation.operationType), request, as: name, over: row)
         try OperationRules.all.check(facts)
@@ -240,6 +241,9 @@ extension RecordWriter {
         var newFields: [(name: String, kind: FieldKind)] = []
         var content = Record(recordName: nil)
         content.parent = request.parent ?? (replacesAll ? nil : old?.parent)
+        guard content.parent?.recordName.hasControlCharacters != true else {
+            throw .controlCharacter(in: "the record name of a parent")
+        }
         content.share = old?.share
         content.shortGUID =
             old?.shortGUID ?? (request.createShortGUID == true ? context.identifiers.shortGUID() : nil)

@@ -27,7 +27,7 @@ struct ZoneRow {
     /// The zones that meet an SQL condition, in the order of its `ORDER BY`.
     static func fetch(
         where condition: String,
-        _ arguments: StatementArguments,
+        _ arguments: SQLArguments,
         _ db: Database
     ) throws -> [ZoneRow] {
         try db.rows(

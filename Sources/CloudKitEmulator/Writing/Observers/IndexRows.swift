@@ -58,7 +58,7 @@ struct IndexRows {
                 arguments.append(row.value.databaseValue)
                 arguments.append(record.databaseValue)
             }
-            try db.run(Self.insertions[chunk.count - 1], StatementArguments(arguments))
+            try db.run(Self.insertions[chunk.count - 1], SQLArguments(arguments))
         }
     }
 

@@ -158,6 +158,9 @@ struct FieldRules {
     /// zone, as in the native framework. They always have an action: a reference that came without an action has
     /// `NONE`.
     func placed(_ reference: Reference) throws(EmulatorError) -> Reference {
+        guard !reference.recordName.hasControlCharacters else {
+            throw .controlCharacter(in: "the record name of a reference")
+        }
         if let other = reference.zoneID?.zoneName, other != zone.name {
             throw .badRequest("a reference cannot lead from zone '\(zone.name)' to zone '\(other)'")
         }

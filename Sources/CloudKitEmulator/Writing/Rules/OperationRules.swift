@@ -44,6 +44,13 @@ struct DeletionFacts {
 /// The rules about an operation and the record that it finds (section "Modifying records": create, update, replace,
 /// delete and their forced forms).
 enum OperationRules {
+    /// The rules about the name of a record that a request names, before it is looked up.
+    static let name: [WriteRule<String>] = [
+        WriteRule("a record name with a control character is refused, and no record changes") {
+            $0.hasControlCharacters ? .controlCharacter(in: "a record name") : nil
+        }
+    ]
+
     static let all: [WriteRule<OperationFacts>] = [
         WriteRule("update, replace and delete need a record name") {
             guard $0.request.recordName == nil, $0.deletes || $0.mustExist else {

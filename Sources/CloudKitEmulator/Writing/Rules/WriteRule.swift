@@ -60,7 +60,8 @@ package struct WriteRuleSummary: Sendable {
 
     /// Every rule about writing records.
     package static var all: [WriteRuleSummary] {
-        OperationRules.all.summaries() + OperationRules.deletion.summaries() + ContentRules.type.summaries()
+        OperationRules.name.summaries() + OperationRules.all.summaries() + OperationRules.deletion.summaries()
+            + ContentRules.type.summaries()
             + ContentRules.field.summaries() + ContentRules.content.summaries() + ShareRules.all.summaries()
             + AssetRules.all.summaries()
     }
