@@ -17,6 +17,10 @@ public struct ContractRule: Sendable, Identifiable, CustomStringConvertible {
         case recorded = "R"
         /// A written observation of the live service.
         case observed = "L"
+        /// Apple's sample programs, and CloudKit JS 1.2.0, Apple's first version.
+        case samples = "S"
+        /// The expectations of another client's tests, which were written to run against the live service.
+        case liveTests = "T"
         /// The native framework, which speaks to the same servers.
         case native = "N"
         /// The behaviour that other clients and imitations of the service assume.
@@ -64,11 +68,11 @@ public struct ContractRule: Sendable, Identifiable, CustomStringConvertible {
     /// The sentence.
     public var description: String { name }
 
-    /// Whether there is direct evidence for the rule: a page of Apple's, Apple's own client, a recording or an
+    /// Whether there is direct evidence for the rule: a page of Apple's, Apple's own client or samples, a recording or an
     /// observation.
     public var isSettled: Bool {
         !evidence.contains(.unconfirmed)
-            && !evidence.isDisjoint(with: [.archive, .cloudKitJS, .recorded, .observed])
+            && !evidence.isDisjoint(with: [.archive, .cloudKitJS, .samples, .recorded, .observed])
     }
 
     /// Makes a rule from a sentence, letters of ``Evidence``, and the check.

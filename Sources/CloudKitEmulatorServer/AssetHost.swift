@@ -18,6 +18,9 @@ import StreamingJSON
 /// addresses themselves are secrets. Responses have none of the service's header fields, and a failure is a bare HTTP
 /// status without an error dictionary (observed live).
 ///
+/// An upload is the bytes of the file, or a form (`multipart/form-data`) with the file: two other clients send forms, and
+/// a live test of one of them downloads the file that it sent.
+///
 /// Bodies stream both ways: no more than one piece of a file is in memory at a time.
 struct AssetHost: Sendable {
     let emulator: CloudKitEmulator
@@ -66,7 +69,7 @@ struct AssetHost: Sendable {
             guard let uploadToken else {
                 return send(try emulator.openAsset(request.path ?? "/", at: time), to: request)
             }
-            return try await receive(body, at: String(uploadToken), time)
+            return try await receive(request, body: body, at: String(uploadToken), time)
         } catch let error as AssetHostError {
             if case .storage(let cause) = error {
                 logger.error("the storage of assets failed", metadata: ["error": "\(cause)"])
@@ -95,17 +98,31 @@ struct AssetHost: Sendable {
 // MARK: - Uploads
 
 extension AssetHost {
-    private func receive(_ body: HTTPBody?, at token: String, _ time: Date?) async throws -> (HTTPResponse, HTTPBody?) {
+    private func receive(
+        _ request: HTTPRequest,
+        body: HTTPBody?,
+        at token: String,
+        _ time: Date?
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        let contentType = request.headerFields[.contentType]
+        let isForm = contentType?.lowercased().hasPrefix("multipart/form-data") ?? false
         var length: Int64?
-        if case .known(let count) = body?.length { length = count }
+        // A form is longer than its file.
+        if !isForm, case .known(let count) = body?.length { length = count }
         var upload = try emulator.beginAssetUpload(token, length: length, at: time)
         do {
-            if let body {
+            if isForm {
+                let form = try MultipartBody<MultipartRawPart>(receiving: body ?? HTTPBody(), contentType: contentType)
+                try await receiveFile(of: form, into: &upload) { try emulator.beginAssetUpload(token, at: time) }
+            } else if let body {
                 for try await chunk in body { try upload.append(chunk) }
             }
             try Task.checkCancellation()
         } catch {
             upload.discard()
+            if error is MultipartError || error is FormWithoutOneFile {
+                return (HTTPResponse(status: .badRequest, headerFields: [.contentLength: "0"]), nil)
+            }
             throw error is AssetHostError ? error : UnreadableBody(underlyingError: error)
         }
         let reply = Components.Schemas.UploadAssetResponse(singleFile: try upload.finish())
@@ -115,6 +132,41 @@ extension AssetHost {
             headerFields: [.contentType: "application/json; charset=UTF-8", .contentLength: "\(bytes.count)"]
         )
         return (response, HTTPBody(bytes))
+    }
+}
+
+extension AssetHost {
+    /// A form has no file, or more than one.
+    private struct FormWithoutOneFile: Error {}
+
+    /// Takes the bytes of the file in a form: of the part that has a file name, or of the only part.
+    ///
+    /// Other parts are skipped. The first part without a file name is stored like a file until a file follows it, so no
+    /// part is held in memory.
+    ///
+    /// - Parameters:
+    ///   - form: The form.
+    ///   - upload: The upload that takes the bytes.
+    ///   - restart: Begins another upload at the same address.
+    /// - Throws: ``FormWithoutOneFile``, a `MultipartError`, an `AssetHostError`, and the errors of reading the form.
+    private func receiveFile(
+        of form: MultipartBody<MultipartRawPart>,
+        into upload: inout IncomingAsset,
+        restart: () throws -> IncomingAsset
+    ) async throws {
+        var (files, others) = (0, 0)
+        for try await part in form {
+            let isFile = part.filename != nil
+            if isFile { files += 1 } else { others += 1 }
+            guard files <= 1 else { throw FormWithoutOneFile() }
+            if isFile, others > 0 {
+                upload.discard()
+                upload = try restart()
+            }
+            let isStored = isFile || files == 0 && others == 1
+            for try await chunk in part.body where isStored { try upload.append(chunk) }
+        }
+        guard files == 1 || others == 1 else { throw FormWithoutOneFile() }
     }
 }
 

@@ -154,6 +154,109 @@ struct AssetHostTests {
         }
     }
 
+    @Test(arguments: connections)
+    func aFormIsUnwrapped(_ connection: EmulatorConnection) async throws {
+        let file = Array("\r\n--not the boundary\r\n\r\n".utf8) + picture + [13, 10]
+        let photo = (head: #"Content-Disposition: form-data; name="file"; filename="a.bin""#, bytes: file)
+        let note = (head: #"Content-Disposition: form-data; name="note""#, bytes: Array("a text".utf8))
+        let bare = (head: #"Content-Disposition: form-data; name="file""#, bytes: file)
+        let forms: [(parts: [(head: String, bytes: [UInt8])], stored: [UInt8]?)] = [
+            ([photo], file), ([bare], file), ([note, photo], file), ([photo, note], file), ([note, note, photo], file),
+            ([(photo.head, [])], []),
+            ([note, bare], nil), ([photo, photo], nil), ([], nil),
+        ]
+        try await withCloudKitEmulator(over: connection) { emulator in
+            for (index, form) in forms.enumerated() {
+                let upload = try await emulator.uploadTarget(for: "photo", named: "a\(index)")
+                var request = HTTPRequest.host(.post, upload)
+                request.headerFields[.contentType] = "Multipart/Form-Data; boundary=\"a boundary\""
+                let response = try await emulator.send(request, body: body(of: form.parts, "a boundary"))
+                guard let stored = form.stored else {
+                    #expect(response.status == .badRequest, "form \(index)")
+                    #expect(response.body == [], "form \(index)")
+                    // The address can still be used.
+                    #expect(try await emulator.send(.host(.post, upload), body: picture).status == .ok)
+                    continue
+                }
+                #expect(response.status == .ok, "form \(index)")
+                let asset = try #require(try JSONReader.read(JSONValue.self, from: response.body)["singleFile"])
+                #expect(asset["size"]?.int64Value == Int64(stored.count), "form \(index)")
+                let target = try await emulator.save(asset, named: "a\(index)")
+                #expect(try await emulator.send(.host(.get, target)).body == stored, "form \(index)")
+            }
+        }
+    }
+
+    @Test(arguments: connections)
+    func aFormThatIsNotWholeIsRefused(_ connection: EmulatorConnection) async throws {
+        try await withCloudKitEmulator(over: connection) { emulator in
+            let upload = try await emulator.uploadTarget(for: "photo", named: "a")
+            let part = (head: #"Content-Disposition: form-data; name="file"; filename="a.bin""#, bytes: picture)
+            let whole = body(of: [part], "b")
+            for (type, bytes) in [
+                ("multipart/form-data; boundary=b", Array(whole.dropLast(8))),
+                ("multipart/form-data; boundary=c", whole), ("multipart/form-data", whole),
+            ] {
+                var request = HTTPRequest.host(.post, upload)
+                request.headerFields[.contentType] = type
+                let response = try await emulator.send(request, body: bytes)
+                #expect(response.status == .badRequest, "\(type)")
+                #expect(response.body == [])
+            }
+            #expect(try await emulator.send(.host(.post, upload), body: picture).status == .ok)
+        }
+    }
+
+    /// The limit is the file's: the form around it may be longer.
+    @Test func theLimitOfAFileInAFormIsThatOfAFile() async throws {
+        var configuration = EmulatorConfiguration()
+        configuration.limits.assetSize = 1000
+        try await withCloudKitEmulator(configuration: configuration) { emulator in
+            let upload = try await emulator.uploadTarget(for: "photo", named: "a")
+            var request = HTTPRequest.host(.post, upload)
+            request.headerFields[.contentType] = "multipart/form-data; boundary=b"
+            for (size, status) in [(1001, HTTPResponse.Status.contentTooLarge), (1000, .ok)] {
+                let bytes = [UInt8](repeating: 1, count: size)
+                let part = (head: #"Content-Disposition: form-data; name="file"; filename="a.bin""#, bytes: bytes)
+                #expect(try await emulator.send(request, body: body(of: [part], "b")).status == status)
+            }
+        }
+    }
+
+    /// A body in the form `multipart/form-data`.
+    private func body(of parts: [(head: String, bytes: [UInt8])], _ boundary: String) -> [UInt8] {
+        parts.reduce(into: []) { body, part in
+            body += "--\(boundary)\r\n\(part.head)\r\n\r\n".utf8
+            body += part.bytes
+            body += "\r\n".utf8
+        } + "--\(boundary)--\r\n".utf8
+    }
+
+    @Test(.enabled(if: canRun("curl", ["--version"]), "curl"))
+    func curlUploadsAForm() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "curl-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        // Above 1 MB, curl waits for `100 Continue`.
+        let file = folder.appending(path: "picture.bin")
+        let bytes = picture + picture
+        try Data(bytes).write(to: file)
+        try await withCloudKitEmulator(over: .socket) { emulator in
+            let upload = try await emulator.uploadTarget(for: "photo", named: "a")
+            let (status, output) = try await run(
+                "curl",
+                [
+                    "--silent", "--form", "note=a text", "--form", "files=@\(file.path)",
+                    "\(emulator.serverURL)\(upload)",
+                ]
+            )
+            #expect(status == 0)
+            let asset = try #require(try JSONReader.read(JSONValue.self, from: output)["singleFile"])
+            let target = try await emulator.save(asset, named: "a")
+            #expect(try await emulator.send(.host(.get, target)).body == bytes)
+        }
+    }
+
     @Test func filesMayHaveAHostOfTheirOwn() async throws {
         let rules = try CloudKitEmulator()
         let container = "iCloud.com.example.files"

@@ -125,6 +125,14 @@ def a_file_finds_its_record_without_a_name():
     expect(status == 200 and bytes_ == b"the bytes", reply)
 
 
+def a_file_may_come_in_a_form():
+    form = b'--b\r\nContent-Disposition: form-data; name="files"; filename="file"\r\n\r\nthe bytes\r\n--b--\r\n'
+    status, reply = call("assets/upload", {"tokens": [{"recordType": "Photo", "fieldName": "image"}]})
+    url = reply["tokens"][0]["url"]
+    status, file = request(url, form, {"Content-Type": "multipart/form-data; boundary=b"})
+    expect(status == 200 and json.loads(file)["singleFile"]["size"] == 9, file.decode())
+
+
 def a_registered_token_is_answered():
     client = {"apnsEnvironment": "development", "clientId": "0f5f1a70-7b6e-4c39-8a0e-3d0d7f6a2f11"}
     status, made = call("tokens/create", client, as_=USER, module="device")
@@ -156,6 +164,7 @@ for step in [
     an_encrypted_type_comes_back,
     a_limit_may_be_text,
     a_file_finds_its_record_without_a_name,
+    a_file_may_come_in_a_form,
     a_registered_token_is_answered,
     a_sign_in_page_works_once,
 ]:

@@ -141,6 +141,24 @@ let assetRules: [ContractRule] = [
         let beyond = try await session.fetch(url, headers: [.range: "bytes=\(picture.count)-"])
         try beyond.require(beyond.status == 416, "416")
     },
+    ContractRule("an upload may be a form, and what is downloaded is the file in it", "T") { session in
+        let zone = try await session.makeZone()
+        let token: JSONValue = ["recordName": "a", "recordType": .string(noteType), "fieldName": "photo"]
+        let ticket = try await session.post("assets/upload", session.uploads([token], in: zone), in: zone)
+        let boundary = "contract" + session.ending
+        let head = "--\(boundary)\r\nContent-Disposition: form-data; name=\"files\"; filename=\"file\"\r\n\r\n"
+        let file = try await session.fetch(
+            try ticket.text("tokens", "0", "url"),
+            method: .post,
+            headers: [.contentType: "multipart/form-data; boundary=\(boundary)"],
+            body: Array(head.utf8) + picture + Array("\r\n--\(boundary)--\r\n".utf8)
+        )
+        try file.expect(.including(["singleFile": .including(["size": .value(.integer(Int64(picture.count)))])]))
+        let photo = Field.typed(file.body?["singleFile"] ?? .null, "ASSETID")
+        let saved = try await session.modify([.create("a", ["photo": photo])], in: zone)
+        let copy = try await session.fetch(try saved.text("records", "0", "fields", "photo", "value", "downloadURL"))
+        try copy.require(copy.bytes == picture, "the \(picture.count) bytes")
+    },
     ContractRule("the asset host refuses with a status alone", "L") { session in
         let zone = try await session.makeZone()
         let url = try await session.savedAsset(picture, named: "a", in: zone)

@@ -181,3 +181,18 @@ private final class PartSource: Sendable {
         state.withLock { $0 = .idle(reader) }
     }
 }
+
+extension MultipartBody where Part == MultipartRawPart {
+    /// Reads the parts of a received body, as they arrive.
+    ///
+    /// The reader throws a ``MultipartError`` where the body is not in the form of parts.
+    ///
+    /// - Parameters:
+    ///   - body: The body.
+    ///   - contentType: The value of its header field `content-type`, which names the boundary.
+    /// - Throws: ``MultipartError`` with the code `missingBoundary` or `invalidBoundary`.
+    package convenience init(receiving body: HTTPBody, contentType: String?) throws(MultipartError) {
+        let boundary = try MultipartBoundary(ofContentType: contentType)
+        self.init(ReceivedParts(body: body, boundary: boundary), iterationBehavior: body.iterationBehavior)
+    }
+}
