@@ -245,15 +245,20 @@ public struct CloudKitEmulatorServer: Sendable {
                 return builder.reply(page: response, body: body)
             case .courier:
                 try builder.origin.check()
+                if request.method == .options { return builder.preflight(allowing: Courier.methods) }
                 if let allowed = route.allowedMethods { throw RequestFailure.methodNotAllowed(allowed: allowed) }
                 let courierID = String(route.parameters["courier"] ?? "")
                 let (response, body) = try await Courier(emulator, configuration).answer(courierID: courierID)
                 return builder.reply(response, body: body)
-            case .operation, .misplacedToken:
+            case .misplacedToken:
                 try builder.origin.check()
-                if request.method == .options { return builder.reply(builder.preflightResponse, body: nil) }
+                guard request.method == .options else { throw RequestFailure.methodNotAllowed(allowed: [.options]) }
+                return builder.preflight(allowing: [.options])
+            case .operation(let operation):
+                try builder.origin.check()
+                // Observed live: the same four methods, whatever the path.
+                if request.method == .options { return builder.preflight(allowing: [.get, .post, .put, .delete]) }
                 if let allowed = route.allowedMethods { throw RequestFailure.methodNotAllowed(allowed: allowed) }
-                guard case .operation(let operation) = route.destination else { throw EmulatorError.noHandler }
                 let bytes = try await collect(body)
                 var context = try makeContext(of: request, body: bytes, at: time, route, &builder)
                 context.itemFault = itemFault

@@ -72,16 +72,15 @@ struct ResponseBuilder {
         return (response, body)
     }
 
-    /// The response to OPTIONS on a known path (observed live). Browsers send OPTIONS before their requests to other
-    /// hosts.
-    var preflightResponse: HTTPResponse {
-        let methods = "GET, POST, PUT, DELETE"
+    /// Makes the response to OPTIONS on a known path. Browsers send OPTIONS before their requests to other hosts.
+    func preflight(allowing methods: [HTTPRequest.Method]) -> (HTTPResponse, HTTPBody?) {
+        let methods = methods.map(\.rawValue).joined(separator: ", ")
         var response = HTTPResponse(status: .ok, headerFields: [.allow: methods])
         if case .allowed = origin {
             response.headerFields[.accessControlAllowMethods] = methods
             response.headerFields[.accessControlAllowHeaders] = request.headerFields[.accessControlRequestHeaders]
         }
-        return response
+        return reply(response, body: nil)
     }
 
     private var signInURL: String {

@@ -59,7 +59,7 @@ struct ServerRoutes: Sendable {
         try add(.assetUpload, AssetHost.uploadMethods, AssetHost.uploadPath)
         try add(.assetDownload, AssetHost.downloadMethods, AssetHost.downloadPath)
         try add(.signInPage, [.get, .head, .post], SignInPage.path)
-        try add(.courier, [.get], Courier.path + "{courier}")
+        try add(.courier, Courier.methods, Courier.path + "{courier}")
     }
 
     private mutating func add(

@@ -98,13 +98,29 @@ struct CourierTests {
             let post = try await emulator.send(.post, path, as: .anonymous)
             #expect(post.status == 405)
             #expect(post.headerFields[.allow] == "GET, OPTIONS")
-            #expect(
-                try await emulator.device("tokens/create", #"{"apnsEnvironment":"development"}"#).refusal
-                    == "400 BAD_REQUEST clientId is required"
+            let preflight = try await emulator.send(
+                .options,
+                path,
+                as: .anonymous,
+                nil,
+                [.origin: "http://localhost:3000"]
             )
+            #expect(preflight.status == 200)
+            #expect(preflight.headerFields[.allow] == "GET, OPTIONS")
+            #expect(preflight.headerFields[.accessControlAllowMethods] == "GET, OPTIONS")
             let misplaced = try await emulator.post("tokens/create", in: .private, as: .user, "{}")
             #expect(misplaced.status == 405)
             #expect(misplaced.headerFields[.allow] == "OPTIONS")
+            let options = try await emulator.send(
+                .options,
+                emulator.path("tokens/create", in: .private),
+                as: .anonymous
+            )
+            #expect(options.status == 200)
+            #expect(options.headerFields[.allow] == "OPTIONS")
+        }
+    }
+
         }
     }
 

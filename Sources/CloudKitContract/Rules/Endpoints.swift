@@ -34,6 +34,12 @@ let endpointRules: [ContractRule] = [
         let methods = Set((reply.headers[.allow] ?? "").split(separator: ",").map { $0.filter { $0 != " " } })
         try reply.require(methods.isSuperset(of: ["GET", "POST"]), "Allow: GET, POST, PUT, DELETE")
     },
+    ContractRule("OPTIONS where device tokens are not made names OPTIONS alone", "LI") { session in
+        var request = try session.request("tokens/create", nil, in: .privateDatabase)
+        request.method = .options
+        let reply = try await session.send(request)
+        try reply.require(reply.headers[.allow] == "OPTIONS", "Allow: OPTIONS")
+    },
     ContractRule("an unknown endpoint is an error like any other", "L") { session in
         for endpoint in [
             "records/nonsense", "nonsense/query", "records", "records/query/more", "internal/records/query/batch",

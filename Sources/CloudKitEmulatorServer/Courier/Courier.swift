@@ -10,6 +10,7 @@ import OpenAPISwiftRuntime
 struct Courier {
     /// The part of the path before a device's secret.
     static let path = "/web-courier/"
+    static let methods: [HTTPRequest.Method] = [.get, .options]
 
     private let emulator: CloudKitEmulator
     private let configuration: CloudKitEmulatorServer.Configuration
