@@ -332,9 +332,9 @@ extension EmulatorConfiguration {
         public var querySubscriptionsAreZoneWide = true
         /// Whether a token of `tokens/create` must be registered before it gets pushes. Default: it gets them at once.
         public var deviceTokensNeedRegistration = false
-        /// Whether `tokens/create` and `tokens/register` require `clientId`. Default: they do, as a test of another
-        /// client expects.
-        public var deviceTokensNeedClientID = true
+        /// Whether `tokens/create` and `tokens/register` require `clientId`. Default: they do not, because CloudKit JS
+        /// 1.2.0 sends none. A test of another client expects a refusal.
+        public var deviceTokensNeedClientID = false
         /// The reply of `tokens/register`. Default: ``DeviceTokenRegistration/answersToken``: CloudKit JS reads the
         /// token and the courier from it, and does not wait for pushes without them.
         public var deviceTokenRegistration = DeviceTokenRegistration.answersToken

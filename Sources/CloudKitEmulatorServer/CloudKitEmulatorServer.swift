@@ -29,7 +29,8 @@ public import OpenAPISwiftRuntime
 /// The query items `ckAPIToken` and `ckWebAuthToken`, or the three header fields of a server-to-server key, whose
 /// signature is verified over the request's target as it was sent and the bytes of its body. Every content type is
 /// accepted, and unknown query items and keys are ignored. An endpoint for GET answers POST as well, except where
-/// another endpoint has POST.
+/// another endpoint has POST. The environment of a path can be in upper case, and `ckSession` is another name of
+/// `ckWebAuthToken`, because other clients send them so. A path with a control character is not found.
 ///
 /// ## The web courier
 ///

@@ -4,13 +4,18 @@ import OpenAPISwiftRuntime
 
 extension Credentials {
     /// Reads the credentials of a request. Empty values count as absent.
+    ///
+    /// CloudKit JS 1.2.0 and clients of its time send the web authentication token as `ckSession`.
     init(of request: HTTPRequest, body: ArraySlice<UInt8>) {
         self.init()
         let target = request.path ?? "/"
+        var session: String?
         for item in target.queryItems {
             if let text = item.value(of: "ckAPIToken=") { apiToken = text }
             if let text = item.value(of: "ckWebAuthToken=") { webAuthToken = text }
+            if let text = item.value(of: "ckSession=") { session = text }
         }
+        webAuthToken = webAuthToken ?? session
         let fields = request.headerFields
         let parts = [fields[.cloudKitKeyID], fields[.cloudKitDate], fields[.cloudKitSignature]]
         // One of the three fields alone counts as a signature as well, which is then not valid.

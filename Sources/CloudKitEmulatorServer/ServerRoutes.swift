@@ -46,6 +46,8 @@ struct ServerRoutes: Sendable {
             // users/discover is another operation.
             let hasPost = operations.contains { $0.path == operation.path && $0.method == .post }
             if operation.method == .get, !hasPost { try add(.operation(operation), [.post], operation.path) }
+            // Apple's page has POST, which needs no body. CloudKit JS 1.2.0 sends GET.
+            if operation.id == Operations.LookupContacts.id { try add(.operation(operation), [.get], operation.path) }
         }
         for path in Set(all.map(\.path)).sorted() { all.append((.options, path)) }
         for end in ["create", "register"] {
@@ -82,11 +84,13 @@ struct ServerRoutes: Sendable {
             match = router.match(method, path)
             allowed = methods
         }
-        guard case .found(let destination, _, let parameters) = match, parameters["version"] ?? "1" == "1",
+        guard case .found(let destination, _, var parameters) = match, parameters["version"] ?? "1" == "1",
             !parameters.values.contains(where: \.hasControlCharacters)
         else {
             return Match()
         }
+        // A client in Python has its documented constants `DEVELOPMENT` and `PRODUCTION` in the path.
+        parameters["environment"] = parameters["environment"].map { Substring($0.lowercased()) }
         return Match(destination: destination, parameters: parameters, allowedMethods: allowed)
     }
 }

@@ -184,10 +184,14 @@ public struct QuerySort: Hashable, Sendable {
     /// Whether small values come first. For the service, a missing `ascending` means `true`.
     public var ascending: Bool
     /// A `LOCATION`: records are sorted by the distance of the field from it.
+    ///
+    /// Apple's catalogue of samples sends the location alone, `{"latitude":…,"longitude":…}`. This form is read as well,
+    /// and written as it was read.
     public var relativeLocation: FieldValue?
     /// The members that have no property here.
     public var otherKeys = OtherKeys()
     private var hadNoAscending = ExcludedFromEquality(false)
+    private var hadBareLocation = ExcludedFromEquality(false)
 
     /// Makes a sort key for a field of the app.
     public init(_ fieldName: String, ascending: Bool = true) {
@@ -219,6 +223,7 @@ extension QuerySort: JSONBackedCodable {
         var fieldName: String?
         var systemFieldName: SystemFieldName?
         var relativeLocation: FieldValue?
+        var isBareLocation = false
         var otherKeys = OtherKeys()
         try reader.beginObject()
         let keys = Self.keys
@@ -227,7 +232,13 @@ extension QuerySort: JSONBackedCodable {
             case .fieldName: fieldName = try otherKeys.read(key, from: &reader)
             case .systemFieldName: systemFieldName = try otherKeys.read(key, from: &reader)
             case .ascending: ascending = try otherKeys.read(key, from: &reader)
-            case .relativeLocation: relativeLocation = try otherKeys.read(key, from: &reader)
+            case .relativeLocation:
+                if try reader.isAtBareLocation() {
+                    relativeLocation = .location(try reader.read())
+                    isBareLocation = true
+                } else {
+                    relativeLocation = try otherKeys.read(key, from: &reader)
+                }
             }
         }
         self.fieldName = fieldName
@@ -236,6 +247,7 @@ extension QuerySort: JSONBackedCodable {
         self.relativeLocation = relativeLocation
         self.otherKeys = otherKeys
         hadNoAscending.value = ascending == nil
+        hadBareLocation.value = isBareLocation
     }
 
     /// Writes `{"fieldName":…,"ascending":…}`.
@@ -244,8 +256,31 @@ extension QuerySort: JSONBackedCodable {
         otherKeys.write("fieldName", fieldName, to: &writer)
         otherKeys.write("systemFieldName", systemFieldName, to: &writer)
         otherKeys.write("ascending", ascending && hadNoAscending.value ? nil : ascending, to: &writer)
-        otherKeys.write("relativeLocation", relativeLocation, to: &writer)
+        if hadBareLocation.value, case .location(let location)? = relativeLocation {
+            otherKeys.write("relativeLocation", location, to: &writer)
+        } else {
+            otherKeys.write("relativeLocation", relativeLocation, to: &writer)
+        }
         writer.writeMembers(otherKeys)
         writer.endObject()
+    }
+}
+
+extension JSONReader {
+    private static let locationKeys = JSONKeys("latitude", "value")
+
+    /// Whether the reader is in front of a location, and not of a field with a location.
+    ///
+    /// The reader stays there.
+    fileprivate mutating func isAtBareLocation() throws(JSONError) -> Bool {
+        guard try peekKind() == .object else { return false }
+        let start = position
+        defer { rewind(to: start) }
+        try beginObject()
+        while let index = try nextKey(in: Self.locationKeys) {
+            if index != JSONKeys.unknown { return index == 0 }
+            try skipValue()
+        }
+        return false
     }
 }

@@ -72,6 +72,7 @@ struct ContractTests {
         configuration.unsettled.serverKeyAsCaller = .refused
         configuration.unsettled.unknownFieldType = .refusesRecord
         configuration.unsettled.deviceTokenRegistration = .answersNothing
+        configuration.unsettled.deviceTokensNeedClientID = true
         configuration.webAuthTokens.rejection = .authenticationFailed
         try await withCloudKitEmulator(configuration: configuration) { emulator in
             let target = try emulator.contractTarget()

@@ -121,6 +121,30 @@ struct CourierTests {
         }
     }
 
+    /// Apple's first client, CloudKit JS 1.2.0, sends no `clientId`. Devices without one cannot be told apart, so each
+    /// call makes a token.
+    @Test func aTokenNeedsNoNameOfItsClient() async throws {
+        try await withCloudKitEmulator { emulator in
+            let request = #"{"apnsEnvironment":"development"}"#
+            let (first, second) = (
+                try await emulator.device("tokens/create", request), try await emulator.device("tokens/create", request)
+            )
+            for reply in [first, second] {
+                #expect(reply.json.objectValue?.keys.sorted() == ["apnsEnvironment", "apnsToken", "webcourierURL"])
+                let token = try #require(reply.json["apnsToken"]?.stringValue)
+                let registered = try await emulator.device(
+                    "tokens/register",
+                    #"{"apnsEnvironment":"development","apnsToken":"\#(token)"}"#
+                )
+                #expect(registered.json == reply.json)
+            }
+            #expect(first.json["apnsToken"] != second.json["apnsToken"])
+        }
+        var configuration = EmulatorConfiguration()
+        configuration.unsettled.deviceTokensNeedClientID = true
+        try await withCloudKitEmulator(configuration: configuration) { emulator in
+            let reply = try await emulator.device("tokens/create", #"{"apnsEnvironment":"development"}"#)
+            #expect(reply.refusal == "400 BAD_REQUEST clientId is required")
         }
     }
 

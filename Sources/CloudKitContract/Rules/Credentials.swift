@@ -87,6 +87,12 @@ let credentialRules: [ContractRule] = [
             try await session.send(request).expectError("AUTHENTICATION_FAILED")
         }
     },
+    ContractRule("the web token may be called ckSession", "S") { session in
+        var request = try session.request("users/caller", nil, in: .publicDatabase(as: .apiToken))
+        request.method = .get
+        request.query = [("ckSession", session.target.user?.webAuthToken ?? "")]
+        try await session.send(request).expect(.including(["userRecordName": .text]))
+    },
     ContractRule("a request without any credentials is refused", "U", requires: []) { session in
         let reply = try await session.lookup(["a"], in: .publicDatabase(as: .anonymous))
         try reply.expectError("AUTHENTICATION_FAILED", "AUTHENTICATION_REQUIRED")

@@ -40,6 +40,13 @@ let endpointRules: [ContractRule] = [
         let reply = try await session.send(request)
         try reply.require(reply.headers[.allow] == "OPTIONS", "Allow: OPTIONS")
     },
+    ContractRule("the environment of a path may be in upper case", "P") { session in
+        var request = try session.request("zones/list", nil, in: .privateDatabase)
+        request.method = .get
+        let environment = session.target.environment
+        request.path = request.path.replacing("/\(environment)/", with: "/\(environment.uppercased())/")
+        try await session.send(request).expect(.including(["zones": .anything]))
+    },
     ContractRule("an unknown endpoint is an error like any other", "L") { session in
         for endpoint in [
             "records/nonsense", "nonsense/query", "records", "records/query/more", "internal/records/query/batch",

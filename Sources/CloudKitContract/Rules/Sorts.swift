@@ -37,6 +37,13 @@ let sortRules: [ContractRule] = [
         "A",
         ignoring: ["r4", "r5"]
     ),
+    sortRule(
+        "a sort by distance may hold the location alone",
+        [["fieldName": "place", "relativeLocation": Field.location(59.9, 10.7).value, "ascending": true]],
+        "r1 r2 r3",
+        "S",
+        ignoring: ["r4", "r5"]
+    ),
     ContractRule("records without the field stand together at one end", "U") {
         session in
         let zone = try await session.makeItems()

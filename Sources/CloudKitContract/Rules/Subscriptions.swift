@@ -149,6 +149,18 @@ let deviceTokenRules: [ContractRule] = [
             )
         )
     },
+    ContractRule(
+        "a device token is made without a clientId, or refused",
+        "SPU",
+        requires: [.user, .deviceTokens]
+    ) { session in
+        let reply = try await session.device("tokens/create", ["apnsEnvironment": "development"], as: .user)
+        if reply.status == 200 {
+            try reply.expect(.including(["apnsToken": .text, "webcourierURL": .text], without: ["serverErrorCode"]))
+        } else {
+            try reply.expectError("BAD_REQUEST")
+        }
+    },
     ContractRule("a device token can be registered", "JL", requires: [.user, .deviceTokens]) { session in
         let client = session.unique("client")
         let token = try await session.createToken(client, as: .user).text("apnsToken")

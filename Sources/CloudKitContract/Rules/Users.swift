@@ -121,6 +121,17 @@ let userRules: [ContractRule] = [
             try reply.require(users.allSatisfy { $0["userRecordName"]?.stringValue != nil }, "users with their names")
         }
     },
+    ContractRule("GET users/lookup/contacts is POST", "S", requires: [.user, .userDiscovery]) { session in
+        let destination = Destination.publicDatabase(as: .user)
+        let post = try await session.post("users/lookup/contacts", nil, in: destination)
+        let get = try await session.get("users/lookup/contacts", in: destination)
+        if post.status == 200 {
+            try post.expect(.including(["users": .anything]))
+            try get.expect(.value(post.body ?? nil))
+        } else {
+            try get.expectError("INTERNAL_ERROR")
+        }
+    },
     ContractRule("only a user can discover other users", "L", requires: [.serverKey, .userDiscovery]) { session in
         let body: JSONValue = ["lookupInfos": [["emailAddress": "unknown@example.com"]]]
         try await session.post("users/discover", body, in: .publicDatabase(as: .serverKey))

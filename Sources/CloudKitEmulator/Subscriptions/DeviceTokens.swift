@@ -20,14 +20,15 @@ public struct IssuedDeviceToken: Hashable, Sendable {
 extension RequestContext {
     /// Makes a push token (`tokens/create`).
     ///
-    /// A client that calls again with the same `clientID` gets the same token, and the pushes that came meanwhile.
+    /// A client that calls again with the same `clientID` gets the same token, and the pushes that came meanwhile. A
+    /// client without one gets another token each time.
     ///
     /// - Parameters:
     ///   - apnsEnvironment: `development` or `production`.
     ///   - clientID: The name that the client chose for itself.
     /// - Returns: The token.
-    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another `apnsEnvironment` and without a client's name;
-    ///   `AUTHENTICATION_REQUIRED` without a user.
+    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another `apnsEnvironment`, and without a client's name where
+    ///   ``EmulatorConfiguration/Unsettled/deviceTokensNeedClientID`` says so; `AUTHENTICATION_REQUIRED` without a user.
     public func createDeviceToken(
         apnsEnvironment: String,
         clientID: String?
@@ -70,8 +71,9 @@ extension RequestContext {
     ///
     /// - Returns: The token with its web courier, the same each time. A token of Apple's push service has a courier,
     ///   too.
-    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another `apnsEnvironment`, an empty token and without a
-    ///   client's name; `AUTHENTICATION_REQUIRED` without a user.
+    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another `apnsEnvironment`, an empty token and, where
+    ///   ``EmulatorConfiguration/Unsettled/deviceTokensNeedClientID`` says so, without a client's name;
+    ///   `AUTHENTICATION_REQUIRED` without a user.
     @discardableResult
     public func registerDeviceToken(
         _ apnsToken: String,
