@@ -57,6 +57,12 @@ public struct EmulatorConfiguration: Hashable, Sendable {
     public var limits = Limits()
     /// Switches for behaviour of the service that no source settles.
     public var unsettled = Unsettled()
+    /// Whether writes can have what only the service itself writes in its own containers, as recorded replies show it:
+    /// record names that begin with `_`, and references into other zones. Default: they cannot.
+    ///
+    /// Switch it on to seed recorded records. A reference into another zone has no effect there: its target is neither
+    /// looked for nor kept, and its deletion deletes nothing.
+    public var acceptsRecordsOfService = false
     /// The `deviceID` of `created` and `modified` for writes over web services. Recorded replies show `"2"`.
     public var deviceID = "2"
 
@@ -203,6 +209,14 @@ extension EmulatorConfiguration {
             case exists
         }
 
+        /// The members of the zones in the response of `zones/list`.
+        public enum ZonesInList: Hashable, Sendable {
+            /// `zoneID` alone (recorded).
+            case identifiers
+            /// `syncToken` and `atomic` as well, as Apple's page on zone dictionaries has it.
+            case whole
+        }
+
         /// The response of `users/caller` and `users/current` to a server-to-server key.
         public enum ServerKeyAsCaller: Hashable, Sendable {
             /// The user record name under which the key writes records, without name components.
@@ -299,6 +313,8 @@ extension EmulatorConfiguration {
         public var listMemberBeginsWith = ListMemberBeginsWith.anyMember
         /// The creation of a zone that exists. Default: ``CreateExistingZone/succeeds``.
         public var createExistingZone = CreateExistingZone.succeeds
+        /// The zones of `zones/list`. Default: ``ZonesInList/identifiers``.
+        public var zonesInList = ZonesInList.identifiers
         /// The code for a server-to-server key on a private or shared database. Default: `AUTHENTICATION_FAILED`, which
         /// the `users` endpoints were seen to answer.
         public var serverKeyOnPrivateDatabase = ServerErrorCode.authenticationFailed

@@ -73,6 +73,7 @@ struct ContractTests {
         configuration.unsettled.unknownFieldType = .refusesRecord
         configuration.unsettled.deviceTokenRegistration = .answersNothing
         configuration.unsettled.deviceTokensNeedClientID = true
+        configuration.unsettled.zonesInList = .whole
         configuration.webAuthTokens.rejection = .authenticationFailed
         try await withCloudKitEmulator(configuration: configuration) { emulator in
             let target = try emulator.contractTarget()

@@ -131,4 +131,40 @@ struct ForeignRequestTests {
             #expect(try await emulator.get("users/caller", query: web).status == 421)
         }
     }
+
+    /// An optional member of a request may be null. The error dictionaries of the document have no nulls.
+    @Test(arguments: connections)
+    func errorsDoNotRepeatNulls(_ connection: EmulatorConnection) async throws {
+        try await withCloudKitEmulator(over: connection) { emulator in
+            let zoneID = #"{"zoneName":"None","ownerRecordName":null,"zoneType":null,"other":null}"#
+            let requests: [(String, DatabaseScope, String)] = [
+                ("zones/lookup", .private, #"{"zones":[\#(zoneID)]}"#),
+                (
+                    "zones/modify", .private,
+                    #"{"operations":[{"operationType":"delete","zone":{"zoneID":\#(zoneID),"syncToken":null}}]}"#
+                ),
+                ("changes/zone", .private, #"{"zones":[{"zoneID":\#(zoneID),"syncToken":null}]}"#),
+                (
+                    "records/resolve", .public,
+                    #"{"shortGUIDs":[{"value":"none","shouldFetchRootRecord":null,"rootRecordDesiredKeys":null}]}"#
+                ),
+                (
+                    "records/modify", .private,
+                    #"{"operations":[{"operationType":"create","record":{"recordName":null,"recordType":null}}]}"#
+                ),
+                ("subscriptions/lookup", .private, #"{"subscriptions":[{"subscriptionID":"none","query":null}]}"#),
+                (
+                    "assets/rereference", .private,
+                    #"{"zoneID":{"zoneName":"_defaultZone"},"assets":[{"recordName":"none","fieldName":"photo","other":null}]}"#
+                ),
+            ]
+            for (endpoint, scope, body) in requests {
+                let reply = try await emulator.post(endpoint, in: scope, as: .user, body)
+                #expect(reply.status == 200, "\(endpoint)")
+                let text = String(decoding: try JSONWriter.bytes(of: reply.json), as: UTF8.self)
+                #expect(text.contains("serverErrorCode"), "\(endpoint)")
+                #expect(!text.contains("null"), "\(endpoint) \(text)")
+            }
+        }
+    }
 }

@@ -127,7 +127,7 @@ extension RequestContext {
             )
         }
         guard let name = request.recordName else { return }
-        guard configuration.limits.allowsName(name) else {
+        guard configuration.allowsRecordName(name) else {
             throw EmulatorError.badRequest("'\(name)' is not a valid record name")
         }
         if let row = try RecordRow.fetch(name, in: zone, db), !row.isDeleted,

@@ -68,7 +68,7 @@ extension RequestContext {
         return try read { context in
             try requests.map { request in
                 try Result(ofItem: { try context.changes(request) }).mapError {
-                    ZoneError(id: request.zoneID, response: $0.response)
+                    ZoneError(id: request.zoneID.withoutNulls, response: $0.response)
                 }
             }
         }

@@ -1,5 +1,6 @@
 public import CloudKitModel
 import GRDB
+import StreamingJSON
 
 extension RequestContext {
     /// Resolves the short names of shares (`records/resolve`).
@@ -19,7 +20,7 @@ extension RequestContext {
     public func resolveShares(_ shortGUIDs: [ShortGUID]) throws -> [ShareResult] {
         try checkShortGUIDs(shortGUIDs)
         return try read { context in
-            try shortGUIDs.map { shortGUID in
+            try shortGUIDs.map(\.withoutNulls).map { shortGUID in
                 try ShareResult(shortGUID) {
                     try context.description(of: try SharedRecord(shortGUID, in: context), asked: shortGUID)
                 }
@@ -43,7 +44,7 @@ extension RequestContext {
         try checkShortGUIDs(shortGUIDs)
         let user = try signedInUser()
         return try inDatabase(.shared).write { context in
-            try shortGUIDs.map { shortGUID in
+            try shortGUIDs.map(\.withoutNulls).map { shortGUID in
                 try ShareResult(shortGUID) {
                     try context.accept(try SharedRecord(shortGUID, in: context), as: user)
                     return try context.description(of: try SharedRecord(shortGUID, in: context), asked: shortGUID)
@@ -214,5 +215,18 @@ extension DatabaseContext {
         )
         try show(shared.zone, owner: shared.owner, to: user)
         try writer.finish()
+    }
+}
+
+extension ShortGUID {
+    /// The short GUID without members that are null. The items of a response repeat no nulls.
+    fileprivate var withoutNulls: ShortGUID {
+        var shortGUID = ShortGUID(
+            value,
+            shouldFetchRootRecord: shouldFetchRootRecord,
+            rootRecordDesiredKeys: rootRecordDesiredKeys
+        )
+        for member in otherKeys where member.value.kind != .null { shortGUID.otherKeys[member.name] = member.value }
+        return shortGUID
     }
 }

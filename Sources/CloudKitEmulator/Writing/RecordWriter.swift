@@ -59,7 +59,7 @@ final class RecordWriter {
 
     private func tellObservers(_ change: RecordChange) throws {
         try IndexRows(db: db, zone: zone.id).update(for: change)
-        try LinkRows(db: db, zone: zone.id).update(for: change)
+        try LinkRows(db: db, zone: zone).update(for: change)
         try AssetUses(db: db).update(for: change)
         try updateMembership(for: change)
         if fanout != nil { changes.append(change) }
@@ -236,7 +236,8 @@ extension RecordWriter {
         let values = FieldRules(
             scope: context.address.scope,
             zone: zone,
-            zoneOwner: zone.ownerRecordName(in: context)
+            zoneOwner: zone.ownerRecordName(in: context),
+            acceptsOtherZones: context.configuration.acceptsRecordsOfService
         )
         var newFields: [(name: String, kind: FieldKind)] = []
         var content = Record(recordName: nil)
@@ -304,8 +305,8 @@ extension RecordWriter {
     }
 
     private func linkFacts(of content: Record, of record: Int64?, as name: String) throws -> [ContentFacts.LinkFacts] {
-        let rows = LinkRows(db: db, zone: zone.id)
-        return try content.links.map { link in
+        let rows = LinkRows(db: db, zone: zone)
+        return try content.links(within: zone).map { link in
             ContentFacts.LinkFacts(
                 target: link.name,
                 action: link.action,
@@ -351,7 +352,7 @@ extension RecordWriter {
     /// - Returns: The row of the record, deleted.
     @discardableResult
     func delete(_ row: RecordRow) throws -> RecordRow {
-        let links = LinkRows(db: db, zone: zone.id)
+        let links = LinkRows(db: db, zone: zone)
         var cascade = [row.id: row]
         var queue = [row]
         while let target = queue.popLast() {
@@ -389,7 +390,7 @@ extension DatabaseContext {
         try eraseShares(of: zone)
         try eraseAssets(of: zone)
         try IndexRows(db: db, zone: zone.id).erase(try schema())
-        try LinkRows(db: db, zone: zone.id).erase()
+        try LinkRows(db: db, zone: zone).erase()
         try db.run("DELETE FROM record WHERE zone = ?", [zone.id])
     }
 }

@@ -1,5 +1,6 @@
 import CloudKitModel
 import GRDB
+import StreamingJSON
 
 /// A record zone: the row behind a zone ID.
 struct ZoneRow {
@@ -39,10 +40,24 @@ struct ZoneRow {
     func ownerRecordName(in context: DatabaseContext) -> String { owner ?? context.ownerRecordName }
 
     func zoneID(in context: DatabaseContext) -> ZoneID {
-        ZoneID(
+        ZoneID(inReply: name, owner: ownerRecordName(in: context))
+    }
+}
+
+extension ZoneID {
+    /// The zone ID of a reply, which has the owner and the type of the zone.
+    init(inReply name: String, owner: String) {
+        self.init(
             zoneName: name,
-            ownerRecordName: ownerRecordName(in: context),
-            zoneType: isDefault ? .defaultZone : .regularCustomZone
+            ownerRecordName: owner,
+            zoneType: name == Self.default.zoneName ? .defaultZone : .regularCustomZone
         )
+    }
+
+    /// The zone ID without members that are null. An error item has the zone ID of the request, but repeats no nulls.
+    var withoutNulls: ZoneID {
+        var zoneID = ZoneID(zoneName: zoneName, ownerRecordName: ownerRecordName, zoneType: zoneType)
+        for member in otherKeys where member.value.kind != .null { zoneID.otherKeys[member.name] = member.value }
+        return zoneID
     }
 }

@@ -14,14 +14,20 @@ public struct ZonePage: Hashable, Sendable {
 extension RequestContext {
     /// Lists the zones of a database (`zones/list`): the default zone, then the others in creation order.
     ///
-    /// The shared database has the zones in which the caller accepted a share, and no default zone.
+    /// The shared database has the zones in which the caller accepted a share, and no default zone. Zones have only
+    /// their zone ID, unless ``EmulatorConfiguration/Unsettled/zonesInList`` says otherwise.
     ///
     /// - Throws: An ``EmulatorError``: `NOT_FOUND` for a container that is not registered, with
     ///   ``EmulatorConfiguration/Containers/registeredOnly``.
     public func listZones() throws -> ZonePage {
         try read { context in
             ZonePage(
-                zones: try context.zones().map { .success(context.description(of: $0)) },
+                zones: try context.zones().map { zone in
+                    switch configuration.unsettled.zonesInList {
+                    case .identifiers: .success(Zone(zoneID: zone.zoneID(in: context)))
+                    case .whole: .success(context.description(of: zone))
+                    }
+                },
                 syncToken: emulator.tokenKey.text(of: .database(context.databaseID, at: context.sequence))
             )
         }
@@ -35,7 +41,7 @@ extension RequestContext {
     public func lookupZones(_ zoneIDs: [ZoneID]) throws -> [ZoneResult] {
         try read { context in
             try zoneIDs.map { zoneID in
-                try ZoneResult(zoneID) { context.description(of: try context.zone(zoneID)) }
+                try ZoneResult(zoneID.withoutNulls) { context.description(of: try context.zone(zoneID)) }
             }
         }
     }
@@ -59,7 +65,7 @@ extension RequestContext {
         return try write { context in
             try operations.map { operation in
                 let zoneID = operation.zone.zoneID
-                return try ZoneResult(zoneID) {
+                return try ZoneResult(zoneID.withoutNulls) {
                     switch operation.operationType {
                     case .create: try context.createZone(zoneID)
                     case .delete: try context.deleteZone(zoneID)
@@ -128,7 +134,18 @@ extension DatabaseContext {
 extension EmulatorConfiguration.Limits {
     /// Whether a client may give a record or a zone this name: ASCII, at most 255 characters, no `_` in front.
     func allowsName(_ name: String) -> Bool {
-        !name.isEmpty && name.utf8.count <= nameLength
-            && name.utf8.first != UInt8(ascii: "_") && name.utf8.allSatisfy { (0x20..<0x7F).contains($0) }
+        name.utf8.first != UInt8(ascii: "_") && allowsNameOfService(name)
+    }
+
+    /// Whether the service may give a record this name.
+    func allowsNameOfService(_ name: String) -> Bool {
+        !name.isEmpty && name.utf8.count <= nameLength && name.utf8.allSatisfy { (0x20..<0x7F).contains($0) }
+    }
+}
+
+extension EmulatorConfiguration {
+    /// Whether a record may be created under this name.
+    func allowsRecordName(_ name: String) -> Bool {
+        acceptsRecordsOfService ? limits.allowsNameOfService(name) : limits.allowsName(name)
     }
 }

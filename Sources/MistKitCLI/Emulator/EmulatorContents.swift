@@ -13,13 +13,18 @@ struct EmulatorContents {
 
     /// Saves the records of a file.
     ///
+    /// Recorded records of Apple's own containers can be among them: their names may begin with `_`, and their references
+    /// may lead to other zones.
+    ///
     /// - Parameters:
     ///   - file: The file.
     ///   - isNew: Whether the emulator has no data, so that an unfinished run has to begin again.
     /// - Throws: A ``CommandError``, or the `CloudKitError` of a request.
     func load(_ file: String, isNew: Bool) async throws {
         if isNew { TransferJournal.remove(for: file) }
-        try await ImportRecordsCommand.asyncParse([file]).run(over: connection())
+        var rules = EmulatorConfiguration()
+        rules.acceptsRecordsOfService = true
+        try await ImportRecordsCommand.asyncParse([file]).run(over: connection(rules))
     }
 
     /// Writes all records of some types into a file, and replaces the file.
@@ -35,10 +40,11 @@ struct EmulatorContents {
     }
 
     /// A connection to the data of the folder, whatever service the environment names.
-    private func connection() throws -> Connection {
+    private func connection(_ rules: EmulatorConfiguration = EmulatorConfiguration()) throws -> Connection {
         try Connection.open(
             Settings([.container: container, .database: database, .dataFolder: folder]),
-            logger: Connection.logger(verbose: false)
+            logger: Connection.logger(verbose: false),
+            rules: rules
         )
     }
 }

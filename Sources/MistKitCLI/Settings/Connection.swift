@@ -1,3 +1,4 @@
+import CloudKitEmulator
 import CloudKitEmulatorServer
 import Foundation
 import HTTPTypes
@@ -67,7 +68,21 @@ struct Connection {
         try open(Settings.read(flags: options), logger: logger(verbose: options.verbose), counter: counter)
     }
 
-    static func open(_ settings: Settings, logger: Logger, counter: RequestCounter? = nil) throws -> Connection {
+    /// Opens a connection.
+    ///
+    /// - Parameters:
+    ///   - settings: The service and the credentials; without credentials, the embedded emulator.
+    ///   - logger: Where requests are logged.
+    ///   - counter: Counts the requests.
+    ///   - rules: The rules of the embedded emulator.
+    /// - Returns: The connection.
+    /// - Throws: A ``CommandError`` where a setting is missing or not valid.
+    static func open(
+        _ settings: Settings,
+        logger: Logger,
+        counter: RequestCounter? = nil,
+        rules: EmulatorConfiguration = EmulatorConfiguration()
+    ) throws -> Connection {
         let environment = try settings.containerEnvironment()
         let scope = try settings.databaseScope()
         guard settings.hasCredentials else {
@@ -79,7 +94,14 @@ struct Connection {
                         "Set MISTKIT_API_TOKEN, or MISTKIT_KEY_ID and MISTKIT_PRIVATE_KEY_FILE; an emulator prints its own."
                 )
             }
-            return try embedded(settings, environment: environment, scope: scope, logger: logger, counter: counter)
+            return try embedded(
+                settings,
+                environment: environment,
+                scope: scope,
+                logger: logger,
+                counter: counter,
+                rules: rules
+            )
         }
         guard let container = settings.container else {
             throw CommandError(
@@ -111,12 +133,14 @@ struct Connection {
         environment: ContainerEnvironment,
         scope: DatabaseScope?,
         logger: Logger,
-        counter: RequestCounter?
+        counter: RequestCounter?,
+        rules: EmulatorConfiguration
     ) throws -> Connection {
         let embedded = try EmbeddedEmulator(
             folder: settings.dataFolder ?? EmbeddedEmulator.defaultFolder,
             container: settings.container ?? EmbeddedEmulator.defaultContainer,
-            configuration: .init(logger: logger)
+            configuration: .init(logger: logger),
+            rules: rules
         )
         let service = CloudKitService(
             containerIdentifier: embedded.container,

@@ -28,14 +28,18 @@ struct EmbeddedEmulator {
     init(
         folder: String,
         container: String,
-        configuration: CloudKitEmulatorServer.Configuration
+        configuration: CloudKitEmulatorServer.Configuration,
+        rules: EmulatorConfiguration = EmulatorConfiguration()
     ) throws {
         self.folder = folder
         self.container = container
         do {
             try DataFolder.prepare(folder)
             use = try FolderUse(folder)
-            emulator = try CloudKitEmulator(storage: .file(path: folder + "/emulator.sqlite"))
+            emulator = try CloudKitEmulator(
+                storage: .file(path: folder + "/emulator.sqlite"),
+                configuration: rules
+            )
             account = try Self.account(in: folder, of: emulator)
             // Both environments accept the same token; Apple's service has a token for each.
             for environment in ContainerEnvironment.allCases {

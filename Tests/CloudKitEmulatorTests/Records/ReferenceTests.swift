@@ -103,6 +103,50 @@ struct ReferenceTests {
         #expect(try world.modify(.note(.forceUpdate, "r0", ["of": to("a", .deleteSelf)]))[0].hasPrefix("r0@"))
     }
 
+    /// Recorded replies have the zone of a reference with its type, in public databases, too.
+    @Test func repliesNameTheDefaultZoneOfATarget() throws {
+        let world = try World()
+        for (scope, owner) in [(DatabaseScope.private, world.ann), (.public, "_defaultOwner")] {
+            for target in [to("a", .none), to("a", .none, zone: "_defaultZone")] {
+                let reply = try world.asAnn(in: scope).modifyRecords([.note(.forceUpdate, "b", ["of": target])])
+                #expect(
+                    try text(reply.records[0].get().fields)
+                        == #"{"of":{"value":{"recordName":"a","action":"NONE","zoneID":{"zoneName":"_defaultZone","#
+                        + #""ownerRecordName":"\#(owner)","zoneType":"DEFAULT_ZONE"}},"type":"REFERENCE"}}"#
+                )
+            }
+        }
+    }
+
+    /// Apple's own containers have such records (recorded).
+    @Test func recordsOfTheServiceCanBeSeeded() throws {
+        let world = try World { $0.acceptsRecordsOfService = true }
+        let elsewhere = #""zoneID":{"zoneName":"Elsewhere","ownerRecordName":"\#(world.ann)","#
+        let results = try world.modify(
+            .note(.create, "_seeded", ["of": to("target", .deleteSelf, zone: "Elsewhere")]),
+            .note(.create, "target"),
+            .note(.create, "needs", ["of": to("missing", .validate, zone: "Elsewhere")]),
+            .note(.create, "child", ["of": to("_seeded", .deleteSelf)]),
+            .note(.create, "é")
+        )
+        #expect(
+            results[0] == #"_seeded@1 {"of":{"value":{"recordName":"target","action":"DELETE_SELF","#
+                + elsewhere + #""zoneType":"REGULAR_CUSTOM_ZONE"}},"type":"REFERENCE"}}"#
+        )
+        #expect(results.last == "é! BAD_REQUEST 'é' is not a valid record name")
+        // The record of that name in this zone is not the target.
+        #expect(try world.modify(.note(.forceDelete, "target")) == ["target deleted"])
+        #expect(try names(world) == ["_seeded", "needs", "child"])
+        #expect(try world.modify(.note(.forceDelete, "_seeded")) == ["_seeded deleted"])
+        #expect(try names(world) == ["needs"])
+        // The zone and the rules of other names stay as they are.
+        #expect(
+            try World().modify(.note(.create, "_seeded")) == [
+                "_seeded! BAD_REQUEST '_seeded' is not a valid record name"
+            ]
+        )
+    }
+
     @Test func repliesNameTheTargetsZoneWithItsOwner() throws {
         let world = try World()
         #expect(
@@ -111,7 +155,8 @@ struct ReferenceTests {
                 .note(.create, "c", ["of": to("a", .none, zone: "Other")])
             ) == [
                 #"b@1 {"of":{"value":{"recordName":"a","action":"DELETE_SELF","#
-                    + #""zoneID":{"zoneName":"Notes","ownerRecordName":"\#(world.ann)"}},"type":"REFERENCE"}}"#,
+                    + #""zoneID":{"zoneName":"Notes","ownerRecordName":"\#(world.ann)","#
+                    + #""zoneType":"REGULAR_CUSTOM_ZONE"}},"type":"REFERENCE"}}"#,
                 "c! BAD_REQUEST a reference cannot lead from zone 'Notes' to zone 'Other'",
             ]
         )

@@ -23,8 +23,23 @@ struct ZoneTests {
         #expect(try names(world, DatabaseAddress(World.container, .production, .private)) == ["_defaultZone"])
     }
 
-    @Test func aZoneIsDescribedWithOwnerTypeAndToken() throws {
+    @Test func aListHasZoneIDsAlone() throws {
         let world = try World()
+        let page = try world.asAnn().listZones()
+        #expect(
+            page.zones.map(text) == [
+                #"{"zoneID":{"zoneName":"_defaultZone","ownerRecordName":"\#(world.ann)","zoneType":"DEFAULT_ZONE"}}"#,
+                #"{"zoneID":{"zoneName":"Notes","ownerRecordName":"\#(world.ann)","zoneType":"REGULAR_CUSTOM_ZONE"}}"#,
+            ]
+        )
+        #expect(!page.syncToken.isEmpty)
+        let lookup = try world.asAnn().lookupZones([World.notes])
+        #expect(try lookup.map { try $0.get().isAtomic } == [true])
+        #expect(try lookup.allSatisfy { try $0.get().syncToken?.isEmpty == false })
+    }
+
+    @Test func aZoneIsDescribedWithOwnerTypeAndToken() throws {
+        let world = try World { $0.unsettled.zonesInList = .whole }
         let page = try world.asAnn().listZones()
         let zones = try page.zones.map { try $0.get() }
         #expect(

@@ -90,6 +90,22 @@ struct EmulatorCommandTests {
         #expect(outcome.status == 0)
     }
 
+    /// Records of Apple's own containers have such names and references (recorded).
+    @Test func recordedRecordsCanBeSeeded() throws {
+        let line = """
+            {"recordType":"Note","recordName":"_ac333066","fields":{"of":{"value":{"recordName":"a","action":"NONE",\
+            "zoneID":{"zoneName":"Elsewhere"}},"type":"REFERENCE"}}}
+
+            """
+        try Data(line.utf8).write(to: commands.folder.appendingPathComponent("seed.ndjson"))
+        let script = "'\(CommandTests.executable.path)' records count Note"
+        let outcome = try commands.mistkit(
+            arguments: ["emulator", "--reset", "--seed", "seed.ndjson", "--exec", "--", "sh", "-c", script]
+        )
+        #expect(outcome.output == "1\n", "\(outcome.output) \(outcome.errors)")
+        #expect(outcome.status == 0)
+    }
+
     @Test func anIgnoredSignalStaysIgnored() throws {
         let shell = URL(fileURLWithPath: "/bin/sh")
         let script = "kill -HUP $PPID; sleep 0.3; kill -HUP $$; exit 7"

@@ -13,8 +13,8 @@ struct Link: Hashable {
 }
 
 extension Record {
-    /// The references of a record with `DELETE_SELF` or `VALIDATE`.
-    var links: Set<Link> {
+    /// The references of a record with `DELETE_SELF` or `VALIDATE` to records of its own zone.
+    func links(within zone: ZoneRow) -> Set<Link> {
         var links: Set<Link> = []
         for (_, value) in fields {
             let references: [Reference] =
@@ -23,7 +23,7 @@ extension Record {
                 case .referenceList(let references): references
                 default: []
                 }
-            for reference in references {
+            for reference in references where reference.zoneID?.zoneName ?? zone.name == zone.name {
                 if reference.action == .validate { links.insert(Link(name: reference.recordName, action: .validate)) }
                 if reference.action == .deleteSelf {
                     links.insert(Link(name: reference.recordName, action: .deleteSelf))
@@ -37,16 +37,16 @@ extension Record {
 /// The rows of the table `link`: the links of a zone's records by the record that they point to.
 struct LinkRows {
     let db: Database
-    let zone: Int64
+    let zone: ZoneRow
 
     func update(for change: RecordChange) throws {
-        if change.old?.links.isEmpty == false {
+        if change.old?.links(within: zone).isEmpty == false {
             try db.run("DELETE FROM link WHERE source = ?", [change.row.id])
         }
-        for link in change.new?.links ?? [] {
+        for link in change.new?.links(within: zone) ?? [] {
             try db.run(
                 "INSERT INTO link (zone, name, action, source) VALUES (?, ?, ?, ?)",
-                [zone, link.name, link.action.rawValue, change.row.id]
+                [zone.id, link.name, link.action.rawValue, change.row.id]
             )
         }
     }
@@ -64,13 +64,13 @@ struct LinkRows {
             SELECT count(*) FROM link
             WHERE zone = ? AND name = ? AND action = ? AND source <> coalesce(?, 0)
             """,
-            [zone, link.name, link.action.rawValue, record],
+            [zone.id, link.name, link.action.rawValue, record],
             as: Int.self
         ) ?? 0
     }
 
     func erase() throws {
-        try db.run("DELETE FROM link WHERE source IN (SELECT id FROM record WHERE zone = ?)", [zone])
-        try db.run("DELETE FROM link WHERE zone = ?", [zone])
+        try db.run("DELETE FROM link WHERE source IN (SELECT id FROM record WHERE zone = ?)", [zone.id])
+        try db.run("DELETE FROM link WHERE zone = ?", [zone.id])
     }
 }

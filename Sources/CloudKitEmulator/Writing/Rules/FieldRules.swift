@@ -16,6 +16,8 @@ struct FieldRules {
     let scope: DatabaseScope
     let zone: ZoneRow
     let zoneOwner: String
+    /// Whether references may lead to other zones.
+    let acceptsOtherZones: Bool
 
     /// The value as it is stored: in one form for each kind, with the type that every reply shows. `known` is the kind
     /// of the field, or `nil` for a new field.
@@ -154,21 +156,25 @@ struct FieldRules {
 
     /// The reference as it is stored.
     ///
-    /// References of replies name the target's zone with its owner (recorded for custom zones). They stay within the
-    /// zone, as in the native framework. They always have an action: a reference that came without an action has
-    /// `NONE`.
+    /// References of replies name the target's zone with its owner and type, in public databases as well (recorded).
+    /// They stay within the zone, as in the native framework, except where recorded records are seeded. They always have
+    /// an action: a reference that came without an action has `NONE`.
     func placed(_ reference: Reference) throws(EmulatorError) -> Reference {
         guard !reference.recordName.hasControlCharacters else {
             throw .controlCharacter(in: "the record name of a reference")
         }
-        if let other = reference.zoneID?.zoneName, other != zone.name {
-            throw .badRequest("a reference cannot lead from zone '\(zone.name)' to zone '\(other)'")
+        let target = reference.zoneID?.zoneName ?? zone.name
+        guard target == zone.name || acceptsOtherZones else {
+            throw .badRequest("a reference cannot lead from zone '\(zone.name)' to zone '\(target)'")
         }
+        guard !target.hasControlCharacters, reference.zoneID?.owner?.hasControlCharacters != true else {
+            throw .controlCharacter(in: "the zone ID of a reference")
+        }
+        let owner = target == zone.name ? zoneOwner : reference.zoneID?.owner ?? zoneOwner
         return Reference(
             recordName: reference.recordName,
             action: reference.action,
-            zoneID: zone.isDefault
-                ? reference.zoneID : ZoneID(zoneName: zone.name, ownerRecordName: zoneOwner)
+            zoneID: ZoneID(inReply: target, owner: owner)
         )
     }
 }

@@ -148,7 +148,7 @@ enum OperationRules {
             return participation.permission == .readWrite && !participation.isRoot ? nil : .denied("WRITE")
         },
         WriteRule("record names are not empty, not longer than 255 characters, ASCII, and do not begin with _") {
-            guard !$0.deletes, $0.existing == nil, !$0.configuration.limits.allowsName($0.name) else {
+            guard !$0.deletes, $0.existing == nil, !$0.configuration.allowsRecordName($0.name) else {
                 return nil
             }
             return .badRequest("'\($0.name)' is not a valid record name")
