@@ -36,7 +36,13 @@ enum ItemOutcome: Hashable {
         guard let error else { return .acknowledged }
         switch error.code {
         case .conflict, .exists: return .lookUp
-        case .notFound: return operation == .delete ? .acknowledged : .deletedElsewhere
+        case .notFound:
+            switch operation {
+            case .delete: return .acknowledged
+            case .update: return .deletedElsewhere
+            // A record that is created does not exist yet, so it is the type that the schema lacks.
+            case .create: return .parkType(field: "")
+            }
         case .zoneNotFound: return .zoneIsGone
         case .throttled, .tryAgainLater, .zoneBusy, .internalError, .serviceUnavailable, .misdirectedRequest:
             return .later

@@ -311,6 +311,7 @@ struct PushPromiseTests {
         arguments: [
             (nil, .create, .acknowledged), (nil, .update, .acknowledged), (nil, .delete, .acknowledged),
             (.conflict, .update, .lookUp), (.conflict, .delete, .lookUp), (.exists, .create, .lookUp),
+            (.conflict, .create, .lookUp), (.notFound, .create, .parkType(field: "")),
             (.notFound, .update, .deletedElsewhere), (.notFound, .delete, .acknowledged),
             (.zoneNotFound, .create, .zoneIsGone), (.throttled, .update, .later), (.tryAgainLater, .update, .later),
             (.zoneBusy, .update, .later), (.internalError, .update, .later), (.quotaExceeded, .create, .quota),
