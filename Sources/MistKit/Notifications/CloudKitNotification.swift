@@ -82,17 +82,32 @@ public struct CloudKitNotification: Hashable, Sendable {
         }
     }
 
+    /// Where a push came from, which decides how it numbers the databases.
+    enum Source {
+        /// The web courier. CloudKit JS, its only known client, reads 0 as the public database.
+        case webCourier
+        /// Apple's push service: 1 is public, 2 private, 3 shared (samples of native pushes).
+        case pushService
+    }
+
     /// The push as it was received.
     public let payload: PushPayload
+    private let source: Source
 
     /// The event.
     public let change: Change
 
-    /// Reads a push, from the web courier or from Apple's push service.
+    /// Reads a push of Apple's push service. Pushes of the web courier come from
+    /// ``CloudKitService/notifications(apnsEnvironment:clientID:)``.
     ///
-    /// - Parameter payload: The push. Apple's push service gives an app the same JSON.
+    /// - Parameter payload: The push.
     public init(_ payload: PushPayload) {
+        self.init(payload, from: .pushService)
+    }
+
+    init(_ payload: PushPayload, from source: Source) {
         self.payload = payload
+        self.source = source
         let content = payload.content
         if let query = content?.query, let recordName = query.recordName {
             change = .record(
@@ -123,14 +138,26 @@ public struct CloudKitNotification: Hashable, Sendable {
 
     /// The database in which something happened.
     ///
-    /// In samples of native pushes, 1 is public, 2 is private and 3 is shared. 0 is public, too, as in CloudKit JS. It
-    /// is not known which numbers the web courier sends; ``subscriptionID`` is reliable.
+    /// In samples of native pushes, 1 is public, 2 is private and 3 is shared. In pushes of the web courier, 0 is public
+    /// for CloudKit JS, so 1 is private and 2 is shared; that the service numbers them so is not confirmed.
+    /// ``subscriptionID`` is reliable.
     public var databaseScope: DatabaseScope? {
-        switch payloadChange?.databaseNumber {
-        case 0, 1: .public
-        case 2: .private
-        case 3: .shared
+        switch (payloadChange?.databaseNumber, source) {
+        case (0, _), (1, .pushService): .public
+        case (1, .webCourier), (2, .pushService): .private
+        case (2, .webCourier), (3, _): .shared
         default: nil
+        }
+    }
+
+    /// Whether the push may be about a database, by either way of numbering.
+    func mayConcern(_ scope: DatabaseScope) -> Bool {
+        switch payloadChange?.databaseNumber {
+        case 0: scope == .public
+        case 1: scope != .shared
+        case 2: scope != .public
+        case 3: scope == .shared
+        default: true
         }
     }
 

@@ -55,8 +55,8 @@ public struct NotificationSequence: AsyncSequence, Sendable {
             do {
                 while true {
                     guard let payload = try await nextPayload() else { continue }
-                    let notification = CloudKitNotification(payload)
-                    if let scope = sequence.scope, let other = notification.databaseScope, other != scope { continue }
+                    let notification = CloudKitNotification(payload, from: .webCourier)
+                    if let scope = sequence.scope, !notification.mayConcern(scope) { continue }
                     return notification
                 }
             } catch {
@@ -145,9 +145,9 @@ extension CloudKitService {
 extension CloudKitDatabase {
     /// Waits for pushes of the caller's subscriptions in this database.
     ///
-    /// A push names its database by a number. The meaning of the numbers over the web courier is not known
-    /// (``CloudKitNotification/databaseScope``), and a push with an unknown number is returned, too. If that matters,
-    /// use ``CloudKitService/notifications(apnsEnvironment:clientID:)`` and distinguish pushes by their subscription.
+    /// A push names its database by a number, and two ways of counting are in use
+    /// (``CloudKitNotification/databaseScope``). A push that is about this database by one of them is returned, and so is
+    /// a push with an unknown number. If that matters, use ``CloudKitService/notifications(apnsEnvironment:clientID:)`` and distinguish pushes by their subscription.
     ///
     /// - Parameters:
     ///   - apnsEnvironment: The environment of the push service; with `nil`, the one of the container's environment.

@@ -1,10 +1,11 @@
 import CloudKitEmulator
 import Foundation
 import HTTPTypes
-import MistKit
 import MistTesting
 import OpenAPISwiftRuntime
 import Testing
+
+@testable import MistKit
 
 @Suite(.serialized)
 struct NotificationTests {
@@ -102,6 +103,40 @@ struct NotificationTests {
             try await service.publicDatabase.save(Memo(title: "a"), named: "a")
             try await service.privateDatabase.save(Memo(title: "b"), named: "b")
             #expect(try await first.value == "s created b in _defaultZone")
+        }
+    }
+
+    /// The web courier may count databases from zero or from one. A database misses none of its pushes.
+    @Test(arguments: [EmulatorConfiguration.Unsettled.DatabaseNumbers.fromZero, .fromOne])
+    func aDatabaseHearsItsPushesHoweverTheyAreNumbered(
+        numbers: EmulatorConfiguration.Unsettled.DatabaseNumbers
+    ) async throws {
+        var configuration = EmulatorConfiguration()
+        configuration.unsettled.databaseNumbersInPushes = numbers
+        try await withCloudKitEmulator(configuration: configuration) { emulator in
+            let service = emulator.service(as: .user)
+            for database in [service.publicDatabase, service.privateDatabase] {
+                try await database.save(Subscription("s", to: Query<Memo>(), firesOn: [.create]))
+                let first = Task { try await database.notifications().first { _ in true } }
+                await emulator.rules.waitForCouriers(1)
+                try await database.save(Memo(title: "a"), named: "a")
+                let push = try #require(try await first.value)
+                #expect(line(push) == "s created a in _defaultZone")
+                if numbers == .fromZero { #expect(push.databaseScope == database.scope) }
+            }
+        }
+    }
+
+    /// A push is read with the numbers of the place that it comes from.
+    @Test func aNumberMeansTheDatabaseThatItsSourceMeans() {
+        let lines: [(Int64, courier: DatabaseScope?, pushService: DatabaseScope?)] = [
+            (0, .public, .public), (1, .private, .public), (2, .shared, .private), (3, .shared, .shared), (4, nil, nil),
+        ]
+        for (number, courier, pushService) in lines {
+            let change = PushPayload.Change(databaseNumber: number, recordName: "a", subscriptionID: "s", reason: 1)
+            let payload = PushPayload(content: PushPayload.Content(query: change))
+            #expect(CloudKitNotification(payload, from: .webCourier).databaseScope == courier, "\(number)")
+            #expect(CloudKitNotification(payload).databaseScope == pushService, "\(number)")
         }
     }
 
