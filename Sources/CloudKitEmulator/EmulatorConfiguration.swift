@@ -5,7 +5,7 @@ public import CloudKitModel
 ///
 /// ```swift
 /// var configuration = EmulatorConfiguration()
-/// configuration.unsettled.createOnExisting = .conflict
+/// configuration.unsettled.createOnExisting = .exists
 /// configuration.webAuthTokens.areSingleUse = true
 /// ```
 public struct EmulatorConfiguration: Hashable, Sendable {
@@ -148,16 +148,28 @@ extension EmulatorConfiguration {
         public enum CreateOnExisting: Hashable, Sendable {
             /// `EXISTS`, as Apple's table of codes has it.
             case exists
-            /// `CONFLICT`, to which the native framework maps the same response.
+            /// `CONFLICT`, which a test of another client against the live service expects, and to which the native
+            /// framework maps the same response.
             case conflict
         }
 
         /// The result of an `update`, `replace` or `delete` whose record carries no change tag.
         public enum MissingTag: Hashable, Sendable {
+            /// The whole request is a `BAD_REQUEST`, "BadRequestException: missing required field 'recordChangeTag'",
+            /// which a test of another client copied from the live service.
+            case refusesRequest
             /// The operation is a `BAD_REQUEST`.
-            case refused
+            case refusesRecord
             /// The operation goes ahead, as with `force`.
             case accepted
+        }
+
+        /// The response to a write to the public database with the API token alone.
+        public enum AnonymousWrite: Hashable, Sendable {
+            /// The whole request is `AUTHENTICATION_REQUIRED`.
+            case refusesRequest
+            /// Each record is `ACCESS_DENIED`, as for a user without permission; a request for uploads as a whole.
+            case refusesRecord
         }
 
         /// The effect of `atomic: true` where the zone does not support it: in the default zone and the public
@@ -273,14 +285,16 @@ extension EmulatorConfiguration {
             case sortable
         }
 
-        /// `create` of a name that exists. Default: ``CreateOnExisting/exists``.
-        public var createOnExisting = CreateOnExisting.exists
-        /// `update` and `replace` without a change tag. Default: ``MissingTag/refused``, as the record table and
-        /// CloudKit JS have it.
-        public var updateWithoutTag = MissingTag.refused
-        /// `delete` without a change tag. Default: ``MissingTag/refused``, as the record table has it; the section on
-        /// deleting asks for `recordName` alone.
-        public var deleteWithoutTag = MissingTag.refused
+        /// `create` of a name that exists. Default: ``CreateOnExisting/conflict``.
+        public var createOnExisting = CreateOnExisting.conflict
+        /// `update` and `replace` without a change tag. Default: ``MissingTag/refusesRequest``.
+        public var updateWithoutTag = MissingTag.refusesRequest
+        /// `delete` without a change tag. Default: ``MissingTag/refusesRecord``, as the record table has it; the section
+        /// on deleting asks for `recordName` alone.
+        public var deleteWithoutTag = MissingTag.refusesRecord
+        /// A write to the public database with the API token alone. Default: ``AnonymousWrite/refusesRequest``, as a
+        /// test of another client against the live service expects.
+        public var anonymousWrite = AnonymousWrite.refusesRequest
         /// Whether `forceDelete` of a record that does not exist succeeds. Default: it does, as in the native
         /// framework.
         public var forceDeleteOfMissingSucceeds = true
@@ -303,6 +317,10 @@ extension EmulatorConfiguration {
         public var rangeIndex = RangeIndex.queryable
         /// The code for a query of a record type that was never saved. Default: `BAD_REQUEST`.
         public var unknownRecordType = ServerErrorCode.badRequest
+        /// The code for a record that a server-to-server key saves, and whose type the schema neither has nor gets by
+        /// writes. Default: `NOT_FOUND`, which a test of another client against the live service expects. Other callers
+        /// get `BAD_REQUEST`.
+        public var unknownTypeOfServerKey = ServerErrorCode.notFound
         /// Whether `NOT_EQUALS`, `NOT_IN` and the other negations match records that lack the field. Default: they do
         /// not.
         public var negationsMatchMissingFields = false
@@ -354,8 +372,9 @@ extension EmulatorConfiguration {
         /// The reply of `tokens/register`. Default: ``DeviceTokenRegistration/answersToken``: CloudKit JS reads the
         /// token and the courier from it, and does not wait for pushes without them.
         public var deviceTokenRegistration = DeviceTokenRegistration.answersToken
-        /// The numbers of databases in pushes. Default: ``DatabaseNumbers/fromOne``.
-        public var databaseNumbersInPushes = DatabaseNumbers.fromOne
+        /// The numbers of databases in pushes. Default: ``DatabaseNumbers/fromZero``: CloudKit JS is the only known
+        /// client of the web courier.
+        public var databaseNumbersInPushes = DatabaseNumbers.fromZero
 
         /// Whether clients may query the records of type `Users`. Default: they may not, as in the native framework
         /// ("executing a query where the record type is CKRecordTypeUserRecord results in an error").

@@ -179,6 +179,14 @@ extension RequestContext {
         }
     }
 
+    /// Refuses a whole request to write to the public database without a user, where the configuration says so.
+    func checkCallerMayWrite() throws(EmulatorError) {
+        guard database.scope == .public, user == nil, configuration.unsettled.anonymousWrite == .refusesRequest else {
+            return
+        }
+        throw .authenticationRequired
+    }
+
     // MARK: Transactions
 
     /// Reads within the database. Container and database are created when they are first named.

@@ -169,7 +169,7 @@ private let corruptions: [Corruption] = [
         "items without their codes",
         breaking: [
             "deleting a zone that does not exist is a failure",
-            "create of an existing record, with no change tag is refused as EXISTS, or is refused as CONFLICT",
+            "create of an existing record, with no change tag is refused as CONFLICT, or is refused as EXISTS",
             "update with an old change tag is refused as CONFLICT",
             "update of a record that does not exist, with a change tag is refused as NOT_FOUND",
             "an atomic batch with one bad operation changes nothing: no record, no tag, no feed",
@@ -228,7 +228,7 @@ private let corruptions: [Corruption] = [
         "one code for all failures",
         breaking: [
             "private and shared databases need a user: the error says where to sign in",
-            "with the API token alone, nothing can be created",
+            "with the API token alone, nothing can be created: the request is refused, or each record",
             "update of a record that does not exist, with a change tag is refused as NOT_FOUND",
             "lookup answers in the order asked, missing records included",
             "a string that is not a token is an error of the zone",
@@ -369,7 +369,7 @@ private let corruptions: [Corruption] = [
         "another reason for all failures",
         breaking: [
             "an unknown endpoint is an error like any other",
-            "with the API token alone, nothing can be created",
+            "with the API token alone, nothing can be created: the request is refused, or each record",
             "update with an old change tag is refused as CONFLICT",
             "an untyped whole number in a field of doubles is refused, and changes nothing",
             "an encrypted field cannot be filtered by",

@@ -55,9 +55,10 @@ struct ContractTests {
     /// each switch for such a claim.
     @Test func rulesTakeEveryAnswerThatIsHeldPossible() async throws {
         var configuration = EmulatorConfiguration()
-        configuration.unsettled.createOnExisting = .conflict
-        configuration.unsettled.updateWithoutTag = .accepted
+        configuration.unsettled.createOnExisting = .exists
+        configuration.unsettled.updateWithoutTag = .refusesRecord
         configuration.unsettled.deleteWithoutTag = .accepted
+        configuration.unsettled.anonymousWrite = .refusesRecord
         configuration.unsettled.forceDeleteOfMissingSucceeds = false
         configuration.unsettled.atomicByDefault = true
         configuration.unsettled.atomicInDefaultZone = .refused
@@ -73,12 +74,44 @@ struct ContractTests {
         configuration.unsettled.unknownFieldType = .refusesRecord
         configuration.unsettled.deviceTokenRegistration = .answersNothing
         configuration.unsettled.deviceTokensNeedClientID = true
+        configuration.unsettled.databaseNumbersInPushes = .fromOne
         configuration.unsettled.zonesInList = .whole
         configuration.webAuthTokens.rejection = .authenticationFailed
         try await withCloudKitEmulator(configuration: configuration) { emulator in
             let target = try emulator.contractTarget()
             let broken = await CloudKitContract.run(openSchemaRules, against: target).filter { !$0.outcome.isHeld }
             #expect(broken.map { "\($0.rule) \($0.outcome)" } == [])
+        }
+    }
+
+    /// There are three claims about a missing change tag.
+    @Test func rulesTakeEveryAnswerToAMissingTag() async throws {
+        var configuration = EmulatorConfiguration()
+        configuration.unsettled.updateWithoutTag = .accepted
+        configuration.unsettled.deleteWithoutTag = .refusesRequest
+        try await withCloudKitEmulator(configuration: configuration) { emulator in
+            let rules = openSchemaRules.filter { $0.name.hasSuffix("deletes it") || $0.name.contains("no change tag") }
+            #expect(rules.count > 5)
+            let broken = await CloudKitContract.run(rules, against: try emulator.contractTarget())
+                .filter { !$0.outcome.isHeld }
+            #expect(broken.map { "\($0.rule) \($0.outcome)" } == [])
+        }
+    }
+
+    /// A container with an imported schema refuses a server-to-server key's records of other types in either way.
+    @Test(arguments: [ServerErrorCode.notFound, .badRequest])
+    func rulesTakeEveryAnswerToAnUnknownType(code: ServerErrorCode) async throws {
+        var configuration = EmulatorConfiguration()
+        configuration.unsettled.unknownTypeOfServerKey = code
+        try await withCloudKitEmulator(configuration: configuration) { emulator in
+            try emulator.rules.importSchema(
+                ContainerSchema(parsing: CloudKitContract.schema),
+                into: emulator.containerIdentifier
+            )
+            var target = try emulator.contractTarget()
+            target.hasOpenSchema = false
+            let rules = CloudKitContract.rules.filter { $0.name.hasPrefix("a record type that the schema lacks") }
+            #expect(await CloudKitContract.run(rules, against: target).map(\.outcome.isHeld) == [true])
         }
     }
 

@@ -167,4 +167,31 @@ struct ForeignRequestTests {
             }
         }
     }
+
+    /// Tests of another client were written to run against the service.
+    @Test(arguments: connections)
+    func whatTheServiceAnsweredOtherClients(_ connection: EmulatorConnection) async throws {
+        try await withCloudKitEmulator(over: connection) { emulator in
+            func operation(_ type: String, _ recordType: String = "Note") -> String {
+                #"{"operations":[{"operationType":"\#(type)","record":{"recordName":"a","recordType":"\#(recordType)"}}]}"#
+            }
+            _ = try await emulator.post("records/modify", as: .serverKey, operation("create"))
+            let again = try await emulator.post("records/modify", as: .serverKey, operation("create"))
+            #expect(again.json["records"]?[0]?["serverErrorCode"] == "CONFLICT")
+            for type in ["update", "replace"] {
+                let untagged = try await emulator.post("records/modify", as: .serverKey, operation(type))
+                #expect(
+                    untagged.refusal == "400 BAD_REQUEST BadRequestException: missing required field 'recordChangeTag'"
+                )
+            }
+            for type in ["create", "forceUpdate", "forceDelete"] {
+                let anonymous = try await emulator.post("records/modify", operation(type))
+                #expect(anonymous.refusal == "421 AUTHENTICATION_REQUIRED request needs authorization", "\(type)")
+                #expect(anonymous.json["redirectURL"] != nil)
+            }
+            let upload = #"{"tokens":[{"recordType":"Note","fieldName":"photo"}]}"#
+            let anonymous = try await emulator.post("assets/upload", upload)
+            #expect(anonymous.refusal == "421 AUTHENTICATION_REQUIRED request needs authorization")
+        }
+    }
 }

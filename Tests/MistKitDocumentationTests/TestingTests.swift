@@ -60,7 +60,7 @@ struct TestingTests {
     @Test func theEmulatorCanBeStricter() async throws {
         var configuration = EmulatorConfiguration()
         configuration.limits.recordSize = 1000
-        configuration.unsettled.createOnExisting = .conflict
+        configuration.unsettled.createOnExisting = .exists
         try await withCloudKitEmulator(configuration: configuration) { emulator in
             let database = emulator.service(as: .user).privateDatabase
             var long = Feed.swift

@@ -24,6 +24,8 @@ private enum Effect {
     case deleted
     /// The record does not change. The item is a failure with this code, and with this reason where it is known.
     case refused(String, String? = nil)
+    /// The record does not change. The whole request fails with this code and this reason.
+    case refusesRequest(String, String)
 
     var clause: String {
         switch self {
@@ -32,6 +34,7 @@ private enum Effect {
         case .replaced: "replaces the whole set of fields"
         case .deleted: "deletes it"
         case .refused(let code, _): "is refused as \(code)"
+        case .refusesRequest(let code, _): "refuses the request as \(code)"
         }
     }
 }
@@ -54,22 +57,26 @@ private struct Line {
 private let stale = Effect.refused("CONFLICT", "client oplock error updating record")
 private let gone = Effect.refused("NOT_FOUND", "recordChangeTag specified, but record not found")
 private let exists = [
-    Effect.refused("EXISTS", "record to insert already exists"),
-    .refused("CONFLICT", "record to insert already exists"),
+    Effect.refused("CONFLICT", "record to insert already exists"),
+    .refused("EXISTS", "record to insert already exists"),
+]
+private let untagged = [
+    Effect.refusesRequest("BAD_REQUEST", "BadRequestException: missing required field 'recordChangeTag'"),
+    .refused("BAD_REQUEST"),
 ]
 
 private let operationTable: [Line] = [
     Line("create", .missing, [.created], "AR"),
     Line("create", .missingWithTag, [gone], "I"),
-    Line("create", .untagged, exists, "ANU"),
-    Line("create", .current, exists, "ANU"),
-    Line("create", .stale, exists, "ANU"),
+    Line("create", .untagged, exists, "ANTU"),
+    Line("create", .current, exists, "ANTU"),
+    Line("create", .stale, exists, "ANTU"),
 
     Line("update", .current, [.updated], "AR"),
     Line("update", .stale, [stale], "ANP"),
-    Line("update", .untagged, [.refused("BAD_REQUEST"), .updated], "AU"),
+    Line("update", .untagged, untagged + [.updated], "ATU"),
     Line("update", .missingWithTag, [gone], "NL"),
-    Line("update", .missing, [.refused("BAD_REQUEST"), .refused("NOT_FOUND")], "AU"),
+    Line("update", .missing, untagged + [.refused("NOT_FOUND")], "ATU"),
 
     Line("forceUpdate", .current, [.updated], "A"),
     Line("forceUpdate", .stale, [.updated], "A"),
@@ -79,9 +86,9 @@ private let operationTable: [Line] = [
 
     Line("replace", .current, [.replaced], "A"),
     Line("replace", .stale, [stale], "A"),
-    Line("replace", .untagged, [.refused("BAD_REQUEST"), .replaced], "AU"),
+    Line("replace", .untagged, untagged + [.replaced], "AU"),
     Line("replace", .missingWithTag, [gone], "I"),
-    Line("replace", .missing, [.refused("BAD_REQUEST"), .refused("NOT_FOUND")], "AU"),
+    Line("replace", .missing, untagged + [.refused("NOT_FOUND")], "AU"),
 
     Line("forceReplace", .current, [.replaced], "A"),
     Line("forceReplace", .stale, [.replaced], "A"),
@@ -91,9 +98,9 @@ private let operationTable: [Line] = [
 
     Line("delete", .current, [.deleted], "AP"),
     Line("delete", .stale, [stale], "AI"),
-    Line("delete", .untagged, [.refused("BAD_REQUEST"), .deleted], "AU"),
+    Line("delete", .untagged, untagged + [.deleted], "AU"),
     Line("delete", .missingWithTag, [.refused("NOT_FOUND")], "I"),
-    Line("delete", .missing, [.refused("BAD_REQUEST"), .refused("NOT_FOUND")], "AU"),
+    Line("delete", .missing, untagged + [.refused("NOT_FOUND")], "AU"),
 
     Line("forceDelete", .current, [.deleted], "A"),
     Line("forceDelete", .stale, [.deleted], "A"),
@@ -142,7 +149,7 @@ extension Line {
             }
         case .deleted:
             try after.expectRecords([.failure("x", "NOT_FOUND")])
-        case .refused:
+        case .refused, .refusesRequest:
             try after.expectRecords([before.map(JSONPattern.value) ?? .failure("x", "NOT_FOUND")])
         }
     }
@@ -171,12 +178,13 @@ extension Line {
 extension Effect {
     /// The reply to the operation.
     fileprivate func reply(_ before: JSONValue?) -> JSONPattern {
-        let item =
-            switch self {
-            case .created, .updated, .replaced: record(before)
-            case .deleted: JSONPattern.deleted("x")
-            case .refused(let code, let reason): JSONPattern.failure("x", code, reason: reason)
-            }
+        let item: JSONPattern
+        switch self {
+        case .created, .updated, .replaced: item = record(before)
+        case .deleted: item = .deleted("x")
+        case .refused(let code, let reason): item = .failure("x", code, reason: reason)
+        case .refusesRequest(let code, let reason): return .topLevelFailure([code], reason: reason)
+        }
         return .including(["records": .array([item])], without: ["serverErrorCode"])
     }
 

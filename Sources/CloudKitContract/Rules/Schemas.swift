@@ -12,6 +12,17 @@ let schemaRules: [ContractRule] = [
         )
         try await session.modify([.create(name, ["unheard": "a"])], in: .privateDatabase).expectRecords([failure])
     },
+    ContractRule(
+        "a record type that the schema lacks is NOT_FOUND for a server-to-server key, or a BAD_REQUEST",
+        "TU",
+        requires: [.serverKey, .closedSchema]
+    ) { session in
+        let name = session.unique("a")
+        let key = Destination.publicDatabase(as: .serverKey)
+        try await session.modify([.create(name, ["title": "a"], type: "ContractUnheard")], in: key)
+            .expectRecords([.failure(name, "NOT_FOUND", "BAD_REQUEST")])
+        try await session.lookup([name], in: key).expectRecords([.failure(name, "NOT_FOUND")])
+    },
     ContractRule("a filter needs the index QUERYABLE", "L", requires: [.user, .closedSchema]) { session in
         let zone = try await session.makeZone()
         for field in ["label", "data"] {

@@ -74,7 +74,8 @@ extension RequestContext {
     ///   - zoneID: The zone of the records; the default zone when `nil`.
     /// - Returns: One address for each request, in order, valid for 15 minutes.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for too many, and for a field that holds something else than
-    ///   files; `ZONE_NOT_FOUND`; `ACCESS_DENIED` in the public database without a user.
+    ///   files; `ZONE_NOT_FOUND`; in the public database without a user `AUTHENTICATION_REQUIRED` or `ACCESS_DENIED`,
+    ///   see ``EmulatorConfiguration/Unsettled/anonymousWrite``.
     public func requestAssetUploads(
         _ requests: [AssetUploadRequest],
         zoneID: ZoneID? = nil
@@ -84,10 +85,9 @@ extension RequestContext {
             of: "tokens",
             atMost: configuration.limits.uploadTokensPerRequest
         )
+        try checkCallerMayWrite()
         return try write { context in
-            if database.scope == .public, user == nil {
-                throw EmulatorError(.accessDenied, "CREATE operation not permitted")
-            }
+            if database.scope == .public, user == nil { throw EmulatorError.denied("CREATE") }
             try AssetFile.sweep(now: now, context.db)
             let zone = try context.zone(zoneID)
             let schema = try context.schema()

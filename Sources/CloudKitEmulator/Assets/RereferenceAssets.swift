@@ -26,18 +26,18 @@ extension RequestContext {
     /// - Returns: For each field, in order, the dictionary to save, with a receipt that can be used once; or an error:
     ///   `NOT_FOUND` where there is no such record or file, `BAD_REQUEST` where the field holds no file or a list of
     ///   them.
-    /// - Throws: An ``EmulatorError``: `ZONE_NOT_FOUND`, `ACCESS_DENIED` in the public database without a user,
-    ///   `BAD_REQUEST` for too many.
+    /// - Throws: An ``EmulatorError``: `ZONE_NOT_FOUND`; in the public database without a user
+    ///   `AUTHENTICATION_REQUIRED` or `ACCESS_DENIED`, see
+    ///   ``EmulatorConfiguration/Unsettled/anonymousWrite``; `BAD_REQUEST` for too many.
     public func rereferenceAssets(
         _ fields: [AssetFieldID],
         zoneID: ZoneID? = nil,
         targetZoneID: ZoneID? = nil
     ) throws -> [Result<Asset, EmulatorError>] {
         try configuration.limits.check(fields.count, of: "assets", atMost: configuration.limits.uploadTokensPerRequest)
+        try checkCallerMayWrite()
         return try write { context in
-            if database.scope == .public, user == nil {
-                throw EmulatorError(.accessDenied, "CREATE operation not permitted")
-            }
+            if database.scope == .public, user == nil { throw EmulatorError.denied("CREATE") }
             try AssetFile.sweep(now: now, context.db)
             let zone = try context.zone(zoneID)
             let access = try context.sharedAccess(to: [zone])

@@ -8,6 +8,10 @@ public enum Caller: Hashable, Sendable {
     /// only on public databases.
     case serverKey(keyID: String)
 
+    var isServerKey: Bool {
+        if case .serverKey = self { true } else { false }
+    }
+
     /// The user record name in `created` and `modified` of the records that the caller writes.
     public var userRecordName: String? {
         switch self {

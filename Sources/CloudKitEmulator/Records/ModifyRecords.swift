@@ -26,8 +26,9 @@ extension RequestContext {
     ///   - numbersAsStrings: Whether numbers of the reply are JSON strings.
     ///   - getCurrentSyncToken: Whether the reply carries the zone's sync token.
     /// - Returns: One result for each operation, in order.
-    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for too many operations or two on one record, `ZONE_NOT_FOUND`,
-    ///   and `ATOMIC_ERROR` where the configuration says so.
+    /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for too many operations or two on one record, `ZONE_NOT_FOUND`;
+    ///   where the configuration says so, `AUTHENTICATION_REQUIRED` in the public database without a user,
+    ///   `BAD_REQUEST` for a missing change tag, and `ATOMIC_ERROR`.
     public func modifyRecords(
         _ operations: [RecordOperation],
         zoneID: ZoneID? = nil,
@@ -36,8 +37,10 @@ extension RequestContext {
         numbersAsStrings: Bool = false,
         getCurrentSyncToken: Bool = false
     ) throws -> RecordResults {
+        try checkCallerMayWrite()
         try checkBatch(operations)
         try checkTypes(of: operations)
+        try checkTags(of: operations)
         try makeUserRecords(named: operations.compactMap(\.record.recordName))
         /// Carries the results of a failed atomic batch out of the transaction that it undoes.
         struct AtomicFailure: Error {
@@ -104,6 +107,17 @@ extension RequestContext {
             for (_, value) in operation.record.fields where value.unusualType?.isKnown == false {
                 throw .badRequest("BadRequestException: Unexpected input")
             }
+        }
+    }
+
+    /// A missing change tag fails the whole request, whichever record lacks it.
+    private func checkTags(of operations: [RecordOperation]) throws(EmulatorError) {
+        let unsettled = configuration.unsettled
+        for operation in operations where operation.record.recordChangeTag == nil {
+            let requirements = try OperationRequirements(operation.operationType)
+            let missingTag = requirements.deletes ? unsettled.deleteWithoutTag : unsettled.updateWithoutTag
+            guard requirements.presence == .present, missingTag == .refusesRequest else { continue }
+            throw .badRequest("BadRequestException: missing required field 'recordChangeTag'")
         }
     }
 

@@ -219,7 +219,9 @@ extension RecordWriter {
                 isKnown: schema[name] != nil,
                 extendsSchema: context.writesExtend(schema),
                 isProduction: context.address.environment == .production,
-                limits: context.configuration.limits
+                limits: context.configuration.limits,
+                unknownTypeCode: context.request.caller.isServerKey
+                    ? context.configuration.unsettled.unknownTypeOfServerKey : .badRequest
             )
         )
         return name

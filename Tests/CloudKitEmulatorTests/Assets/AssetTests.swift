@@ -163,7 +163,7 @@ struct AssetTests {
     }
 
     @Test func aTokenIsForAFieldOfFiles() throws {
-        let world = try World()
+        let world = try World { $0.unsettled.anonymousWrite = .refusesRecord }
         try world.modify(.note(.create, "A", ["title": "x"]))
         #expect(
             refusal { try world.ticket(for: "title", named: "A") }

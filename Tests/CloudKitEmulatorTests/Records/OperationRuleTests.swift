@@ -16,7 +16,7 @@ struct OperationRuleTests {
         let lines: [Line] = [
             (.create, Self.untagged, false, nil),
             (.create, Self.tagged, false, "NOT_FOUND: recordChangeTag specified, but record not found"),
-            (.create, Self.untagged, true, "EXISTS: record to insert already exists"),
+            (.create, Self.untagged, true, "CONFLICT: record to insert already exists"),
             (.update, Self.tagged, true, nil),
             (.update, Self.tagged, false, "NOT_FOUND: recordChangeTag specified, but record not found"),
             (.update, Self.stale, true, "CONFLICT: client oplock error updating record"),

@@ -18,7 +18,12 @@ struct OperationTests {
             try world.modify(.note(.create, "x", ["a": 1, "b": 2]))
             try world.modify(.note(.forceUpdate, "x", ["a": 1]))
         }
-        let results = try world.modify(.note(type, "x", tag: tag, ["a": 9]))
+        var results: [String]
+        do {
+            results = try world.modify(.note(type, "x", tag: tag, ["a": 9]))
+        } catch let error as EmulatorError {
+            results = ["\(error)"]
+        }
         return results + (try world.contents())
     }
 
@@ -28,27 +33,34 @@ struct OperationTests {
     private let made = #"x@1 {"a":{"value":9,"type":"INT64"}}"#
     private let stale = "x! CONFLICT client oplock error updating record"
     private let gone = "x! NOT_FOUND recordChangeTag specified, but record not found"
+    private let refused = "BAD_REQUEST: BadRequestException: missing required field 'recordChangeTag'"
     private let untagged = "x! BAD_REQUEST recordChangeTag is required; the forced operation does without"
 
     @Test func createMakesARecordOnlyWhereThereIsNone() throws {
-        let exists = "x! EXISTS record to insert already exists"
+        let exists = "x! CONFLICT record to insert already exists"
         #expect(try outcome(.create, exists: false, tag: nil) == [made, made])
         #expect(try outcome(.create, exists: false, tag: "1") == [gone])
         #expect(try outcome(.create, exists: true, tag: nil) == [exists, old])
         #expect(try outcome(.create, exists: true, tag: "2") == [exists, old])
         #expect(try outcome(.create, exists: true, tag: "1") == [exists, old])
         #expect(
-            try outcome(.create, exists: true, tag: nil) { $0.unsettled.createOnExisting = .conflict }
-                == ["x! CONFLICT record to insert already exists", old]
+            try outcome(.create, exists: true, tag: nil) { $0.unsettled.createOnExisting = .exists }
+                == ["x! EXISTS record to insert already exists", old]
         )
     }
 
     @Test func updateChangesTheGivenFieldsUnderTheRightTag() throws {
         #expect(try outcome(.update, exists: true, tag: "2") == [updated, updated])
         #expect(try outcome(.update, exists: true, tag: "1") == [stale, old])
-        #expect(try outcome(.update, exists: true, tag: nil) == [untagged, old])
+        #expect(try outcome(.update, exists: true, tag: nil) == [refused, old])
         #expect(try outcome(.update, exists: false, tag: "2") == [gone])
-        #expect(try outcome(.update, exists: false, tag: nil) == [untagged])
+        #expect(try outcome(.update, exists: false, tag: nil) == [refused])
+        for (exists, state) in [(true, [untagged, old]), (false, [untagged])] {
+            #expect(
+                try outcome(.update, exists: exists, tag: nil) { $0.unsettled.updateWithoutTag = .refusesRecord }
+                    == state
+            )
+        }
         #expect(
             try outcome(.update, exists: true, tag: nil) { $0.unsettled.updateWithoutTag = .accepted }
                 == [updated, updated]
@@ -69,7 +81,11 @@ struct OperationTests {
     @Test func replaceLeavesNoOtherFields() throws {
         #expect(try outcome(.replace, exists: true, tag: "2") == [replaced, replaced])
         #expect(try outcome(.replace, exists: true, tag: "1") == [stale, old])
-        #expect(try outcome(.replace, exists: true, tag: nil) == [untagged, old])
+        #expect(try outcome(.replace, exists: true, tag: nil) == [refused, old])
+        #expect(
+            try outcome(.replace, exists: true, tag: nil) { $0.unsettled.updateWithoutTag = .refusesRecord }
+                == [untagged, old]
+        )
         #expect(try outcome(.replace, exists: false, tag: "2") == [gone])
     }
 
@@ -88,6 +104,21 @@ struct OperationTests {
         #expect(
             try outcome(.delete, exists: true, tag: nil) { $0.unsettled.deleteWithoutTag = .accepted } == ["x deleted"]
         )
+        #expect(
+            try outcome(.delete, exists: true, tag: nil) { $0.unsettled.deleteWithoutTag = .refusesRequest }
+                == [refused, old]
+        )
+    }
+
+    /// The whole request fails, with the operations that have their tags.
+    @Test func aMissingTagRefusesTheWholeRequest() throws {
+        let world = try World()
+        try world.modify(.note(.create, "x", ["a": 1]))
+        #expect(
+            refusal { try world.modify(.note(.create, "y"), .note(.update, "x", ["a": 2])) }
+                == "BAD_REQUEST BadRequestException: missing required field 'recordChangeTag'"
+        )
+        #expect(try world.contents() == [#"x@1 {"a":{"value":1,"type":"INT64"}}"#])
     }
 
     @Test func forceDeleteDeletesWhateverTheTag() throws {

@@ -19,8 +19,26 @@ struct PermissionTests {
         #expect(refusals.allSatisfy { $0.hasPrefix("AUTHENTICATION_REQUIRED") }, "\(refusals)")
     }
 
-    @Test func everybodyReadsAndOnlyTheCreatorWrites() throws {
+    /// A test of another client, written to run against the service, expects this.
+    @Test func anAnonymousWriteFailsAsAWhole() throws {
         let world = try World()
+        let refused = "AUTHENTICATION_REQUIRED request needs authorization"
+        for type in [RecordOperation.OperationType.create, .update, .forceUpdate, .delete, .forceDelete] {
+            #expect(refusal { try modify(world, .note(type, "x"), as: .anonymous) } == refused)
+        }
+        let context = try world.emulator.request(in: world.publicDatabase, as: .anonymous)
+        #expect(
+            refusal {
+                try context.requestAssetUploads([AssetUploadRequest(recordType: "Note", fieldName: "photo")])
+            } == refused
+        )
+        #expect(
+            refusal { try context.rereferenceAssets([AssetFieldID(recordName: "x", fieldName: "photo")]) } == refused
+        )
+    }
+
+    @Test func everybodyReadsAndOnlyTheCreatorWrites() throws {
+        let world = try World { $0.unsettled.anonymousWrite = .refusesRecord }
         let (ann, ben) = (Caller.user(world.ann), Caller.user(world.ben))
         let key = Caller.serverKey(keyID: "k")
         #expect(

@@ -147,6 +147,14 @@ struct ImportedSchemaTests {
 
     // MARK: Grants
 
+    /// A test of another client, written to run against the service, expects `NOT_FOUND`.
+    @Test func aServerKeyFindsNoTypeThatTheSchemaLacks() throws {
+        try importSchema("RECORD TYPE Note (title STRING);")
+        let other = RecordOperation(.create, record: Record(recordType: "Other", recordName: "a"))
+        #expect(try save(other, as: .serverKey(keyID: "k")) == ["a! NOT_FOUND Did not find record type: Other"])
+        #expect(try save(other, as: .user(world.ann)) == ["a! BAD_REQUEST Did not find record type: Other"])
+    }
+
     @Test func grantsDecideWhoReadsCreatesAndWrites() throws {
         try importSchema(
             """

@@ -208,7 +208,7 @@ struct PushTests {
                         notificationID: content.notificationID,
                         userRecordName: device.world.ann,
                         query: PushPayload.Change(
-                            databaseNumber: 2,
+                            databaseNumber: 1,
                             zoneName: "Notes",
                             zoneOwner: "_defaultOwner",
                             recordName: "a",

@@ -73,7 +73,7 @@ struct UserRecordTests {
             ) == [
                 "a! BAD_REQUEST CREATE operation not permitted",
                 "\(stranger)! BAD_REQUEST CREATE operation not permitted",
-                "\(world.ann)! EXISTS record to insert already exists",
+                "\(world.ann)! CONFLICT record to insert already exists",
             ]
         )
         #expect(

@@ -13,6 +13,8 @@ struct TypeFacts {
     let extendsSchema: Bool
     let isProduction: Bool
     let limits: EmulatorConfiguration.Limits
+    /// The code for a type that the schema lacks.
+    let unknownTypeCode: ServerErrorCode
 }
 
 /// The facts for the rules about one field of a record that is saved.
@@ -80,10 +82,14 @@ enum ContentRules {
             }
             return .badRequest("'\(type)' is not a valid record type name")
         },
-        WriteRule("production takes no record type that was not deployed") {
+        WriteRule(
+            "production takes no record type that was not deployed",
+            also: "a record type that the schema lacks is NOT_FOUND for a server-to-server key, or a BAD_REQUEST"
+        ) {
             guard let type = $0.existing ?? $0.requested, !$0.isKnown, !$0.extendsSchema, !FieldRules.isSystemType(type)
             else { return nil }
-            return $0.isProduction ? .notDeployed(type: type) : .notDefined(type: type)
+            let reason = $0.isProduction ? EmulatorError.notDeployed(type: type) : .notDefined(type: type)
+            return EmulatorError($0.unknownTypeCode, reason.reason)
         },
     ]
 

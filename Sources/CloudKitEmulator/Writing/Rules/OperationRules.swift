@@ -64,7 +64,7 @@ enum OperationRules {
         WriteRule("no record is created over one out of sight", tests: "ShareTests") {
             $0.isHidden && !$0.mustExist && !$0.deletes ? .denied("CREATE") : nil
         },
-        WriteRule("create with the present change tag is refused as EXISTS, or is refused as CONFLICT") {
+        WriteRule("create with the present change tag is refused as CONFLICT, or is refused as EXISTS") {
             guard $0.mustBeMissing, $0.existing != nil else { return nil }
             let code: ServerErrorCode =
                 switch $0.configuration.unsettled.createOnExisting {
@@ -80,12 +80,13 @@ enum OperationRules {
             return .missingTaggedRecord
         },
         WriteRule(
-            "update of an existing record, with no change tag is refused as BAD_REQUEST, or changes the fields sent and keeps the others",
-            also: "delete of an existing record, with no change tag is refused as BAD_REQUEST, or deletes it"
+            "update of an existing record, with no change tag refuses the request as BAD_REQUEST, or is refused as BAD_REQUEST, or changes the fields sent and keeps the others",
+            also:
+                "delete of an existing record, with no change tag refuses the request as BAD_REQUEST, or is refused as BAD_REQUEST, or deletes it"
         ) {
             let unsettled = $0.configuration.unsettled
             let missingTag = $0.deletes ? unsettled.deleteWithoutTag : unsettled.updateWithoutTag
-            guard $0.mustExist, $0.request.recordChangeTag == nil, missingTag == .refused else {
+            guard $0.mustExist, $0.request.recordChangeTag == nil, missingTag != .accepted else {
                 return nil
             }
             return .badRequest("recordChangeTag is required; the forced operation does without")
@@ -130,7 +131,7 @@ enum OperationRules {
         // effect.
         WriteRule(
             "a user does not write a record that another user made",
-            also: "with the API token alone, nothing can be created",
+            also: "with the API token alone, nothing can be created: the request is refused, or each record",
             "a record type without a grant of CREATE takes no records"
         ) {
             guard $0.scope == .public else { return nil }
