@@ -123,7 +123,14 @@ extension CloudKitDatabase {
         draft.participants = participants
         var share = try Share(draft, zoneID: zone)
         share.describe(title: title, type: type, thumbnail: thumbnail)
-        share.record = try await create(share.record, inZone: zone)
+        do {
+            share.record = try await create(share.record, inZone: zone)
+        } catch let error as CloudKitError where error.code == .conflict {
+            // Some services say CONFLICT for a name that exists already, and the share of a zone has only one name.
+            var error = error
+            error.code = .exists
+            throw error
+        }
         return share
     }
 
