@@ -6,26 +6,34 @@ import MistTesting
 /// requests, conflicts and so on.
 ///
 /// ```
-/// SyncSimulations 1 20 private
+/// SyncSimulations 1 20 3 60 private
 /// // seeds 20 operations 2400 requests 5710 conflicts 296 …
 /// ```
 ///
-/// Each seed decides one run of 60 operations. An even seed has network faults and crashes, an odd seed also has wrong
-/// clocks and purged zones. When a run fails, its story is printed, and the exit code is 255, which stops
-/// `Scripts/simulate-sync`.
+/// Each seed decides one run. An even seed has network faults and crashes; of the odd seeds, every second one also has
+/// purged zones and clocks that are wrong for a while, and the others have clocks that stay wrong. When a run fails, its
+/// story is printed, and the exit code is 255, which stops `Scripts/simulate-sync`.
 @main
 struct Main {
     static func main() {
         let numbers = CommandLine.arguments.dropFirst().compactMap { UInt64($0) }
-        guard numbers.count == 2, let scope = DatabaseScope(rawValue: CommandLine.arguments.last ?? "") else {
-            FileHandle.standardError.write(Data("usage: SyncSimulations <first seed> <count> private|public\n".utf8))
+        guard numbers.count == 4, let scope = DatabaseScope(rawValue: CommandLine.arguments.last ?? "") else {
+            let usage = "usage: SyncSimulations <first seed> <count> <devices> <operations> private|public\n"
+            FileHandle.standardError.write(Data(usage.utf8))
             exit(2)
         }
         var simulation = SyncSimulation(records: [Shelf.self, Book.self])
         simulation.scope = scope
+        simulation.devices = Int(numbers[2])
+        simulation.operations = Int(numbers[3])
         var counts = SimulationCounts()
         for seed in numbers[0]..<numbers[0] + numbers[1] {
-            let (name, faults): (String, SimulationFaults) = seed % 2 == 0 ? ("network", .network) : ("all", .all)
+            let (name, faults): (String, SimulationFaults) =
+                switch seed % 4 {
+                case 1: ("all", .all)
+                case 3: ("wrongClocks", .wrongClocks)
+                default: ("network", .network)
+                }
             simulation.faults = faults
             do {
                 counts += try simulation.run(seed: seed)
@@ -39,7 +47,8 @@ struct Main {
             seeds \(numbers[1]) operations \(counts.operations) requests \(counts.requests) conflicts \(counts.conflicts) \
             crashes \(counts.crashes) network-losses \(counts.networkLosses) lost-requests \(counts.lostRequests) \
             lost-replies \(counts.lostReplies) duplicates \(counts.duplicates) throttles \(counts.throttles) \
-            expired-tokens \(counts.expiredTokens) purges \(counts.purges)
+            expired-tokens \(counts.expiredTokens) purges \(counts.purges) \
+            deletes-elsewhere \(counts.deletesElsewhere) copies \(counts.copies)
             """
         )
     }

@@ -1,6 +1,6 @@
 /// The faults of a simulation, each as a probability from 0 to 1 for a request or a step.
 ///
-/// Only ``clockError`` is in seconds.
+/// Only ``clockError`` and ``lastingClockError`` are in seconds.
 public struct SimulationFaults: Hashable, Sendable {
     /// The request never reaches the service; to the device, the connection breaks.
     public var lostRequest = 0.0
@@ -30,13 +30,24 @@ public struct SimulationFaults: Hashable, Sendable {
     public var offline = 0.0
     /// The zone is deleted at the service, by the user or another program.
     public var purge = 0.0
-    /// The maximum error of the clock of a device, in seconds.
+    /// Another program deletes a record whose state a device does not know: its create arrived twice, the reply to its
+    /// create was lost, or the service could not deliver it.
+    public var deleteElsewhere = 0.0
+    /// The file of a device is copied, and the copy is used on a device of its own. Two copies are made at most.
+    public var copy = 0.0
+    /// The maximum error of the clock of a device, in seconds. The clock is right after the faults have ended.
     public var clockError = 0.0
+    /// The maximum error of the clock of a device, in seconds. The clock stays wrong, and the latest edits win
+    /// nevertheless: they are compared by the true times, to within five seconds.
+    ///
+    /// Use it without ``delay``. A device learns the service's time from replies, no better than to the time between a
+    /// request and its reply.
+    public var lastingClockError = 0.0
 
     /// No faults.
     public static let none = SimulationFaults()
 
-    /// Every fault except for purges and wrong clocks, often enough that each occurs in most runs.
+    /// Every fault of the network and of processes, and the events elsewhere that make them worse, often enough that each occurs in most runs.
     public static let network = SimulationFaults(
         lostRequest: 0.05,
         lostReply: 0.08,
@@ -48,10 +59,20 @@ public struct SimulationFaults: Hashable, Sendable {
         expiredToken: 0.03,
         quota: 0.02,
         crash: 0.05,
-        offline: 0.04
+        offline: 0.04,
+        deleteElsewhere: 0.3,
+        copy: 0.005
     )
 
-    /// Everything.
+    /// The faults of the network without delays, and clocks that are wrong by up to a day and stay so.
+    public static let wrongClocks: SimulationFaults = {
+        var faults = SimulationFaults.network
+        faults.delay = 0
+        faults.lastingClockError = 86_400
+        return faults
+    }()
+
+    /// The faults of the network, purges, and clocks that are wrong until the faults end.
     public static let all: SimulationFaults = {
         var faults = SimulationFaults.network
         faults.purge = 0.002
@@ -90,6 +111,10 @@ public struct SimulationCounts: Hashable, Sendable {
     public var expiredTokens = 0
     /// Zones that were deleted at the service.
     public var purges = 0
+    /// Records that another program deleted at the service.
+    public var deletesElsewhere = 0
+    /// Files that were copied.
+    public var copies = 0
     /// Rounds at the end, until no device had anything left to send or receive.
     public var rounds = 0
 
@@ -109,6 +134,8 @@ public struct SimulationCounts: Hashable, Sendable {
         left.throttles += right.throttles
         left.expiredTokens += right.expiredTokens
         left.purges += right.purges
+        left.deletesElsewhere += right.deletesElsewhere
+        left.copies += right.copies
         left.rounds += right.rounds
         left.atomicRequests += right.atomicRequests
         left.atomicFailures += right.atomicFailures

@@ -143,6 +143,18 @@ private final class SimulatedDevice {
         try database.unsafeRead(body)
     }
 
+    /// A device with a copy of another device's file.
+    init(name: String, copyOf other: SimulatedDevice, settings: SyncSettings, at now: Int64) throws {
+        self.name = name
+        simulation = other.simulation
+        clockError = other.clockError
+        database = try DatabaseQueue()
+        try other.database.backup(to: database)
+        file = try simulation.open(database)
+        engine = SyncEngine(file: file, scope: simulation.scope, settings: settings)
+        try engine.start(at: now)
+    }
+
     /// The process dies and starts again. Everything except for the file is lost.
     func restart(settings: SyncSettings, at now: Int64) throws {
         flight = nil
@@ -217,17 +229,19 @@ private struct SimulatedWorld {
         self.settings = settings
         // The model needs the times of edits.
         model.isRelaxed = !settings.typesWithoutEditTimes.isEmpty
+        let error = max(simulation.faults.clockError, simulation.faults.lastingClockError) * 1000
+        if simulation.faults.lastingClockError > 0 { model.tolerance = 5000 }
         for index in 0..<simulation.devices {
-            let error = simulation.faults.clockError * 1000
-            devices.append(
-                try SimulatedDevice(
-                    name: "device \(index + 1)",
-                    of: simulation,
-                    settings: settings,
-                    device: Int64.random(in: 1...Int64.max, using: &generator),
-                    clockError: generator.chance(0.5) ? Int64(Double.random(in: -error...error, using: &generator)) : 0
-                )
+            let device = try SimulatedDevice(
+                name: "device \(index + 1)",
+                of: simulation,
+                settings: settings,
+                device: Int64.random(in: 1...Int64.max, using: &generator),
+                clockError: generator.chance(0.5) ? Int64(Double.random(in: -error...error, using: &generator)) : 0
             )
+            // A store begins with a request for changes, and learns the service's time.
+            try device.engine.requestPull(at: time.withLock { $0 } + device.clockError)
+            devices.append(device)
         }
         self.generator = generator
     }
@@ -256,9 +270,12 @@ private struct SimulatedWorld {
             if generator.chance(simulation.faults.crash) {
                 counts.crashes += 1
                 tell("\(device.name) dies and starts again")
+                if let flight = device.flight { noteUnknownOutcome(of: flight.request) }
                 try device.restart(settings: settings, at: now(of: device))
             } else if generator.chance(simulation.scope == .private ? simulation.faults.purge : 0) {
                 try purge()
+            } else if generator.chance(simulation.faults.copy) {
+                try copy(device)
             } else if generator.chance(0.4) {
                 try operate(device)
             } else if time.withLock({ $0 }) >= device.offlineUntil {
@@ -287,6 +304,36 @@ private struct SimulatedWorld {
         counts.purges += 1
         model.isRelaxed = true
         tell("the zone \(zoneID.zoneName) is deleted at the service")
+    }
+
+    /// The file of a device is copied. The copy has no edits that were not acknowledged: both devices would send them.
+    private mutating func copy(_ device: SimulatedDevice) throws {
+        let edits = try device.read { db in try Int64.fetchOne(db, sql: "SELECT count(*) FROM mist_edit") }
+        guard devices.count < simulation.devices + 2, edits == 0 else { return }
+        counts.copies += 1
+        let name = "device \(devices.count + 1)"
+        tell("\(name) begins with a copy of the file of \(device.name)")
+        devices.append(try SimulatedDevice(name: name, copyOf: device, settings: settings, at: now(of: device)))
+    }
+
+    /// Sometimes another program deletes a record, of which a device does not know whether the service has it.
+    private mutating func deleteElsewhere(_ names: [String]) throws {
+        guard generator.chance(simulation.faults.deleteElsewhere), let name = names.randomElement(using: &generator),
+            let record = try serviceRecords().first(where: { $0.recordName == name })
+        else { return }
+        let operation = RecordOperation(.forceDelete, record: Record(recordName: name))
+        let reply = answer(.modify([operation], zone: record.zoneID ?? .default, isAtomic: false))
+        // The service refuses to delete a record with records below it.
+        guard case .success(.records(let results)) = reply, case .success? = results.first else { return }
+        counts.deletesElsewhere += 1
+        model.isDeleted.insert(name)
+        tell("another program deletes \(name)")
+    }
+
+    /// A public database has no feed: a create of unknown outcome is sent again, and may bring back a record that was
+    /// deleted meanwhile. So the model does not predict the state of these records.
+    private mutating func noteUnknownOutcome(of request: SyncRequest) {
+        if simulation.scope == .public { model.isShared.formUnion(request.createdNames) }
     }
 
     /// One step of a device's engine: it sends a request, or gets a reply.
@@ -319,12 +366,15 @@ private struct SimulatedWorld {
             counts.lostReplies += 1
             _ = answer(request)
             tell("… and the reply is lost")
+            noteUnknownOutcome(of: request)
             flight.reply = .failure(.broken(mayHaveBeenDone: request.isWrite))
+            try deleteElsewhere(request.createdNames)
         } else if generator.chance(faults.duplicate) {
             counts.duplicates += 1
             _ = answer(request)
             tell("… which arrives twice")
             flight.reply = answer(request)
+            try deleteElsewhere(request.createdNames)
         } else if generator.chance(faults.throttle) {
             counts.throttles += 1
             tell("… and is to come later")
@@ -365,6 +415,7 @@ private struct SimulatedWorld {
             if let name = flight.reply?.leaveOutARecord(using: &generator) {
                 counts.undeliveredRecords += 1
                 tell("… and \(name) is to come later")
+                try deleteElsewhere([name])
             }
         } else if !flight.isSlowRequest {
             flight.reply = answer(request)
@@ -426,6 +477,7 @@ private struct SimulatedWorld {
         var names = self.names
         let file = device.file
         let scope = simulation.scope
+        let trueTime = simulation.faults.lastingClockError > 0 ? time.withLock { $0 } : nil
         let assignment = { (db: Database) in ZoneAssignment(file: file, scope: scope, db: db) }
         try device.database.write { db in
             try db.execute(sql: "UPDATE mist_state SET clock = ?", arguments: [now])
@@ -445,7 +497,7 @@ private struct SimulatedWorld {
                 let pairs = try table.columnPairs(of: fields, named: name, in: zoneID)
                 try table.insert(pairs, named: name, in: zone, at: now, db)
                 lines.append("\(device.name) adds \(table.recordType) \(name) \(fields.summary)")
-                try model.note(table, named: name, in: zone, isShared: isShared, fields, file, db)
+                try model.note(table, named: name, in: zone, isShared: isShared, fields, at: trueTime, db)
             } else if kind < 0.85 {
                 let row = rows[Int.random(in: 0..<rows.count, using: &generator)]
                 let all = try randomFields(of: table, file, &generator, db)
@@ -470,7 +522,7 @@ private struct SimulatedWorld {
                 let pairs = try table.columnPairs(of: fields, named: row.name, in: zoneID)
                 try table.update(row.id, pairs, at: now, db)
                 lines.append("\(device.name) changes \(table.recordType) \(row.name) \(fields.summary)")
-                try model.note(table, named: row.name, in: row.zone, isShared: false, fields, file, db)
+                try model.note(table, named: row.name, in: row.zone, isShared: false, fields, at: trueTime, db)
             } else {
                 let row = rows[Int.random(in: 0..<rows.count, using: &generator)]
                 try table.delete(row.id, db)
@@ -488,7 +540,9 @@ private struct SimulatedWorld {
     /// Synchronises all devices without faults, until nothing changes any more.
     mutating func heal() throws {
         tell("the faults end")
-        for device in devices { device.clockError = 0 }
+        if simulation.faults.lastingClockError == 0 {
+            for device in devices { device.clockError = 0 }
+        }
         var silent = 0
         while silent < 2 {
             counts.rounds += 1
@@ -511,7 +565,7 @@ private struct SimulatedWorld {
                         tell("\(device.name) gets \(reply.summary)")
                         try handle(reply, to: number, on: device)
                     case .wait(let until):
-                        time.withLock { $0 = max($0, until + 1) }
+                        time.withLock { $0 = max($0, until - device.clockError + 1) }
                     case .idle: break loop
                     case .blocked(let condition): throw failure("\(device.name) is blocked: \(condition).")
                     }
@@ -822,22 +876,25 @@ private struct ReferenceModel {
     var isShared: Set<String> = []
     /// Whether something happened after which the model cannot predict the final state.
     var isRelaxed = false
+    /// How much earlier than the latest edit the winner may be, in milliseconds.
+    var tolerance: Int64 = 0
 
     mutating func add(_ step: Int64, to name: String, _ field: String) {
         added[name, default: [:]][field, default: 0] += step
     }
 
-    /// Adds an edit with the time that the store has given it.
+    /// Adds an edit, with its true time, or with the time that the store has given it.
     mutating func note(
         _ table: RecordTable,
         named name: String,
         in zone: Int64,
         isShared: Bool,
         _ fields: [String: FieldValue],
-        _ file: StoreFile,
+        at trueTime: Int64?,
         _ db: Database
     ) throws {
         if isShared { self.isShared.insert(name) }
+        let device = try Int64.fetchOne(db, sql: "SELECT device FROM mist_state") ?? 0
         guard let row = try table.row(named: name, in: zone, db) else { return }
         for field in table.fields where fields[field.name] != nil {
             let time = try Int64.fetchOne(
@@ -852,7 +909,7 @@ private struct ReferenceModel {
                 targets[name, default: []].insert(target.recordName)
             }
             edits[name, default: [:]][field.name, default: []].append(
-                Edit(time: time, device: file.device, value: value)
+                Edit(time: trueTime ?? time, device: device, value: value)
             )
         }
     }
@@ -887,6 +944,10 @@ private struct ReferenceModel {
                 case .latest:
                     let winner = edits.max { ($0.time, $0.device) < ($1.time, $1.device) }
                     guard let winner, value?.brief != winner.value?.brief else { continue }
+                    let isClose = edits.contains {
+                        $0.time > winner.time - tolerance && $0.value?.brief == value?.brief
+                    }
+                    if isClose { continue }
                     return """
                         \(name).\(field.name) is \(value?.brief ?? "absent"), and the latest edit was \
                         \(winner.value?.brief ?? "absent") at \(winner.time).
@@ -966,6 +1027,12 @@ extension SyncRequest {
         case .zoneChanges, .query, .lookup: true
         case .databaseChanges, .createZones, .modify: false
         }
+    }
+
+    /// The names of the records that it creates.
+    fileprivate var createdNames: [String] {
+        guard case .modify(let operations, _, _) = self else { return [] }
+        return operations.filter { $0.operationType == .create }.compactMap(\.record.recordName)
     }
 
     fileprivate var hasToken: Bool {
