@@ -144,7 +144,7 @@ extension SyncEngine.Transaction {
                 }
             case .failure(let error):
                 // A sweep needs to know only that the record exists.
-                guard try lookUpRecord(of: error, in: zone, at: now) else {
+                guard try lookUpListed(error, in: zone, at: now) else {
                     return try endPass(of: followed, because: .undelivered, error, at: now)
                 }
             }

@@ -571,7 +571,7 @@ extension SyncEngine.Transaction {
 
     /// Whether this device has deleted a record of the name since the zone was read, and the service has acknowledged
     /// it.
-    private func isDeletedHere(of name: String, in zone: Int64) throws -> Bool {
+    func isDeletedHere(of name: String, in zone: Int64) throws -> Bool {
         try db.value(
             "SELECT EXISTS (SELECT 1 FROM mist_deleted WHERE zone = ? AND name = ? AND is_own = 1)",
             [zone, name],
@@ -596,10 +596,17 @@ extension SyncEngine.Transaction {
 
     /// Removes the rows that go with records that were deleted elsewhere, after the zone has been read to its end.
     func completeDeletes(in zone: ZoneRow, at now: Int64, _ summary: inout SyncSummary) throws {
-        try db.run("DELETE FROM mist_deleted WHERE zone = ? AND is_own = 1", [zone.id])
+        // An error may stand for the delete of a record that was not delivered.
+        try db.run(
+            """
+            DELETE FROM mist_deleted WHERE zone = ?1 AND is_own = 1
+                AND name NOT IN (SELECT name FROM mist_undelivered WHERE zone = ?1)
+            """,
+            [zone.id]
+        )
         // A record that the service could not deliver may refer to another record at the service.
         guard try !lacksRecords(of: zone) else { return }
-        let deleted = try db.rows("SELECT name FROM mist_deleted WHERE zone = ?", [zone.id])
+        let deleted = try db.rows("SELECT name FROM mist_deleted WHERE zone = ? AND is_own = 0", [zone.id])
         try db.run("DELETE FROM mist_deleted WHERE zone = ?", [zone.id])
         for row in deleted {
             let name: String = row["name"]

@@ -95,7 +95,7 @@ extension SyncEngine.Transaction {
             switch result {
             case .success(let page):
                 for record in page.records { try apply(record, in: zone, at: now, &summary) }
-                let unnamed = try page.failures.filter { try !lookUpRecord(of: $0, in: zone, at: now) }
+                let unnamed = try page.failures.filter { try !lookUpListed($0, in: zone, at: now) }
                 if let failure = unnamed.first {
                     // With the token behind the page, the record would come only after its next change.
                     try rest(zone, failure, at: now)
@@ -166,6 +166,23 @@ extension SyncEngine.Transaction {
         )
     }
 
+    /// Notes a record that a feed or a query lists with an error in place of its fields, so that it is looked up.
+    ///
+    /// The service has this record, or had it: a create that was not acknowledged was stored. Then a lookup without a
+    /// result is a delete. The error may also stand for a delete that this device has sent before the create; this is
+    /// known after the zone has been read.
+    ///
+    /// - Returns: Whether the error names the record.
+    func lookUpListed(_ error: CloudKitError, in zone: ZoneRow, at now: Int64) throws -> Bool {
+        guard try lookUpRecord(of: error, in: zone, at: now) else { return false }
+        guard case .record(let name)? = error.item, try !isDeletedHere(of: name, in: zone.id) else { return true }
+        try db.run(
+            "UPDATE mist_record SET is_conflicting = 1 WHERE zone = ? AND name = ? AND tag IS NULL",
+            [zone.id, name]
+        )
+        return true
+    }
+
     /// Notes a record that the service reported with an error in place of its fields, so that it is looked up.
     ///
     /// - Returns: Whether the error names the record.
@@ -234,12 +251,13 @@ extension SyncEngine.Transaction {
                     continue
                 }
                 try isDelivered(name, in: zone)
-                if try wasNeverStored(name, in: zone) {
-                    try forgetSent(named: name, in: zone.id)
-                    try db.run(
-                        "UPDATE mist_record SET is_conflicting = 0 WHERE zone = ? AND name = ?",
-                        [zone.id, name]
-                    )
+                // The delete of this device was read, or the service could not deliver it. Another delete ends the life
+                // after it.
+                if !zone.isStale {
+                    try db.run("DELETE FROM mist_deleted WHERE zone = ? AND name = ? AND is_own = 1", [zone.id, name])
+                }
+                if try mayNeverHaveBeenStored(name, in: zone) {
+                    try decideLater(name, in: zone)
                 } else {
                     try applyDelete(of: name, in: zone, at: now, &summary)
                 }
@@ -257,13 +275,30 @@ extension SyncEngine.Transaction {
         )
     }
 
-    /// Whether the service has never acknowledged a record. If the service does not have it, its create is sent again.
-    private func wasNeverStored(_ name: String, in zone: ZoneRow) throws -> Bool {
+    /// Whether nothing has shown yet that the service has stored the create of a record: neither an acknowledgement, nor
+    /// a refusal because the record exists, nor an entry in a feed or a query.
+    private func mayNeverHaveBeenStored(_ name: String, in zone: ZoneRow) throws -> Bool {
         try db.value(
-            "SELECT tag IS NULL FROM mist_record WHERE zone = ? AND name = ?",
+            "SELECT tag IS NULL AND is_conflicting = 0 FROM mist_record WHERE zone = ? AND name = ?",
             [zone.id, name],
             as: Bool.self
         ) ?? false
+    }
+
+    /// Leaves the outcome of a create open after a lookup without a result.
+    ///
+    /// In a scope with a feed, the zone is read to its end: a delete comes in the feed, and where none comes, the create
+    /// was not stored. The public scope has no feed. There the create is sent again, and may bring back a record that
+    /// was stored and deleted.
+    private func decideLater(_ name: String, in zone: ZoneRow) throws {
+        if scope == .public { return try forgetSent(named: name, in: zone.id) }
+        try db.run(
+            """
+            UPDATE mist_zone SET is_stale = 1, is_uncertain = 1
+            WHERE id = ?1 AND EXISTS (SELECT 1 FROM mist_sent WHERE zone = ?1 AND name = ?2)
+            """,
+            [zone.id, name]
+        )
     }
 }
 

@@ -63,12 +63,19 @@ final class SyncScenario {
         return device
     }
 
+    /// Adds a device with a copy of another device's file.
+    func device(_ name: String, of other: ScenarioDevice) throws -> ScenarioDevice {
+        let device = try ScenarioDevice(name, copyOf: other)
+        devices.append(device)
+        return device
+    }
+
     /// A phone and a laptop.
     func twoDevices() throws -> (ScenarioDevice, ScenarioDevice) { (try device("phone"), try device("laptop")) }
 
     /// Synchronises all devices twice, so that each gets the changes of the others.
-    func synchronise() throws {
-        for device in devices + devices { try device.sync() }
+    func synchronise(except absent: ScenarioDevice? = nil) throws {
+        for device in devices + devices where device !== absent { try device.sync() }
     }
 
     // MARK: The service
@@ -217,6 +224,17 @@ final class ScenarioDevice {
             newDevice: { number }
         )
         engine = SyncEngine(file: file, scope: scope, settings: settings)
+    }
+
+    fileprivate init(_ name: String, copyOf other: ScenarioDevice) throws {
+        self.name = name
+        clockError = other.clockError
+        (scope, zones, settings) = (other.scope, other.zones, other.settings)
+        (clock, service) = (other.clock, other.service)
+        database = try DatabaseQueue()
+        try other.database.backup(to: database)
+        (file, engine) = (other.file, other.engine)
+        try restart()
     }
 
     /// Ends the process and starts it again with the same file, maybe with another version of the program.

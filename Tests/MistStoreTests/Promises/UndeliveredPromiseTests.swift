@@ -149,6 +149,58 @@ struct UndeliveredPromiseTests {
         try scenario.expect(["Book a title=AA", "Book b title=B"])
     }
 
+    @Test(
+        "3, P9. A create of unknown outcome, an error in place of the record, and a delete elsewhere: the record stays deleted",
+        arguments: [true, false]
+    )
+    func undeliveredCreatesThatWereDeletedStayDeleted(isDeletedBeforeThePull: Bool) throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        try phone.sync { $0.operations == nil ? .answered : .lostReply }
+        func delete() throws {
+            try laptop.sync()
+            try laptop.run("DELETE FROM Book")
+            try laptop.sync()
+        }
+        // The error is in place of the delete, or of the record.
+        if isDeletedBeforeThePull { try delete() }
+        try phone.sync { request in
+            if case .lookup = request { return .reply(.failure(.service(.internalError))) }
+            return try phone.reply(to: request, without: "a")
+        }
+        if !isDeletedBeforeThePull { try delete() }
+        scenario.clock.advance(by: 600)
+        let trace = try phone.go()
+        #expect(trace.lines.first == "lookup a")
+        #expect(trace.writes == [])
+        try scenario.synchronise()
+        try scenario.expect([], recovery: ["phone: Book a deleted title=A"])
+        #expect(try phone.value("SELECT count(*) FROM mist_undelivered") == 0)
+    }
+
+    @Test("5, P9. An error in place of this device's own delete does not end the next life of the name")
+    func undeliveredDeletesEndNoNextLife() throws {
+        for wasDone in [true, false] {
+            let scenario = try SyncScenario()
+            let (phone, _) = try scenario.twoDevices()
+            try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+            try scenario.synchronise()
+            try phone.run("DELETE FROM Book", "INSERT INTO Book (_recordName, title) VALUES ('a', 'second')")
+            for _ in 1...2 {
+                try phone.sync { request in
+                    if request.operations?.first?.operationType == .create {
+                        return wasDone ? .lostReply : .lostRequest
+                    }
+                    return wasDone ? .answered : try phone.reply(to: request, without: "a")
+                }
+                scenario.clock.advance(by: 600)
+            }
+            try scenario.synchronise()
+            try scenario.expect(["Book a title=second"])
+        }
+    }
+
     @Test("19. A lookup that fails as a whole delays no edit")
     func lookupsThatFailDelayNoEdit() throws {
         let scenario = try SyncScenario()
