@@ -23,7 +23,7 @@ extension SyncEngine.Transaction {
         try abandonRequest()
         let row = try scopeRow()
         if row.condition == .signedOut { return .blocked(.signedOut) }
-        if row.restsUntil > now { return .wait(until: row.restsUntil) }
+        if let end = row.end(at: now) { return .wait(until: end) }
         if scope != .public {
             if row.isStale {
                 return try begin(.databaseChanges(since: row.token), zone: nil, at: now)
@@ -82,7 +82,7 @@ extension SyncEngine.Transaction {
 
     /// The zones whose changes one request fetches at a time.
     func zonesToFetch(at time: Int64) throws -> ArraySlice<ZoneRow> {
-        let isDue = "is_stale = 1 AND state = 1 AND rests_until <= \(time)"
+        let isDue = "is_stale = 1 AND state = 1 AND (rests_until <= \(time) OR held_since > \(time))"
         return try ZoneRow.all(in: scope, where: isDue, db).prefix(SyncRequest.zonesPerRequest)
     }
 
@@ -209,9 +209,19 @@ struct ScopeRow {
     let isStale: Bool
     let restsUntil: Int64
     let pushRestsUntil: Int64
+    /// When the service named a time, and the time.
+    let held: (since: Int64, until: Int64)
     let condition: SyncCondition?
     let failures: Int
     let batch: Int64
+
+    /// The end of the wait of all requests; `nil` when none has to wait.
+    ///
+    /// A time that the service named holds, unless the clock was set back since then.
+    func end(at now: Int64) -> Int64? {
+        let end = max(restsUntil, held.since <= now ? held.until : 0)
+        return end > now ? end : nil
+    }
 }
 
 extension SyncEngine.Transaction {
@@ -223,24 +233,34 @@ extension SyncEngine.Transaction {
             isStale: row?["is_stale"] ?? false,
             restsUntil: row?["rests_until"] ?? 0,
             pushRestsUntil: row?["push_rests_until"] ?? 0,
+            held: (row?["held_since"] ?? 0, row?["held_until"] ?? 0),
             condition: condition.flatMap(SyncCondition.init),
             failures: row?["failures"] ?? 0,
             batch: min(row?["batch"] ?? 200, settings.batchSize)
         )
     }
 
-    /// Asks for changes.
+    /// Asks for changes. Waits of the store's own choice end; the times that the service named hold.
     ///
-    /// - Parameter includingFailed: Whether to ask at once, too, for what the service could not deliver.
+    /// - Parameters:
+    ///   - includingFailed: Whether to ask at once, too, for what the service could not deliver.
+    ///   - now: The machine's time in milliseconds since 1970.
     /// - Throws: A `DatabaseError` when the file fails.
-    func markStale(includingFailed: Bool) throws {
+    func markStale(includingFailed: Bool, at now: Int64) throws {
         // The zones of a request are those that were due when it was sent.
         try abandonRequest()
         if includingFailed {
-            try db.run("UPDATE mist_zone SET rests_until = 0 WHERE scope = ?", [scope.number])
+            let isOurs = "(held_since IS NULL OR held_since > ?2)"
             try db.run(
-                "UPDATE mist_undelivered SET until = 0 WHERE zone IN (SELECT id FROM mist_zone WHERE scope = ?)",
-                [scope.number]
+                "UPDATE mist_zone SET rests_until = 0 WHERE scope = ?1 AND \(isOurs)",
+                [scope.number, now]
+            )
+            try db.run(
+                """
+                UPDATE mist_undelivered SET until = 0
+                WHERE zone IN (SELECT id FROM mist_zone WHERE scope = ?1) AND \(isOurs)
+                """,
+                [scope.number, now]
             )
         }
         try db.run(

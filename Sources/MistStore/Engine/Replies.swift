@@ -102,7 +102,7 @@ extension SyncEngine.Transaction {
                     continue
                 }
                 try db.run(
-                    "UPDATE mist_zone SET token = ?, rests_until = 0, failures = 0, failure = NULL WHERE id = ?",
+                    "UPDATE mist_zone SET token = ?, rests_until = 0, held_since = NULL WHERE id = ?",
                     [page.token, zone.id]
                 )
                 if !page.moreComing { try zoneIsRead(zone, at: now, &summary) }
@@ -128,7 +128,9 @@ extension SyncEngine.Transaction {
         for row in known { try forgetSent(record: row["record"]) }
         try db.run(
             """
-            UPDATE mist_zone SET is_stale = 0, is_uncertain = EXISTS (SELECT 1 FROM mist_sent WHERE zone = ?1) WHERE id = ?1
+            UPDATE mist_zone SET is_stale = 0, is_uncertain = EXISTS (SELECT 1 FROM mist_sent WHERE zone = ?1),
+                failures = 0, failure = NULL
+            WHERE id = ?1
             """,
             [zone.id]
         )
@@ -161,8 +163,10 @@ extension SyncEngine.Transaction {
     private func rest(_ zone: ZoneRow, _ error: CloudKitError, at now: Int64) throws {
         let failures = try db.value("SELECT failures FROM mist_zone WHERE id = ?", [zone.id], as: Int64.self) ?? 0
         try db.run(
-            "UPDATE mist_zone SET rests_until = ?, failures = failures + 1, failure = ? WHERE id = ?",
-            [now + delay(after: failures, error), error.description, zone.id]
+            "UPDATE mist_zone SET rests_until = ?, failures = failures + 1, failure = ?, held_since = ? WHERE id = ?",
+            [
+                now + delay(after: failures, error), error.description, error.retryAfter == nil ? nil : now, zone.id,
+            ]
         )
     }
 
@@ -195,8 +199,14 @@ extension SyncEngine.Transaction {
                 as: Int64.self
             ) ?? 0
         try db.run(
-            "INSERT OR REPLACE INTO mist_undelivered (zone, name, message, until, attempts) VALUES (?, ?, ?, ?, ?)",
-            [zone.id, name, error.description, now + delay(after: attempts, error), attempts + 1]
+            """
+            INSERT OR REPLACE INTO mist_undelivered (zone, name, message, until, attempts, held_since)
+            VALUES (?, ?, ?, ?, ?, ?)
+            """,
+            [
+                zone.id, name, error.description, now + delay(after: attempts, error), attempts + 1,
+                error.retryAfter == nil ? nil : now,
+            ]
         )
         // It exists, so a pull of everything has met it.
         for table in ["mist_record", "mist_tombstone", "mist_foreign"] {
@@ -663,7 +673,8 @@ extension SyncEngine.Transaction {
         }
     }
 
-    /// Lets the scope rest.
+    /// Lets the scope rest. A time that the service named holds for all requests of the scope, whoever asks; another wait
+    /// ends when the program or a local edit asks.
     func rest(because condition: SyncCondition, _ error: CloudKitError, at now: Int64) throws {
         let delay = delay(after: Int64(try scopeRow().failures), error)
         let column = condition == .quotaExceeded ? "push_rests_until" : "rests_until"
@@ -674,6 +685,15 @@ extension SyncEngine.Transaction {
         try db.run(
             "UPDATE mist_scope SET \(column) = ?, failures = failures + 1, condition = ?, detail = ? WHERE id = ?",
             [now + delay, condition.rawValue, error.redirectURL ?? error.message, scope.number]
+        )
+        guard error.retryAfter != nil else { return }
+        try db.run(
+            """
+            UPDATE mist_scope SET
+                held_until = CASE WHEN held_since <= ?2 THEN max(held_until, ?3) ELSE ?3 END, held_since = ?2
+            WHERE id = ?1
+            """,
+            [scope.number, now, now + delay]
         )
     }
 

@@ -117,7 +117,7 @@ package struct SyncEngine: Sendable {
     package func requestPull(at now: Int64, isAutomatic: Bool = false) throws {
         try write { transaction in
             try ForeignTriggers.check(transaction.db)
-            try transaction.markStale(includingFailed: !isAutomatic)
+            try transaction.markStale(includingFailed: !isAutomatic, at: now)
             try transaction.db.run("UPDATE mist_scope SET sent = 0, fetched = 0 WHERE id = ?", [scope.number])
             if scope == .public { try transaction.beginFollowing(dueAt: isAutomatic ? now : nil) }
             try transaction.trimRecoveryLog(at: now)

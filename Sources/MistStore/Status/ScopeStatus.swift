@@ -142,6 +142,8 @@ extension LocalDatabase {
 
     /// Lets the next synchronisation send all parked records and types again.
     ///
+    /// A time that the service named holds nevertheless: nothing is sent before it.
+    ///
     /// - Throws: A ``StoreError`` when the file fails.
     public func retryParked() async throws {
         try await write { writer in
@@ -151,8 +153,12 @@ extension LocalDatabase {
             )
             try writer.db.run("UPDATE mist_type SET parked = NULL")
             try writer.db.run(
-                "UPDATE mist_scope SET rests_until = 0, push_rests_until = 0, condition = NULL WHERE id = ?",
-                [scope.number]
+                """
+                UPDATE mist_scope SET rests_until = 0, push_rests_until = 0,
+                    condition = CASE WHEN ?2 >= held_since AND ?2 < held_until THEN condition END
+                WHERE id = ?1
+                """,
+                [scope.number, configuration.clock().milliseconds]
             )
         }
     }
@@ -205,7 +211,9 @@ extension LocalDatabase {
         let undelivered = try undelivered(db)
         if undelivered != nil, !conditions.contains(.undelivered) { conditions.append(.undelivered) }
         let request = try db.value("SELECT kind FROM mist_request WHERE scope = ?", [scope.number], as: String.self)
-        let rests: Int64 = max(row?["rests_until"] ?? 0, row?["push_rests_until"] ?? 0)
+        let now = configuration.clock().milliseconds
+        let held: Int64 = row?["held_since"] ?? 0 <= now ? row?["held_until"] ?? 0 : 0
+        let rests: Int64 = max(row?["rests_until"] ?? 0, row?["push_rests_until"] ?? 0, held)
         return ScopeStatus(
             scope: scope,
             pending: edits + tombstones,
@@ -214,7 +222,7 @@ extension LocalDatabase {
             parkedTypes: parkedTypes,
             conditions: conditions,
             detail: row?["detail"] ?? undelivered,
-            restsUntil: rests > configuration.clock().milliseconds ? ColumnValue.date(rests) : nil,
+            restsUntil: rests > now ? ColumnValue.date(rests) : nil,
             hasChangesToFetch: try stale > 0 || (scope == .public ? hasQueriesToFetch(db) : !isListed(row)),
             activity: request.flatMap(SyncRequest.Kind.init).map(SyncActivity.init) ?? .idle,
             progress: SyncProgress(

@@ -30,7 +30,8 @@ struct StoreRepair {
     /// - Throws: A `DatabaseError` when the file fails.
     static func repairState(_ db: Database, newDevice: () -> Int64) throws {
         guard try db.value("SELECT EXISTS (SELECT 1 FROM mist_state)", as: Bool.self) == false else { return }
-        let format = try db.tableExists("mist_undelivered") ? SystemTables.format : 1
+        let isFirst = try !db.tableExists("mist_undelivered")
+        let format = isFirst ? 1 : try db.tableExists("mist_former_device") ? SystemTables.format : 2
         try db.execute(
             sql: "INSERT INTO mist_state (id, format, device) VALUES (1, ?, ?)",
             arguments: [format, newDevice()]

@@ -6,7 +6,7 @@ import GRDB
 /// continues there.
 enum SystemTables {
     /// The version of these tables. A file of a later version is not opened, and one of an earlier version is updated.
-    static let format: Int64 = 2
+    static let format: Int64 = 3
 
     /// The value of `PRAGMA application_id`, by which the store's files differ from other SQLite databases: "Mist".
     static let applicationID: Int64 = 0x4D69_7374
@@ -25,7 +25,10 @@ enum SystemTables {
                     clock INTEGER,
                     -- The service's time minus the machine's, in milliseconds, and when it was learned, in the service's time.
                     clock_offset INTEGER NOT NULL DEFAULT 0,
+                    -- Or when a reply last confirmed it.
                     offset_learned INTEGER NOT NULL DEFAULT 0,
+                    -- By how much the stamps of records are later than the header field Date, where the two differ.
+                    date_bias INTEGER NOT NULL DEFAULT 0,
                     -- The latest time of an edit that came from elsewhere.
                     heard INTEGER NOT NULL DEFAULT 0
                 );
@@ -39,6 +42,10 @@ enum SystemTables {
                     -- No request before this time; no push before that one. The machine's time.
                     rests_until INTEGER NOT NULL DEFAULT 0,
                     push_rests_until INTEGER NOT NULL DEFAULT 0,
+                    -- The service has named a time: no request before it, whoever asks. And when it did so, because a clock that
+                    -- was set back ends the wait.
+                    held_since INTEGER NOT NULL DEFAULT 0,
+                    held_until INTEGER NOT NULL DEFAULT 0,
                     -- Why it rests: offline, throttled, quotaExceeded, signedOut, …
                     condition TEXT,
                     detail TEXT,
@@ -72,6 +79,8 @@ enum SystemTables {
                     rests_until INTEGER NOT NULL DEFAULT 0,
                     failures INTEGER NOT NULL DEFAULT 0,
                     failure TEXT,
+                    -- When the service named that time; NULL: the time is the store's own choice.
+                    held_since INTEGER,
                     UNIQUE (scope, owner, name)
                 );
                 CREATE TABLE mist_type (
@@ -123,6 +132,8 @@ enum SystemTables {
                     epoch INTEGER NOT NULL DEFAULT 0,
                     -- 1: to be looked up before it is sent again.
                     is_conflicting INTEGER NOT NULL DEFAULT 0,
+                    -- mist_edits as this file last sent it, of a record with counters: their parts show what the service has stored.
+                    written BLOB,
                     UNIQUE (zone, name)
                 );
                 CREATE INDEX mist_record_conflict ON mist_record (zone) WHERE is_conflicting = 1;
@@ -251,6 +262,7 @@ enum SystemTables {
                     PRIMARY KEY (zone, name)
                 ) WITHOUT ROWID;
                 \(undelivered)
+                \(formerDevices)
                 """
         )
         try db.execute(
@@ -269,8 +281,19 @@ enum SystemTables {
             -- When it is looked up. The machine's time.
             until INTEGER NOT NULL,
             attempts INTEGER NOT NULL,
+            -- When the service named this time; NULL: the time is the store's own choice.
+            held_since INTEGER,
             PRIMARY KEY (zone, name)
         ) WITHOUT ROWID;
+        """
+
+    /// The numbers that this file had before another copy of it was noticed.
+    private static let formerDevices = """
+        CREATE TABLE mist_former_device (
+            device INTEGER PRIMARY KEY,
+            -- When the file got another number. The machine's time.
+            until INTEGER NOT NULL
+        );
         """
 
     /// The tables whose rows only the store removes.
@@ -309,12 +332,27 @@ enum SystemTables {
     static func update(_ db: Database) throws {
         let found = try db.value("SELECT format FROM mist_state", as: Int64.self) ?? format
         guard found < format else { return }
+        if found < 2 {
+            try db.execute(
+                sql: """
+                    \(undelivered)
+                    ALTER TABLE mist_zone ADD COLUMN rests_until INTEGER NOT NULL DEFAULT 0;
+                    ALTER TABLE mist_zone ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;
+                    ALTER TABLE mist_zone ADD COLUMN failure TEXT;
+                    """
+            )
+        } else {
+            try db.execute(sql: "ALTER TABLE mist_undelivered ADD COLUMN held_since INTEGER")
+        }
         try db.execute(
             sql: """
-                \(undelivered)
-                ALTER TABLE mist_zone ADD COLUMN rests_until INTEGER NOT NULL DEFAULT 0;
-                ALTER TABLE mist_zone ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;
-                ALTER TABLE mist_zone ADD COLUMN failure TEXT;
+                \(formerDevices)
+                ALTER TABLE mist_state ADD COLUMN date_bias INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE mist_scope ADD COLUMN held_since INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE mist_scope ADD COLUMN held_until INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE mist_zone ADD COLUMN held_since INTEGER;
+                ALTER TABLE mist_record ADD COLUMN written BLOB;
+                UPDATE mist_record SET written = (SELECT times FROM mist_sent WHERE record = id);
                 UPDATE mist_state SET format = \(format);
                 """
         )

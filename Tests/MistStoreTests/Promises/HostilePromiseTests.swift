@@ -46,4 +46,101 @@ struct HostilePromiseTests {
         #expect(try phone.recovery() == ["phone: Book b deleted title=B"])
         #expect(try phone.pending() == [])
     }
+
+    // MARK: The service names a time
+
+    @Test("27, P11. No request of a scope is sent before the time that the service named, whoever asks")
+    func namedTimesHold() async throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        try phone.sync { _ in .reply(.failure(.service(.throttled, retryAfter: 30))) }
+        let end = phone.now + 31_000
+        scenario.clock.advance(by: 4)
+        // A local edit, the program, and the loop of the store ask.
+        try phone.run("INSERT INTO Book (_recordName) VALUES ('b')")
+        #expect(try phone.sync().lines == [])
+        try phone.engine.requestPull(at: phone.now, isAutomatic: true)
+        #expect(try phone.go().end == .wait(until: end))
+        try await phone.local.retryParked()
+        #expect(try phone.sync().end == .wait(until: end))
+        try phone.restart()
+        #expect(try phone.sync().end == .wait(until: end))
+        var configuration = StoreConfiguration()
+        configuration.clock = { [clock = scenario.clock] in clock.now }
+        let database = LocalDatabase(file: phone.file, scope: .private, configuration: configuration)
+        #expect(try await database.status().restsUntil.map(\.milliseconds) == end)
+        scenario.clock.advance(by: 30)
+        #expect(try phone.sync().writes == ["zones/modify Records", "modify create b"])
+    }
+
+    @Test("27, P11. A time that the service named holds after a later failure without a time")
+    func namedTimesHoldAfterLaterFailures() throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        try phone.run("INSERT INTO Book (_recordName) VALUES ('a'), ('b')")
+        try phone.sync { request in
+            guard request.operations != nil else { return .answered }
+            return .reply(
+                .success(
+                    .records([
+                        .failure(.service(.throttled, retryAfter: 30, record: "a")),
+                        .failure(.service(.tryAgainLater, record: "b")),
+                    ])
+                )
+            )
+        }
+        scenario.clock.advance(by: 20)
+        #expect(try phone.sync().lines == [])
+        scenario.clock.advance(by: 11)
+        #expect(try phone.sync().writes == ["modify create a, create b"])
+    }
+
+    @Test("27, P11. A wait of the store's own choice ends when the program or a local edit asks")
+    func ownWaitsAreCutShort() throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        try phone.sync { _ in .reply(.failure(.broken(mayHaveBeenDone: false))) }
+        #expect(try phone.go().lines == [])
+        #expect(try phone.sync().lines == ["changes/database"])
+    }
+
+    @Test("27, P11. A clock that is set back does not make a named time longer")
+    func clocksThatAreSetBackEndNamedTimes() throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone", clockError: 86_400)
+        try phone.sync { _ in .reply(.failure(.service(.throttled, retryAfter: 30))) }
+        phone.clockError = 0
+        #expect(try phone.sync().lines == ["changes/database"])
+    }
+
+    @Test("27, P11. The time that the service named for a zone or for a record holds for this zone and this record")
+    func namedTimesOfZonesAndRecordsHold() throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        try phone.sync()
+        try laptop.sync { request in
+            guard case .zoneChanges = request else { return .answered }
+            return .reply(.success(.zoneChanges([.failure(.service(.zoneBusy, retryAfter: 30))])))
+        }
+        scenario.clock.advance(by: 20)
+        #expect(try laptop.sync().lines == ["changes/database"])
+        scenario.clock.advance(by: 11)
+        #expect(try laptop.sync().lines == ["changes/database", "changes/zone"])
+        try phone.run("UPDATE Book SET title = 'AA'")
+        try phone.sync()
+        try laptop.sync { request in
+            guard case .zoneChanges = request, case .zoneChanges(let pages) = try laptop.answer(request).get(),
+                var page = try pages.first?.get()
+            else { return .answered }
+            page.records = []
+            page.failures = [.service(.tryAgainLater, retryAfter: 30, record: "a")]
+            return .reply(.success(.zoneChanges([.success(page)])))
+        }
+        scenario.clock.advance(by: 20)
+        #expect(try laptop.sync().lines == ["changes/database"])
+        scenario.clock.advance(by: 11)
+        #expect(try laptop.sync().lines == ["changes/database", "lookup a"])
+        try scenario.expect(["Book a title=AA"])
+    }
 }

@@ -345,10 +345,16 @@ struct UndeliveredPromiseTests {
         try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
         try phone.sync()
         try laptop.database.write { db in
-            for column in ["rests_until", "failures", "failure"] {
-                try db.execute(sql: "ALTER TABLE mist_zone DROP COLUMN \(column)")
+            for column in [
+                "zone DROP COLUMN rests_until", "zone DROP COLUMN failures", "zone DROP COLUMN failure",
+                "zone DROP COLUMN held_since", "scope DROP COLUMN held_since", "scope DROP COLUMN held_until",
+                "state DROP COLUMN date_bias", "record DROP COLUMN written",
+            ] {
+                try db.execute(sql: "ALTER TABLE mist_\(column)")
             }
-            try db.execute(sql: "DROP TABLE mist_undelivered; UPDATE mist_state SET format = 1")
+            try db.execute(
+                sql: "DROP TABLE mist_undelivered; DROP TABLE mist_former_device; UPDATE mist_state SET format = 1"
+            )
         }
         try laptop.restart()
         try laptop.sync()
