@@ -24,10 +24,11 @@ extension SyncEngine.Transaction {
             if !reply.lacksZones {
                 try db.run(
                     """
-                    UPDATE mist_scope SET failures = 0, condition = NULL, detail = NULL, rests_until = 0
-                    WHERE id = ? AND condition IS NOT 'schema' AND (condition IS NOT 'quotaExceeded' OR ?)
+                    UPDATE mist_scope SET failures = CASE WHEN ?3 THEN failures ELSE 0 END, condition = NULL,
+                        detail = NULL, rests_until = 0
+                    WHERE id = ?1 AND condition IS NOT 'schema' AND (condition IS NOT 'quotaExceeded' OR ?2)
                     """,
-                    [scope.number, request.kind == .modify]
+                    [scope.number, request.kind == .modify, reply.isPartOfList]
                 )
             }
             switch reply {
@@ -150,13 +151,22 @@ extension SyncEngine.Transaction {
         case .tryAgainLater, .zoneBusy, .internalError, .accessDenied:
             try rest(zone, error, at: now)
         default:
-            guard zone.token != nil else { return try rest(zone, error, at: now) }
-            // The zone is fetched from the beginning. Records that do not come are gone.
-            try db.run(
-                "UPDATE mist_zone SET token = NULL, epoch = epoch + 1, is_refetching = 1 WHERE id = ?",
-                [zone.id]
-            )
+            guard try forgetToken(of: zone) else { return try rest(zone, error, at: now) }
+            // A refused token of a pull from the start: the pull begins again, and not without end.
+            if zone.isRefetching { try rest(zone, error, at: now) }
         }
+    }
+
+    /// Lets a zone be fetched from the start, after the service has refused its token. Records that do not come are gone.
+    ///
+    /// - Returns: Whether the request had a token.
+    private func forgetToken(of zone: ZoneRow) throws -> Bool {
+        guard zone.token != nil else { return false }
+        try db.run(
+            "UPDATE mist_zone SET token = NULL, epoch = epoch + 1, is_refetching = 1 WHERE id = ?",
+            [zone.id]
+        )
+        return true
     }
 
     /// Lets one zone rest, because the service could not deliver its changes.
@@ -611,16 +621,28 @@ extension SyncEngine.Transaction {
         if request.kind == .query, [.badRequest, .notFound, .accessDenied].contains(error.code) {
             return try handleRefusedQuery(error, at: now)
         }
-        switch error.code {
-        case .changeTokenExpired, .badRequest:
-            guard request.kind == .databaseChanges, try scopeRow().token != nil else { fallthrough }
-            try db.run("UPDATE mist_scope SET token = NULL WHERE id = ?", [scope.number])
-            // Without a token, the service lists the zones that exist, and not those that are gone. So each known zone
-            // is fetched.
-            try db.run("UPDATE mist_zone SET is_stale = 1 WHERE scope = ? AND state = 1", [scope.number])
-        default:
-            try rest(because: error.condition, error, at: now)
+        switch request.kind {
+        case .databaseChanges where error.mayConcernToken: try handleRefusedList(error, at: now)
+        case .zoneChanges where error.mayConcernToken:
+            let zones = try zonesToFetch(at: request.sent)
+            // The error does not say which token it is about.
+            let begun = try zones.filter { try forgetToken(of: $0) }
+            for zone in begun.isEmpty ? Array(zones) : begun.filter(\.isRefetching) { try rest(zone, error, at: now) }
+        default: try rest(because: error.condition, error, at: now)
         }
+    }
+
+    /// Handles the refusal of a request for the list of changed zones.
+    ///
+    /// The token is sent no more. Without a token, the service lists the zones that exist, and not those that are gone.
+    /// So each known zone is fetched. A second refusal in a row lets the scope rest.
+    private func handleRefusedList(_ error: CloudKitError, at now: Int64) throws {
+        let row = try scopeRow()
+        guard row.token != nil else { return try rest(because: error.condition, error, at: now) }
+        try db.run("UPDATE mist_scope SET token = NULL WHERE id = ?", [scope.number])
+        try db.run("UPDATE mist_zone SET is_stale = 1 WHERE scope = ? AND state = 1", [scope.number])
+        if row.failures > 0 { return try rest(because: error.condition, error, at: now) }
+        try db.run("UPDATE mist_scope SET failures = 1 WHERE id = ?", [scope.number])
     }
 
     /// Looks the records that could not be delivered up later, after a request for them failed as a whole.
@@ -711,6 +733,19 @@ extension SyncEngine.Transaction {
 }
 
 extension CloudKitError {
+    /// Whether the service may have refused a request for changes because of its token: every refusal that is not of a
+    /// moment, nor about the user. Then the changes are fetched without the token.
+    fileprivate var mayConcernToken: Bool {
+        guard retryAfter == nil else { return false }
+        return switch code {
+        case .throttled, .tryAgainLater, .zoneBusy, .internalError, .serviceUnavailable, .network, .cancelled,
+            .misdirectedRequest, .unexpectedResponse, .decoding, .accessDenied, .authenticationRequired,
+            .authenticationFailed, .zoneNotFound:
+            false
+        default: true
+        }
+    }
+
     var condition: SyncCondition {
         switch code {
         case .quotaExceeded: .quotaExceeded

@@ -93,6 +93,12 @@ public enum SyncReply: Sendable {
     /// The reply to `query`: a page of records, and the marker of the next page; `nil` on the last page.
     case query(records: [Result<CloudKitModel.Record, CloudKitError>], continuation: String?)
 
+    /// Whether it is a page of the list of changed zones, and not the last one.
+    var isPartOfList: Bool {
+        guard case .databaseChanges(let page) = self else { return false }
+        return page.moreComing
+    }
+
     /// Whether a list of zones has errors in place of some of them.
     var lacksZones: Bool {
         guard case .databaseChanges(let page) = self else { return false }

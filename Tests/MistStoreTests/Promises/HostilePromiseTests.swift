@@ -143,4 +143,66 @@ struct HostilePromiseTests {
         #expect(try laptop.sync().lines == ["changes/database", "lookup a"])
         try scenario.expect(["Book a title=AA"])
     }
+
+    // MARK: A request for changes is refused as a whole
+
+    @Test(
+        "21, P12. A request for changes that is refused as a whole is sent once more without the token, and nothing is lost",
+        arguments: [ServerErrorCode.badRequest, .notFound, "CHANGE_TOKEN_EXPIRED", "SOMETHING_NEW"]
+    )
+    func refusedTokensAreNotSentAgain(_ code: ServerErrorCode) throws {
+        for refusesDatabase in [true, false] {
+            let scenario = try SyncScenario()
+            let (phone, laptop) = try scenario.twoDevices()
+            try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A'), ('b', 'B')")
+            try scenario.synchronise()
+            try phone.run(
+                "UPDATE Book SET title = 'AA' WHERE _recordName = 'a'",
+                "DELETE FROM Book WHERE _recordName = 'b'"
+            )
+            try phone.sync()
+            try laptop.run("INSERT INTO Book (_recordName, title) VALUES ('c', 'C')")
+            func refused(_ request: SyncRequest) -> ScenarioDevice.Delivery {
+                let isRefused =
+                    switch request {
+                    case .databaseChanges(let token): refusesDatabase && token != nil
+                    case .zoneChanges(let cursors): !refusesDatabase && cursors.contains { $0.token != nil }
+                    default: false
+                    }
+                return isRefused ? .reply(.failure(.service(code))) : .answered
+            }
+            let trace = try laptop.sync(refused)
+            #expect(trace.end == .idle)
+            #expect(trace.writes == ["modify create c"])
+            #expect(try laptop.records() == ["Book a title=AA", "Book c title=C"])
+            // A notification, and an edit, while requests with a token are refused.
+            try phone.run("UPDATE Book SET note = 'N' WHERE _recordName = 'a'")
+            try phone.sync()
+            try laptop.run("UPDATE Book SET note = 'N' WHERE _recordName = 'c'")
+            #expect(try laptop.sync(refused).end == .idle)
+            try scenario.synchronise()
+            try scenario.expect(["Book a note=N title=AA", "Book c note=N title=C"])
+        }
+    }
+
+    @Test(
+        "21, P12. A request for changes without a token that is refused as a whole rests, and changes are sent nevertheless"
+    )
+    func refusalsWithoutATokenHoldNoEditUp() throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        try phone.sync()
+        let trace = try laptop.sync { request in
+            guard case .zoneChanges = request else { return .answered }
+            return .reply(.failure(.service(.badRequest)))
+        }
+        guard case .wait? = trace.end else {
+            Issue.record("\(String(describing: trace.end))")
+            return
+        }
+        #expect(trace.lines == ["changes/database", "changes/zone"])
+        try laptop.sync()
+        try scenario.expect(["Book a title=A"])
+    }
 }
