@@ -5,6 +5,12 @@ import Logging
 import OpenAPISwiftRuntime
 import StreamingJSON
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// Completes the responses to one request: adds the header fields of every response of the service, and turns failures
 /// into responses.
 struct ResponseBuilder {
@@ -34,6 +40,7 @@ struct ResponseBuilder {
     /// Completes a response.
     func reply(_ response: HTTPResponse, body: HTTPBody?) -> (HTTPResponse, HTTPBody?) {
         var response = response
+        response.headerFields[.date] = emulator.present.headerField
         response.headerFields[.requestUUID] = uuid
         response.headerFields[.cloudKitVersion] = "1.0"
         response.headerFields[.respondingInstance] = configuration.respondingInstance
@@ -123,4 +130,29 @@ extension HTTPField.Name {
     static let cloudKitVersion = Self("X-Apple-CloudKit-Version")!
     static let respondingInstance = Self("X-Responding-Instance")!
     static let webAuthToken = Self("X-Apple-CloudKit-Web-Auth-Token")!
+}
+
+extension Date {
+    /// The form of the header field `Date`: `Sun, 06 Nov 1994 08:49:37 GMT`. RFC 9110, section 5.6.7.
+    var headerField: String {
+        let seconds = Int(exactly: timeIntervalSince1970.rounded(.down)) ?? 0
+        let (days, second) = (Int((Double(seconds) / 86_400).rounded(.down)), ((seconds % 86_400) + 86_400) % 86_400)
+        // Years that begin in March, so that the leap day is their last, in eras of 400 years.
+        let shifted = days + 719_468
+        let era = Int((Double(shifted) / 146_097).rounded(.down))
+        let day = shifted - era * 146_097
+        let yearOfEra = (day - day / 1460 + day / 36_524 - day / 146_096) / 365
+        let dayOfYear = day - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let dayOfMonth = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        let month = (monthFromMarch + 2) % 12
+        let year = yearOfEra + era * 400 + (month < 2 ? 1 : 0)
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][((days % 7) + 7) % 7]
+        let name = [
+            "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+        ][month]
+        let time = [second / 3600, second / 60 % 60, second % 60].map(two).joined(separator: ":")
+        return "\(weekday), \(two(dayOfMonth)) \(name) \(year) \(time) GMT"
+    }
 }

@@ -1,3 +1,4 @@
+import CloudKitEmulator
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -43,6 +44,7 @@ extension CloudKitEmulatorServer {
             port: port,
             limits: configuration.limits,
             logger: configuration.logger,
+            date: { [emulator] in emulator.present.headerField },
             body
         )
     }
@@ -70,6 +72,7 @@ extension CloudKitEmulatorServer {
             port: port,
             limits: configuration.limits,
             logger: configuration.logger,
+            date: { [emulator] in emulator.present.headerField },
             onReady: onReady
         )
     }

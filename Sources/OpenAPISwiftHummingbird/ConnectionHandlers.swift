@@ -45,11 +45,14 @@ final class ConnectionTimeoutHandler: ChannelInboundHandler, RemovableChannelHan
 
     private let limits: ServerLimits
     private let connections: OpenConnections
+    /// Gives the header field `Date` of each response; `nil` leaves the machine's time.
+    fileprivate let date: (@Sendable () -> String)?
     private let logger: Logger
     private var nextCheck: Scheduled<Void>?
     fileprivate var progress = ConnectionProgress(openedAt: .now())
 
-    init(_ limits: ServerLimits, _ connections: OpenConnections, logger: Logger) {
+    init(_ limits: ServerLimits, _ connections: OpenConnections, date: (@Sendable () -> String)?, logger: Logger) {
+        self.date = date
         self.limits = limits
         self.connections = connections
         self.logger = logger
@@ -113,7 +116,15 @@ private final class PartProgressHandler: ChannelDuplexHandler, RemovableChannelH
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        if case .end = unwrapOutboundIn(data) { timeouts.progress.endResponse(at: context.eventLoop.now) }
+        switch unwrapOutboundIn(data) {
+        case .end:
+            timeouts.progress.endResponse(at: context.eventLoop.now)
+        case .head(var head):
+            guard let date = timeouts.date else { break }
+            head.headers.replaceOrAdd(name: "Date", value: date())
+            return context.write(wrapOutboundOut(.head(head)), promise: promise)
+        case .body: break
+        }
         context.write(data, promise: promise)
     }
 }

@@ -24,6 +24,7 @@ package import UnixSignals
 ///   - port: The port to listen on; 0 for a free port.
 ///   - limits: How long clients may take, and how long the server takes to stop.
 ///   - logger: Where the server logs.
+///   - date: Gives the header field `Date` of each response; the machine's time when `nil`.
 ///   - body: The closure to run while the server runs; its argument is the URL of the server.
 /// - Returns: What the closure returns.
 /// - Throws: What the closure throws, or the error of starting the server.
@@ -33,9 +34,17 @@ package func withRunningServer<Responder: HTTPResponder, Result>(
     port: Int = 0,
     limits: ServerLimits = ServerLimits(),
     logger: Logger,
+    date: (@Sendable () -> String)? = nil,
     _ body: (URL) async throws -> Result
 ) async throws -> Result where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
-    let server = try await RunningServer(responder, host: host, port: port, limits: limits, logger: logger)
+    let server = try await RunningServer(
+        responder,
+        host: host,
+        port: port,
+        limits: limits,
+        logger: logger,
+        date: date
+    )
     let result: Swift.Result<Result, any Error>
     do {
         result = .success(try await body(server.url))
@@ -79,6 +88,7 @@ package func withRunningServer<Context: RequestContext, Result>(
 ///   - port: The port to listen on; 0 for a free port.
 ///   - limits: How long clients may take, and how long the server takes to stop.
 ///   - logger: Where the server logs.
+///   - date: Gives the header field `Date` of each response; the machine's time when `nil`.
 ///   - signals: The signals that stop the server.
 ///   - onReady: Called once with the URL of the server, when it accepts connections.
 /// - Throws: The error of starting the server, or the error that ended it without a signal.
@@ -88,11 +98,19 @@ package func runServer<Responder: HTTPResponder>(
     port: Int,
     limits: ServerLimits = ServerLimits(),
     logger: Logger,
+    date: (@Sendable () -> String)? = nil,
     until signals: [UnixSignal] = [.sigint, .sigterm],
     onReady: @Sendable (URL) async -> Void
 ) async throws where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
     let signals = await UnixSignalsSequence(trapping: signals)
-    let server = try await RunningServer(responder, host: host, port: port, limits: limits, logger: logger)
+    let server = try await RunningServer(
+        responder,
+        host: host,
+        port: port,
+        limits: limits,
+        logger: logger,
+        date: date
+    )
     let stop = Task {
         var isFirst = true
         for await _ in signals {
@@ -129,7 +147,8 @@ private final class RunningServer: Sendable {
         host: String,
         port: Int,
         limits: ServerLimits,
-        logger: Logger
+        logger: Logger,
+        date: (@Sendable () -> String)?
     ) async throws where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
         let connections = OpenConnections()
         let (listeners, continuation) = AsyncStream<any Channel>.makeStream()
@@ -137,7 +156,9 @@ private final class RunningServer: Sendable {
             responder: responder,
             server: .http1(
                 configuration: .init(
-                    additionalChannelHandlers: [ConnectionTimeoutHandler(limits, connections, logger: logger)]
+                    additionalChannelHandlers: [
+                        ConnectionTimeoutHandler(limits, connections, date: date, logger: logger)
+                    ]
                 )
             ),
             configuration: ApplicationConfiguration(

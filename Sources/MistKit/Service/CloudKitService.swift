@@ -302,15 +302,15 @@ final class ServiceConnection: Sendable {
     /// The user in whose name this client writes.
     let lastWriter = LastWriter()
 
-    /// The same connection, which sends each request only once.
-    var withoutRepetition: ServiceConnection {
+    /// The same connection, which sends each request only once, and notes the times of the responses.
+    func withoutRepetition(noteDate: @escaping @Sendable (Int) -> Void) -> ServiceConnection {
         ServiceConnection(
             containerIdentifier: containerIdentifier,
             environment: environment,
             serverURL: serverURL,
             middlewares: middlewares,
             pipeline: RequestPipeline(
-                transport: pipeline.transport,
+                transport: DateNotingTransport(transport: pipeline.transport, noteDate: noteDate),
                 tokenManager: pipeline.tokenManager,
                 retrier: pipeline.retrier.withoutRepetition,
                 logger: pipeline.logger

@@ -1,5 +1,12 @@
 public import CloudKitModel
 public import MistKit
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 extension CloudKitService: SyncService {
     /// Sends one request, once: the engine of the store decides what is sent again.
@@ -10,10 +17,39 @@ extension CloudKitService: SyncService {
     /// - Returns: The reply.
     /// - Throws: A `CloudKitError`.
     public func send(_ request: SyncRequest, to scope: DatabaseScope) async throws -> SyncReply {
-        let database = withoutRepetition.database(scope)
+        try await response(to: request, in: scope).result.get()
+    }
+
+    /// Sends one request, once.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - scope: The database.
+    /// - Returns: The reply or the failure, with the header field `Date` of the response.
+    public func response(to request: SyncRequest, in scope: DatabaseScope) async -> SyncResponse {
+        let noted = NotedDate()
+        let service = withoutRepetition { seconds in noted.seconds.withLock { $0 = seconds } }
+        let result: Result<SyncReply, CloudKitError>
+        do throws(CloudKitError) {
+            result = .success(try await service.database(scope).replyOnce(to: request))
+        } catch {
+            result = .failure(error)
+        }
+        let date = noted.seconds.withLock(\.self).map { Date(timeIntervalSince1970: TimeInterval($0)) }
+        return SyncResponse(result, date: date)
+    }
+}
+
+/// The time of the last response, in seconds since 1970.
+private final class NotedDate: Sendable {
+    let seconds = Mutex<Int?>(nil)
+}
+
+extension CloudKitDatabase {
+    fileprivate func replyOnce(to request: SyncRequest) async throws(CloudKitError) -> SyncReply {
         switch request {
         case .databaseChanges(let token):
-            let page = try await database.databaseChangesOnce(since: token)
+            let page = try await databaseChangesOnce(since: token)
             return .databaseChanges(
                 SyncReply.DatabasePage(
                     changed: page.changedZones.map(\.zoneID),
@@ -24,7 +60,7 @@ extension CloudKitService: SyncService {
                 )
             )
         case .zoneChanges(let cursors):
-            let pages = try await database.zoneChangesOnce(cursors.map { ($0.zoneID, $0.token) })
+            let pages = try await zoneChangesOnce(cursors.map { ($0.zoneID, $0.token) })
             return .zoneChanges(
                 pages.map { page in
                     page.map {
@@ -38,13 +74,13 @@ extension CloudKitService: SyncService {
                 }
             )
         case .createZones(let zones):
-            return .zones(try await database.createZonesOnce(zones).map { $0.map(\.zoneID) })
+            return .zones(try await createZonesOnce(zones).map { $0.map(\.zoneID) })
         case .lookup(let names, let zone):
-            return .records(try await database.lookUpOnce(names, inZone: zone))
+            return .records(try await lookUpOnce(names, inZone: zone))
         case .modify(let operations, let zone, let isAtomic):
-            return .records(try await database.modifyOnce(operations, inZone: zone, atomic: isAtomic))
+            return .records(try await modifyOnce(operations, inZone: zone, atomic: isAtomic))
         case .query(let query, let continuation, let desiredKeys):
-            let page = try await database.queryOnce(
+            let page = try await queryOnce(
                 query,
                 inZone: nil,
                 continuing: continuation,

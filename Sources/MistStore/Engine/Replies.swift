@@ -358,7 +358,7 @@ extension SyncEngine.Transaction {
         try retry(.of(outcomes, isAtomic: request.isAtomic), of: request, at: now)
         try db.run("UPDATE mist_scope SET batch = min(200, batch + batch / 4 + 1) WHERE id = ?", [scope.number])
         let times = results.compactMap { try? $0.get().modified?.milliseconds }
-        if let latest = times.max() { try learnTime(latest, sent: request.sent, at: now) }
+        if let latest = times.max() { try learnTime(ofWrite: latest, sent: request.sent, at: now) }
     }
 
     /// Chooses the form of the next request, after a request in which items failed because of another item.
@@ -522,71 +522,6 @@ extension SyncEngine.Transaction {
         }
         guard other.count < known.other.count else { return }
         try db.run("UPDATE mist_record SET other = ? WHERE id = ?", [try OtherFields.text(other), known.id])
-    }
-
-    /// Learns the offset of the service's clock from the time at which the service carried out a request.
-    ///
-    /// The service carried it out after the request was sent and before now, so the offset lies between two bounds. An
-    /// old offset that is less than two seconds outside of the bounds stays.
-    ///
-    /// - Parameters:
-    ///   - serviceTime: When the service carried out the request, in milliseconds since 1970 by its clock.
-    ///   - sent: When the request was sent, by the machine's clock.
-    ///   - now: The machine's time.
-    /// - Throws: A `DatabaseError` when the file fails.
-    private func learnTime(_ serviceTime: Int64, sent: Int64, at now: Int64) throws {
-        let old = try db.value("SELECT clock_offset FROM mist_state", as: Int64.self) ?? 0
-        guard let offset = ClockOffset.learned(old, serviceTime: serviceTime, sent: sent, received: now) else { return }
-        // Edits that were not sent get the time that they would have had with the new offset. It is not before the time
-        // at which the old offset was learned, not after the present, and keeps the order of the edits.
-        let learned = try db.value("SELECT offset_learned FROM mist_state", as: Int64.self) ?? 0
-        var last = Int64.min
-        let edits = try db.rows(
-            """
-            SELECT type, row, field, raw FROM mist_edit
-            WHERE NOT EXISTS (
-                SELECT 1 FROM mist_sent JOIN mist_record ON mist_record.id = mist_sent.record
-                WHERE mist_record.type = mist_edit.type AND mist_record.row = mist_edit.row
-            )
-            ORDER BY time, raw
-            """
-        )
-        for edit in edits {
-            let raw: Int64 = edit["raw"]
-            let time = max(last, min(max(raw + offset, learned), max(serviceTime, now + offset)))
-            last = time
-            try db.run(
-                "UPDATE mist_edit SET time = ? WHERE type = ? AND row = ? AND field = ?",
-                [time, edit["type"] as Int64, edit["row"] as Int64, edit["field"] as Int64]
-            )
-        }
-        try db.run(
-            "UPDATE mist_state SET clock_offset = ?, offset_learned = ?, heard = min(heard, ?)",
-            [offset, serviceTime, serviceTime + EditTime.tolerance]
-        )
-    }
-}
-
-/// The estimate of the service's clock.
-enum ClockOffset {
-    /// The difference of clocks below which nothing is corrected, in milliseconds.
-    static let tolerance: Int64 = 2000
-
-    /// Compares the present offset with the times of a request. The offset is the service's time minus the machine's.
-    ///
-    /// All times are in milliseconds since 1970.
-    ///
-    /// - Parameters:
-    ///   - old: The present offset.
-    ///   - serviceTime: When the service carried out a request, by its clock.
-    ///   - sent: When the request was sent, by the machine's clock.
-    ///   - received: When the reply arrived, by the machine's clock.
-    /// - Returns: A better offset, or `nil` when the old one fits.
-    static func learned(_ old: Int64, serviceTime: Int64, sent: Int64, received: Int64) -> Int64? {
-        let (lower, upper) = (serviceTime - received, serviceTime - sent)
-        if old < lower - tolerance { return lower }
-        if old > upper + tolerance { return upper }
-        return nil
     }
 }
 

@@ -71,6 +71,10 @@ package struct SyncEngine: Sendable {
             /// The number of edit times of other devices that were limited, because they were later than their versions
             /// allow.
             var clampedTimes = 0
+            /// When the service sent the response, by the header field `Date`.
+            var date: Int64?
+            /// The number of this copy of the file.
+            var device: Int64?
         }
     }
 
@@ -144,17 +148,23 @@ package struct SyncEngine: Sendable {
     ///   - result: The reply, or the error of the request.
     ///   - number: The number of the request. A reply to a request that is not under way any more is dropped.
     ///   - now: The machine's time in milliseconds since 1970.
+    ///   - date: When the service sent the response, in milliseconds since 1970 by its clock, in whole seconds or exactly;
+    ///     `nil` where it is unknown.
     /// - Returns: What changed.
     /// - Throws: A ``StoreError`` when the file fails.
     @discardableResult
-    package func handle(_ result: Result<SyncReply, CloudKitError>, to number: Int64, at now: Int64) throws
-        -> SyncSummary
-    {
+    package func handle(
+        _ result: Result<SyncReply, CloudKitError>,
+        to number: Int64,
+        at now: Int64,
+        date: Int64? = nil
+    ) throws -> SyncSummary {
         try write { transaction in
             guard let request = try transaction.requestUnderWay(), request.number == number else {
                 return SyncSummary()
             }
             var summary = SyncSummary()
+            try transaction.learnTime(from: result, date: date, sent: request.sent, at: now)
             try transaction.handle(result, to: request, at: now, &summary)
             summary.clamped += transaction.memory.clampedTimes
             try transaction.db.run(
@@ -187,6 +197,8 @@ package struct SyncSettings: Sendable {
     package var pollInterval: Int64 = 30 * 1000
     /// Gives a random number from 0 to 1, for waiting times.
     package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+    /// Gives the number of a copy of a file that is noticed.
+    package var newDevice: @Sendable () -> Int64 = { Int64.random(in: 1...Int64.max) }
     /// Is called with the time for which each transaction of the engine held the file's write lock.
     package var onTransaction: (@Sendable (Duration) -> Void)?
 

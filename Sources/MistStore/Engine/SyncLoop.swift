@@ -71,7 +71,7 @@ final class SyncLoop: Sendable {
         let offset = try engine.clockOffset()
         try engine.requestPull(at: clock().milliseconds, isAutomatic: isAutomatic)
         let service = service
-        return try await withThrowingTaskGroup(of: Result<SyncReply, CloudKitError>.self) { group in
+        return try await withThrowingTaskGroup(of: SyncResponse.self) { group in
             defer { group.cancelAll() }
             var cycle = SyncCycle()
             /// The request that a task of the group has sent already.
@@ -86,16 +86,23 @@ final class SyncLoop: Sendable {
                     return cycle
                 }
                 cycle.requests += 1
-                if ahead != request {
+                let isAhead = ahead == request
+                if !isAhead {
                     // Requests of a scope are sent one after the other, so the loop waits even for a reply that it does
                     // not use.
                     if ahead != nil { _ = try await group.next() }
                     group.addTask { try await observer.send(request, over: service) }
                 }
-                guard let result = try await group.next() else { return cycle }
-                ahead = PageAhead.request(after: request, result)
+                guard let response = try await group.next() else { return cycle }
+                ahead = PageAhead.request(after: request, response.result)
                 if let ahead { group.addTask { try await observer.send(ahead, over: service) } }
-                cycle.summary += try engine.handle(result, to: number, at: clock().milliseconds)
+                cycle.summary += try engine.handle(
+                    response.result,
+                    to: number,
+                    at: clock().milliseconds,
+                    // The engine does not know when a request that was sent ahead was sent.
+                    date: isAhead ? nil : response.date?.milliseconds
+                )
             }
         }
     }

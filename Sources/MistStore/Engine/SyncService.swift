@@ -1,6 +1,12 @@
 public import CloudKitModel
 public import MistKit
 
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 /// A service as the engine of synchronisation uses it: one request at a time for each database.
 ///
 /// Usually a store uses a `CloudKitService`. Simulations use a service that calls the rules of an emulator and loses
@@ -15,6 +21,45 @@ public protocol SyncService: Sendable {
     /// - Throws: A `CloudKitError`. Its `mayHaveBeenDone` says whether the service may have carried out the request. An
     ///   error of another type ends the synchronisation.
     func send(_ request: SyncRequest, to scope: DatabaseScope) async throws -> SyncReply
+
+    /// Sends one request, once, and passes the service's time on.
+    ///
+    /// The store corrects the times of edits with it, before it sends them: a clock that is a day ahead must not win
+    /// with older edits. Without this function, the time is unknown, and the store learns it only from records: from
+    /// their modification times, and from its own writes.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - scope: The database.
+    /// - Returns: The reply or the failure, with the time.
+    /// - Throws: An error that ends the synchronisation.
+    func response(to request: SyncRequest, in scope: DatabaseScope) async throws -> SyncResponse
+}
+
+extension SyncService {
+    /// Sends one request, once. The service's time is unknown.
+    public func response(to request: SyncRequest, in scope: DatabaseScope) async throws -> SyncResponse {
+        do {
+            return SyncResponse(.success(try await send(request, to: scope)))
+        } catch let error as CloudKitError {
+            return SyncResponse(.failure(error))
+        }
+    }
+}
+
+/// The reply to a request or its failure, with the time of the service.
+public struct SyncResponse: Sendable {
+    /// The reply, or the failure.
+    public var result: Result<SyncReply, CloudKitError>
+    /// When the service sent the response, by its clock, in whole seconds or exactly: the header field `Date`. It is
+    /// `nil` where it is unknown.
+    public var date: Date?
+
+    /// Makes a response.
+    public init(_ result: Result<SyncReply, CloudKitError>, date: Date? = nil) {
+        self.result = result
+        self.date = date
+    }
 }
 
 /// A request of the engine.
@@ -92,6 +137,18 @@ public enum SyncReply: Sendable {
     case records([Result<CloudKitModel.Record, CloudKitError>])
     /// The reply to `query`: a page of records, and the marker of the next page; `nil` on the last page.
     case query(records: [Result<CloudKitModel.Record, CloudKitError>], continuation: String?)
+
+    /// The latest modification of the records in the reply, in milliseconds since 1970.
+    var latestModification: Int64? {
+        func latest(_ records: some Sequence<CloudKitModel.Record>) -> Int64? {
+            records.compactMap { $0.modified?.milliseconds }.max()
+        }
+        return switch self {
+        case .databaseChanges, .zones: nil
+        case .zoneChanges(let pages): pages.compactMap { latest((try? $0.get().records) ?? []) }.max()
+        case .records(let results), .query(let results, _): latest(results.compactMap { try? $0.get() })
+        }
+    }
 
     /// Whether it is a page of the list of changed zones, and not the last one.
     var isPartOfList: Bool {

@@ -48,16 +48,15 @@ struct SyncObserver: Sendable {
     func send(
         _ request: SyncRequest,
         over service: any SyncService
-    ) async throws -> Result<SyncReply, CloudKitError> {
+    ) async throws -> SyncResponse {
         let start = ContinuousClock.now
-        let result: Result<SyncReply, CloudKitError> = try await span("MistStore \(request.kind)") { span in
+        let response = try await span("MistStore \(request.kind)") { span in
             span?.attributes["cloudkit.store.items"] = request.itemCount
-            do {
-                return .success(try await service.send(request, to: scope))
-            } catch let error as CloudKitError {
+            let response = try await service.response(to: request, in: scope)
+            if case .failure(let error) = response.result {
                 span?.attributes["cloudkit.store.outcome"] = error.outcome
-                return .failure(error)
             }
+            return response
         }
         let duration = ContinuousClock.now - start
         var metadata: Logger.Metadata = [
@@ -65,7 +64,7 @@ struct SyncObserver: Sendable {
             "duration": "\(duration)",
         ]
         let outcome: String
-        switch result {
+        switch response.result {
         case .success: outcome = "ok"
         case .failure(let error):
             outcome = error.outcome
@@ -74,7 +73,7 @@ struct SyncObserver: Sendable {
         metadata["outcome"] = "\(outcome)"
         logger.debug("MistStore request ended", metadata: metadata)
         SyncMetrics(scope)?.requestEnded(request.kind.rawValue, outcome, after: duration)
-        return result
+        return response
     }
 
     private func report(_ cycle: SyncCycle, after duration: Duration) {

@@ -23,9 +23,9 @@ enum SystemTables {
                     applying INTEGER NOT NULL DEFAULT 0,
                     -- The machine's time in milliseconds since 1970, where a simulation sets it; NULL reads the clock.
                     clock INTEGER,
-                    -- The service's time minus the machine's, in milliseconds, and when it was learned, in the service's time.
+                    -- The service's time minus the machine's, in milliseconds, and when a reply last confirmed it, in the
+                    -- service's time.
                     clock_offset INTEGER NOT NULL DEFAULT 0,
-                    -- Or when a reply last confirmed it.
                     offset_learned INTEGER NOT NULL DEFAULT 0,
                     -- By how much the stamps of records are later than the header field Date, where the two differ.
                     date_bias INTEGER NOT NULL DEFAULT 0,

@@ -41,6 +41,19 @@ public struct EmulatorSyncService: SyncService {
         try reply(to: request, in: scope)
     }
 
+    /// Carries out a request.
+    ///
+    /// - Returns: The reply or the failure, with the time by the emulator's clock.
+    public func response(to request: SyncRequest, in scope: DatabaseScope) async -> SyncResponse {
+        let result: Result<SyncReply, CloudKitError>
+        do throws(CloudKitError) {
+            result = .success(try reply(to: request, in: scope))
+        } catch {
+            result = .failure(error)
+        }
+        return SyncResponse(result, date: emulator.present)
+    }
+
     /// Carries out a request, without suspending.
     ///
     /// - Parameters:

@@ -110,6 +110,8 @@ private final class SimulatedDevice {
         let number: Int64
         let request: SyncRequest
         var reply: Result<SyncReply, CloudKitError>?
+        /// When the service answered, in milliseconds since 1970; `nil` where it did not.
+        var date: Int64?
         /// Whether the request reaches the service only when the reply is due.
         let isSlowRequest: Bool
     }
@@ -223,6 +225,8 @@ private struct SimulatedWorld {
         var settings = simulation.settings
         let jitter = Mutex<SimulationGenerator>.Box(SimulationGenerator(seed: seed &+ 2))
         settings.random = { jitter.withLock { Double.random(in: 0..<1, using: &$0) } }
+        let copies = Mutex<SimulationGenerator>.Box(SimulationGenerator(seed: seed &+ 3))
+        settings.newDevice = { copies.withLock { Int64.random(in: 1...Int64.max, using: &$0) } }
         // A run takes some minutes of virtual time. With a longer interval, the engine would look for deletions in a
         // public database only at the beginning.
         settings.sweepInterval = min(settings.sweepInterval, 20_000)
@@ -420,9 +424,13 @@ private struct SimulatedWorld {
         } else if !flight.isSlowRequest {
             flight.reply = answer(request)
         }
+        if let reply = flight.reply, !reply.isLost { flight.date = date }
         device.flight = flight
         if !generator.chance(faults.delay) { try deliverFaulty(to: device) }
     }
+
+    /// The header field `Date` of a response at this moment, in milliseconds since 1970: it has whole seconds.
+    private var date: Int64 { time.withLock { $0 / 1000 * 1000 } }
 
     private func answer(_ request: SyncRequest) -> Result<SyncReply, CloudKitError> {
         do throws(CloudKitError) {
@@ -445,7 +453,7 @@ private struct SimulatedWorld {
         device.flight = nil
         let reply = flight.reply ?? answer(flight.request)
         tell("\(device.name) gets \(reply.summary)")
-        try handle(reply, to: flight.number, on: device)
+        try handle(reply, to: flight.number, on: device, date: flight.reply == nil ? date : flight.date)
         device.lastReplies = device.lastReplies.suffix(3) + [(flight.number, reply)]
     }
 
@@ -454,10 +462,11 @@ private struct SimulatedWorld {
     private mutating func handle(
         _ reply: Result<SyncReply, CloudKitError>,
         to number: Int64,
-        on device: SimulatedDevice
+        on device: SimulatedDevice,
+        date: Int64? = nil
     ) throws {
         let edits = try device.read { db in try PendingValues(device.file, db) }
-        let summary = try device.engine.handle(reply, to: number, at: now(of: device))
+        let summary = try device.engine.handle(reply, to: number, at: now(of: device), date: date)
         counts.conflicts += summary.merged
         if let lost = try device.read({ db in try edits.lost(device.file, db, after: reply) }) {
             throw failure("\(device.name) has lost an edit without a receipt: \(lost).")
@@ -563,7 +572,7 @@ private struct SimulatedWorld {
                         tell("\(device.name) sends \(request.summary)")
                         let reply = answer(request)
                         tell("\(device.name) gets \(reply.summary)")
-                        try handle(reply, to: number, on: device)
+                        try handle(reply, to: number, on: device, date: date)
                     case .wait(let until):
                         time.withLock { $0 = max($0, until - device.clockError + 1) }
                     case .idle: break loop
@@ -1104,6 +1113,11 @@ extension Result where Success == SyncReply, Failure == CloudKitError {
         else { return nil }
         results[position] = .failure(.undelivered(name))
         return name
+    }
+
+    /// Whether there is no response.
+    fileprivate var isLost: Bool {
+        if case .failure(let error) = self { error.code == .network } else { false }
     }
 
     fileprivate var summary: String {

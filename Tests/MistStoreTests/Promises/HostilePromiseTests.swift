@@ -205,4 +205,65 @@ struct HostilePromiseTests {
         try laptop.sync()
         try scenario.expect(["Book a title=A"])
     }
+
+    // MARK: Clocks
+
+    @Test("8, P5. A clock a day ahead or behind on a device that never sent anything", arguments: [86_400, -86_400])
+    func clocksAreCorrectedBeforeTheFirstWrite(error: Int) throws {
+        let scenario = try SyncScenario()
+        let laptop = try scenario.device("laptop")
+        let phone = try scenario.device("phone", clockError: error)
+        try laptop.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A'), ('b', 'B')")
+        try laptop.sync()
+        try phone.sync()
+        try phone.run("UPDATE Book SET title = 'earlier' WHERE _recordName = 'a'")
+        try laptop.run("UPDATE Book SET title = 'later' WHERE _recordName = 'a'")
+        try laptop.run("UPDATE Book SET title = 'earlier' WHERE _recordName = 'b'")
+        try phone.run("UPDATE Book SET title = 'later' WHERE _recordName = 'b'")
+        try laptop.sync()
+        try phone.sync()
+        try scenario.synchronise()
+        try scenario.expect(
+            ["Book a title=later", "Book b title=later"],
+            recovery: ["phone: Book a laterEdit title=earlier"]
+        )
+    }
+
+    @Test("8, P5. Edits from before the first contact are corrected by the first reply", arguments: [86_400, -86_400])
+    func clocksAreCorrectedByTheFirstReply(error: Int) throws {
+        let scenario = try SyncScenario()
+        let laptop = try scenario.device("laptop")
+        let phone = try scenario.device("phone", clockError: error)
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('key', 'earlier')")
+        scenario.clock.advance(by: 60)
+        try laptop.run("INSERT INTO Book (_recordName, title) VALUES ('key', 'later')")
+        try laptop.sync()
+        try phone.sync()
+        try scenario.synchronise()
+        try scenario.expect(["Book key title=later"], recovery: ["phone: Book key laterEdit title=earlier"])
+    }
+
+    @Test("8, P5. A clock that goes wrong on an established device", arguments: [86_400, -86_400])
+    func clocksOfEstablishedDevicesAreCorrected(error: Int) throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title, note) VALUES ('a', 'A', 'N'), ('b', 'B', 'N')")
+        try scenario.synchronise()
+        // An edit that was made while the clock was right keeps its time.
+        try laptop.run("UPDATE Book SET note = 'earlier' WHERE _recordName = 'a'")
+        try phone.run("UPDATE Book SET note = 'later' WHERE _recordName = 'a'")
+        try phone.sync { $0.isWrite ? .lostRequest : .answered }
+        phone.clockError = Int64(error) * 1000
+        try phone.run("UPDATE Book SET title = 'earlier' WHERE _recordName = 'a'")
+        try laptop.run("UPDATE Book SET title = 'later' WHERE _recordName = 'a'")
+        try laptop.run("UPDATE Book SET title = 'earlier' WHERE _recordName = 'b'")
+        try phone.run("UPDATE Book SET title = 'later' WHERE _recordName = 'b'")
+        try laptop.sync()
+        try phone.sync()
+        try scenario.synchronise()
+        try scenario.expect(
+            ["Book a note=later title=later", "Book b note=N title=later"],
+            recovery: ["phone: Book a laterEdit title=earlier"]
+        )
+    }
 }

@@ -286,11 +286,15 @@ final class ScenarioDevice {
             }
             trace.requests.append(request)
             let reply: Result<SyncReply, CloudKitError>
+            var isLost = false
             switch try delivery(request) {
             case .answered: reply = answer(request)
-            case .lostRequest: reply = .failure(.broken(mayHaveBeenDone: request.isWrite))
+            case .lostRequest:
+                isLost = true
+                reply = .failure(.broken(mayHaveBeenDone: request.isWrite))
             case .lostReply:
                 _ = answer(request)
+                isLost = true
                 reply = .failure(.broken(mayHaveBeenDone: request.isWrite))
             case .crashBefore:
                 try restart()
@@ -301,7 +305,9 @@ final class ScenarioDevice {
                 return trace
             case .reply(let other): reply = other
             }
-            trace.summary += try engine.handle(reply, to: number, at: now)
+            // The header field `Date` of the response, in whole seconds.
+            let date = isLost ? nil : (now - clockError) / 1000 * 1000
+            trace.summary += try engine.handle(reply, to: number, at: now, date: date)
         }
         Issue.record("\(name) does not come to an end: \(trace.lines.suffix(10))")
         return trace
