@@ -33,8 +33,8 @@ struct EditTimes: Hashable, Sendable {
         /// The checksum of the field's name.
         var field: UInt32
         var device: Int64
-        /// The number of the device's last change of the counter. Of two parts of a device, the one with the larger
-        /// number counts.
+        /// When the device wrote the part, in milliseconds since 1970 by the service's clock; a later number where other
+        /// parts are later. Of two parts of a device, the one with the larger number counts.
         var sequence: Int64
         var sum: Int64
     }

@@ -363,7 +363,7 @@ private struct BatchBuilder {
             known: known,
             edits: edits,
             emptied: emptied,
-            device: transaction.file.device,
+            device: try transaction.device(),
             serviceTime: serviceTime,
             writesTimes: !transaction.settings.typesWithoutEditTimes.contains(table.recordType)
         )
@@ -409,6 +409,9 @@ private struct BatchBuilder {
                 item.times.map { Data($0.bytes) },
             ]
         )
+        if let times = item.times, table.fields.contains(where: { $0.schema.merge == .counter }) {
+            try db.run("UPDATE mist_record SET written = ? WHERE id = ?", [Data(times.bytes), record])
+        }
         try db.run("DELETE FROM mist_sent_field WHERE record = ?", [record])
         for edit in item.edits where !item.emptied.contains(edit.field?.name ?? "") {
             let value = try edit.field.map { try ColumnPair(row.fields[$0.name], of: $0, in: zone.zoneID).value }
@@ -606,7 +609,8 @@ private struct RecordWriter {
                             of: field.name,
                             device: device,
                             edit: pending,
-                            knownParts: known?.times ?? EditTimes()
+                            known: known?.times ?? EditTimes(),
+                            at: serviceTime
                         )
                     )
                 }
@@ -622,6 +626,7 @@ private struct RecordWriter {
                 times.set(remote.time(of: name), of: name, value)
             }
         }
+        times.parts = CounterParts.folded(times.parts)
         return times
     }
 }

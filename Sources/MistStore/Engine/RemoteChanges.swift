@@ -41,7 +41,7 @@ extension SyncEngine.Transaction {
             [zone.id, name]
         ) {
             let ours: Int64? = tombstone["created"]
-            if ours == nil ? isCreated(by: file.device, record) : ours == created || created == nil {
+            if try ours == nil ? isCreatedHere(record) : ours == created || created == nil {
                 // The same life: the delete wins. It is sent with the tag of the version that was just seen.
                 try db.run(
                     """
@@ -78,12 +78,12 @@ extension SyncEngine.Transaction {
         try merge(record, named: name, known, into: table, in: zone, at: now, &summary)
     }
 
-    /// Whether a device may have created a record. Without edit times, any device may have.
-    private func isCreated(by device: Int64, _ record: CloudKitModel.Record) -> Bool {
+    /// Whether this device may have created a record. Without edit times, any device may have.
+    private func isCreatedHere(_ record: CloudKitModel.Record) throws -> Bool {
         guard case .bytes(let data)? = record.fields[EditTimes.fieldName]?.plain, let times = EditTimes(data) else {
             return true
         }
-        return times.creation?.device == device
+        return try times.creation.map { try devices().contains($0.device) } ?? false
     }
 
     /// Merges a version into the row of its name, or adds a row.
@@ -97,8 +97,14 @@ extension SyncEngine.Transaction {
         _ summary: inout SyncSummary
     ) throws {
         let row = try table.row(named: name, in: zone.id, db)
+        var counters = CounterHistory(
+            known: known?.times ?? EditTimes(),
+            written: known?.written,
+            devices: try devices()
+        )
         var (remote, parts) = try remoteVersion(record, table, zone)
         hear(remote.times, ofVersion: remote.modified)
+        if row != nil { try noticeCopies(of: table, counters, in: remote.times, at: now) }
         var pending: [String: PendingEdit] = [:]
         var raws: [String: Int64] = [:]
         /// Edits whose value no field can have. There is nothing to merge: they stay as they are, and wait.
@@ -112,6 +118,7 @@ extension SyncEngine.Transaction {
         let rules = rules(of: table)
         var isOwnWrite = false
         if let row, !pending.isEmpty, let sent = try uncertainWrite(of: row, table, in: zone) {
+            counters.isUncertain = true
             isOwnWrite = sent.isSame(as: remote, ignoresEditTimes: rules.ignoresEditTimes)
             // Without edit times, only an equal value shows that this device wrote it.
             for (field, value) in sent.values where rules.ignoresEditTimes && value.isSame(as: remote.fields[field]) {
@@ -134,13 +141,12 @@ extension SyncEngine.Transaction {
             summary.fetched += 1
             return
         }
-        let device = file.device
-        let nowTime = EditTime(milliseconds: try serviceTime(now), device: device)
+        let nowTime = EditTime(milliseconds: try serviceTime(now), device: try device())
         let result: MergeResult
         do {
             result = try MergeResult(
                 edits: pending,
-                knownParts: known?.times ?? EditTimes(),
+                counters: counters,
                 remote: remote,
                 rules: rules,
                 now: nowTime
@@ -161,6 +167,10 @@ extension SyncEngine.Transaction {
         if !result.lost.isEmpty {
             try log(.laterEdit, result.lost, of: table.recordType, name, in: zone, at: now)
             summary.lost += result.lost.count
+        }
+        if !result.unclear.isEmpty {
+            try log(.unclearCount, result.unclear, of: table.recordType, name, in: zone, at: now)
+            summary.lost += result.unclear.count
         }
         var fields: [String: FieldValue?] = [:]
         for field in table.fields where misfits[field.name] == nil { fields[field.name] = result.fields[field.name] }
@@ -298,10 +308,11 @@ extension SyncEngine.Transaction {
     ) {
         var pending: [String: PendingEdit] = [:]
         var raws: [String: Int64] = [:]
+        let device = try device()
         let edits = try edits(of: row, table)
         let isNew = edits.contains { $0.field == nil }
         if let insert = edits.first(where: { $0.field == nil }) {
-            let time = EditTime(milliseconds: insert.time, device: file.device)
+            let time = EditTime(milliseconds: insert.time, device: device)
             for (name, value) in row.fields {
                 pending[name] = PendingEdit(value: value, base: nil, time: time)
                 raws[name] = insert.raw
@@ -313,7 +324,7 @@ extension SyncEngine.Transaction {
                 value: row.fields[field.name],
                 // The service has no value of a record that was never acknowledged.
                 base: isNew ? nil : edit.base,
-                time: EditTime(milliseconds: edit.time, device: file.device)
+                time: EditTime(milliseconds: edit.time, device: device)
             )
             raws[field.name] = edit.raw
         }
@@ -525,6 +536,9 @@ public enum LossReason: String, Hashable, Sendable {
     case deletedWithTarget
     /// The zone was deleted.
     case zoneDeleted
+    /// The value of a counter, of which the store cannot tell whether the service's value contains it: the reply to the
+    /// request was lost, and then another copy of the file has counted, or many other devices. It was not added again.
+    case unclearCount
 }
 
 extension SyncEngine.Transaction {

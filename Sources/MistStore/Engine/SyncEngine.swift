@@ -75,6 +75,8 @@ package struct SyncEngine: Sendable {
             var date: Int64?
             /// The number of this copy of the file.
             var device: Int64?
+            /// That number, and those before it.
+            var devices: Set<Int64>?
         }
     }
 

@@ -49,6 +49,9 @@ struct MergeResult: Hashable, Sendable {
     var remaining: [String: PendingEdit]
     /// The values of this device that lost.
     var lost: [String: FieldValue?]
+    /// The values of counters of which it is not known whether the version contains this device's edit. They count as
+    /// contained.
+    var unclear: [String: FieldValue?] = [:]
 }
 
 extension MergeResult {
@@ -57,14 +60,14 @@ extension MergeResult {
     ///
     /// - Parameters:
     ///   - edits: The edits of this device that were not acknowledged, by field.
-    ///   - knownParts: The counter parts of the version that the edits were made on.
+    ///   - counters: What decides how much of the edit of a counter the version contains.
     ///   - remote: The service's version.
     ///   - rules: How each field is merged.
     ///   - now: The time of an edit that a closure makes, and this device.
     /// - Throws: The error of a closure.
     init(
         edits: [String: PendingEdit],
-        knownParts: EditTimes,
+        counters: CounterHistory,
         remote: RemoteVersion,
         rules: MergeRules,
         now: EditTime
@@ -94,7 +97,9 @@ extension MergeResult {
                 case .greatest, .smallest, .union:
                     merged = join(edit.value, theirs, by: rules.policies[name] ?? .latest)
                 case .counter:
-                    merged = counter(name, edit, device: now.device, knownParts: knownParts, remote: remote)
+                    let stored = CounterParts.stored(of: name, edit, counters, in: remote)
+                    merged = counter(theirs, edit, stored: stored.sum)
+                    if !stored.isCertain { result.unclear[name] = .some(edit.value) }
                 }
             }
             result.set(name, merged)
@@ -148,38 +153,10 @@ private func union(_ left: FieldValue?, _ right: FieldValue?) -> FieldValue? {
 }
 
 /// The service's value, plus the amount that this device has added and that the value does not contain yet.
-private func counter(
-    _ name: String,
-    _ edit: PendingEdit,
-    device: Int64,
-    knownParts: EditTimes,
-    remote: RemoteVersion
-) -> FieldValue? {
-    let added = CounterParts.sum(of: name, device: device, edit: edit, knownParts: knownParts)
-    let included = remote.times.part(of: name, device: device)?.sum ?? 0
-    let (rest, _) = added.subtractingReportingOverflow(included)
-    let (value, overflow) = (remote.fields[name]?.int64Value ?? 0).addingReportingOverflow(rest)
+private func counter(_ theirs: FieldValue?, _ edit: PendingEdit, stored: Int64) -> FieldValue? {
+    let (rest, _) = CounterParts.change(by: edit).subtractingReportingOverflow(stored)
+    let (value, overflow) = (theirs?.int64Value ?? 0).addingReportingOverflow(rest)
     return .int64(overflow ? (rest > 0 ? .max : .min) : value)
-}
-
-/// The sums that a device has added to a counter.
-enum CounterParts {
-    /// The sum of everything that the device has added, including the pending edit.
-    static func sum(of name: String, device: Int64, edit: PendingEdit, knownParts: EditTimes) -> Int64 {
-        let before = knownParts.part(of: name, device: device)?.sum ?? 0
-        let change = (edit.value?.int64Value ?? 0).subtractingReportingOverflow(edit.base?.int64Value ?? 0).partialValue
-        return before.addingReportingOverflow(change).partialValue
-    }
-
-    /// The part to send with the pending edit.
-    static func part(of name: String, device: Int64, edit: PendingEdit, knownParts: EditTimes) -> EditTimes.Part {
-        EditTimes.Part(
-            field: Checksum.of(name: name),
-            device: device,
-            sequence: (knownParts.part(of: name, device: device)?.sequence ?? 0) &+ 1,
-            sum: sum(of: name, device: device, edit: edit, knownParts: knownParts)
-        )
-    }
 }
 
 extension MergeResult {

@@ -36,6 +36,12 @@ public struct ScopeStatus: Hashable, Sendable {
     public let activity: SyncActivity
     /// The progress since the synchronisation began.
     public let progress: SyncProgress
+    /// When the store noticed that another copy of its file is in use: the folder was copied, or a backup was restored;
+    /// `nil` when it noticed none.
+    ///
+    /// Since then this copy is a device of its own, and both copies go on. A counter of which the store could not tell
+    /// whether the other copy has counted it is in the recovery log, with the reason ``LossReason/unclearCount``.
+    public let copyNoticed: Date?
 
     /// The first of ``conditions``; `nil` when the scope does not wait.
     public var condition: SyncCondition? { conditions.first }
@@ -229,7 +235,8 @@ extension LocalDatabase {
                 sent: row?["sent"] ?? 0,
                 remaining: edits + tombstones,
                 fetched: row?["fetched"] ?? 0
-            )
+            ),
+            copyNoticed: try db.value("SELECT max(until) FROM mist_former_device", as: Int64.self).map(ColumnValue.date)
         )
     }
 

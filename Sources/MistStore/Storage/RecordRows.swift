@@ -229,9 +229,13 @@ struct KnownVersion: Sendable {
     let times: EditTimes
     let other: [String: FieldValue]
     let isConflicting: Bool
+    /// The bytes of ``written``.
+    private let writtenBytes: Data?
+    /// The edit times as this file last sent them, of a record with counters.
+    var written: EditTimes? { writtenBytes.flatMap { EditTimes($0) } }
 
     private static let columns =
-        "id, type, zone, name, row, tag, created, modified, times, other, is_conflicting"
+        "id, type, zone, name, row, tag, created, modified, times, other, is_conflicting, written"
 
     /// Reads the current row of a statement, which selects ``columns``.
     private init(_ statement: Statement) throws {
@@ -249,6 +253,7 @@ struct KnownVersion: Sendable {
         times = column(8).blob.flatMap { EditTimes($0) } ?? EditTimes()
         other = try column(9).text.map(OtherFields.read) ?? [:]
         isConflicting = column(10).integer == 1
+        writtenBytes = column(11).blob
     }
 
     static func fetch(named name: String, in zone: Int64, _ db: Database) throws -> KnownVersion? {

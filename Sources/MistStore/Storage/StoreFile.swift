@@ -33,8 +33,6 @@ package final class StoreFile: Sendable {
     let models: [String: any CloudKitRecord.Type]
     /// Notifies observations when other processes commit.
     let commitWatcher = CommitWatcher()
-    /// The random number of this copy of the file, which names the device in edit times.
-    package let device: Int64
 
     /// Opens the file and brings its tables up to date.
     ///
@@ -79,7 +77,7 @@ package final class StoreFile: Sendable {
                 let home = homes[scopes.keys.contains(.private) ? .private : .public] ?? 1
                 let tables = try SchemaUpdate(schemas, homeZone: home, hasZonePerRoot: hasZonePerRoot).apply(to: db)
                 try ForeignTriggers.check(db)
-                return (tables, homes, try db.value("SELECT device FROM mist_state", as: Int64.self) ?? 0)
+                return (tables, homes)
             }
         }
         let own = opened.0.own
@@ -89,7 +87,6 @@ package final class StoreFile: Sendable {
         lastFieldID = allTables.flatMap(\.fields).map(\.id).max() ?? 0
         tablesByID = Dictionary(uniqueKeysWithValues: allTables.map { ($0.id, $0) })
         homeZones = opened.1
-        device = opened.2
     }
 
     /// Opens an SQLite file as the store uses it: with a write-ahead log, and a wait of five seconds for other

@@ -266,4 +266,191 @@ struct HostilePromiseTests {
             recovery: ["phone: Book a laterEdit title=earlier"]
         )
     }
+
+    // MARK: Copies and backups
+
+    @Test("9, P2. Two copies of a file that both edit, count and delete for ten rounds converge, with the sum of both")
+    func copiesConverge() async throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title, loans) VALUES ('b', 'B', 0)")
+        try scenario.synchronise()
+        let copy = try scenario.device("copy", of: phone)
+        var notes: [String] = []
+        for round in 1...10 {
+            try phone.run(
+                "UPDATE Book SET loans = loans + 1, note = 'phone \(round)' WHERE _recordName = 'b'",
+                "INSERT INTO Book (_recordName, loans) VALUES ('p\(round)', 1)"
+            )
+            try copy.run(
+                "UPDATE Book SET loans = loans + 1, title = 'copy \(round)' WHERE _recordName = 'b'",
+                "INSERT INTO Book (_recordName, loans) VALUES ('c\(round)', 1)"
+            )
+            if round % 2 == 0 {
+                try phone.run("DELETE FROM Book WHERE _recordName = 'c\(round - 1)'")
+                try copy.run("DELETE FROM Book WHERE _recordName = 'p\(round - 1)'")
+            } else {
+                notes += ["Book c\(round + 1) loans=1", "Book p\(round + 1) loans=1"]
+            }
+            try (round % 3 == 0 ? copy : phone).sync()
+            try scenario.synchronise()
+        }
+        try scenario.expect(["Book b loans=20 note=phone 10 title=copy 10"] + notes)
+        #expect(Set(try scenario.devices.map { try $0.value("SELECT device FROM mist_state") }).count == 3)
+        let changed = try await [phone, copy].asyncMap { try await $0.local.status().copyNoticed != nil }
+        #expect(changed.contains(true))
+        #expect(try await laptop.local.status().copyNoticed == nil)
+    }
+
+    @Test(
+        "9, P2. A copy of a file with pending counts sends them once, and what is counted later on both sides is added"
+    )
+    func copiedEditsCountOnce() throws {
+        let scenario = try SyncScenario()
+        let (phone, _) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, loans) VALUES ('a', 10)")
+        try scenario.synchronise()
+        try phone.run(
+            "UPDATE Book SET loans = loans + 1 WHERE _recordName = 'a'",
+            "INSERT INTO Book (_recordName, loans) VALUES ('b', 5)"
+        )
+        let copy = try scenario.device("copy", of: phone)
+        try scenario.synchronise()
+        try scenario.expect(["Book a loans=11", "Book b loans=5"])
+        try phone.run("UPDATE Book SET loans = loans + 1")
+        try copy.run("UPDATE Book SET loans = loans + 2")
+        try scenario.synchronise()
+        try scenario.expect(["Book a loans=14", "Book b loans=8"])
+    }
+
+    @Test("9, P3. A backup with a pending count that is restored adds the count, and takes nothing back")
+    func restoredCountersAreNotTakenBack() async throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, loans) VALUES ('b', 10)")
+        try scenario.synchronise()
+        try phone.run("UPDATE Book SET loans = loans + 1")
+        let backup = try scenario.device("backup", of: phone)
+        try scenario.synchronise(except: backup)
+        for _ in 1...50 {
+            try phone.run("UPDATE Book SET loans = loans + 1")
+            try phone.sync()
+        }
+        try laptop.sync()
+        #expect(try laptop.records() == ["Book b loans=61"])
+        try backup.sync()
+        #expect(try await backup.local.status().copyNoticed != nil)
+        try scenario.synchronise()
+        // The edit that was pending in the backup counts again: nothing shows that it was sent meanwhile.
+        try scenario.expect(["Book b loans=62"])
+    }
+
+    @Test("9, P3. A backup with a count under way that is restored: the log says that it may have been counted")
+    func unclearCountsAreInTheLog() throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, loans) VALUES ('b', 10)")
+        try scenario.synchronise()
+        try phone.run("UPDATE Book SET loans = loans + 1")
+        var backup: ScenarioDevice?
+        try phone.sync { request in
+            if request.operations != nil, backup == nil { backup = try scenario.device("backup", of: phone) }
+            return .answered
+        }
+        for _ in 1...50 {
+            try phone.run("UPDATE Book SET loans = loans + 1")
+            try phone.sync()
+        }
+        try laptop.sync()
+        try scenario.synchronise()
+        try scenario.expect(["Book b loans=61"], recovery: ["backup: Book b unclearCount loans=11"])
+    }
+
+    // MARK: The size of the edit times
+
+    @Test("9, P13. Sixty devices count once each: the size of `mist_edits` is bounded, and no count is lost")
+    func countersOfManyDevicesAreFolded() throws {
+        let scenario = try SyncScenario()
+        let devices = try (1...60).map { try scenario.device("device \($0)") }
+        try devices[0].run("INSERT INTO Book (_recordName, loans) VALUES ('b', 0)")
+        try devices[0].sync()
+        for device in devices {
+            try device.sync()
+            try device.run("UPDATE Book SET loans = loans + 1")
+            try device.sync()
+        }
+        let times = try scenario.serviceRecord("b")?.fields[EditTimes.fieldName]
+        guard case .bytes(let bytes)? = times else {
+            Issue.record("The record has no edit times.")
+            return
+        }
+        #expect(bytes.count < 450)
+        #expect(EditTimes(bytes)?.parts.count == CounterParts.kept)
+        // A late write of a device whose part was folded.
+        try devices[0].run("UPDATE Book SET loans = loans + 5")
+        try devices[0].sync()
+        try devices[0].run("UPDATE Book SET loans = loans - 1")
+        try devices[0].sync()
+        try devices[1].sync()
+        #expect(try devices[1].records() == ["Book b loans=64"])
+    }
+
+    @Test(
+        "9, P13. A count of unknown outcome after its part may have been folded is in the log, and is not counted twice"
+    )
+    func foldedCountsOfUnknownOutcomeAreInTheLog() throws {
+        for wasDone in [true, false] {
+            for others in [5, 18] {
+                let scenario = try SyncScenario()
+                let late = try scenario.device("late")
+                try late.run("INSERT INTO Book (_recordName, loans) VALUES ('b', 0)")
+                try late.sync()
+                try late.run("UPDATE Book SET loans = loans + 7")
+                try late.sync { $0.isWrite ? (wasDone ? .lostReply : .lostRequest) : .answered }
+                for number in 1...others {
+                    let device = try scenario.device("device \(number)")
+                    try device.sync()
+                    try device.run("UPDATE Book SET loans = loans + 1")
+                    try device.sync()
+                }
+                try late.sync()
+                try scenario.synchronise()
+                let isCounted = wasDone || others == 5
+                try scenario.expect(
+                    ["Book b loans=\(others + (isCounted ? 7 : 0))"],
+                    recovery: others == 5 ? [] : ["late: Book b unclearCount loans=7"]
+                )
+            }
+        }
+    }
+
+    @Test("P13. Twenty devices edit one record a hundred times each: the size of `mist_edits` is bounded")
+    func manyEditsAreBounded() throws {
+        let scenario = try SyncScenario()
+        let devices = try (1...20).map { try scenario.device("device \($0)") }
+        try devices[0].run("INSERT INTO Book (_recordName, title, loans) VALUES ('b', 'B', 0)")
+        try scenario.synchronise()
+        for round in 1...100 {
+            for (number, device) in devices.enumerated() {
+                try device.run("UPDATE Book SET title = '\(number) \(round)', loans = loans + 1")
+                if (round + number) % 25 == 0 { try device.sync() }
+            }
+        }
+        try scenario.synchronise()
+        guard case .bytes(let bytes)? = try scenario.serviceRecord("b")?.fields[EditTimes.fieldName] else {
+            Issue.record("The record has no edit times.")
+            return
+        }
+        #expect(bytes.count < 450)
+        #expect(try Set(devices.map { try $0.records() }).count == 1)
+        #expect(try devices[0].value("SELECT loans FROM Book") == 2000)
+    }
+}
+
+extension Array {
+    fileprivate func asyncMap<Value>(_ transform: (Element) async throws -> Value) async rethrows -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try await transform(element)) }
+        return values
+    }
 }
