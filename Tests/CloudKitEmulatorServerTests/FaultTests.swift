@@ -1,5 +1,6 @@
 import CloudKitEmulatorServer
 import CloudKitModel
+import Foundation
 import HTTPTypes
 import MistTesting
 import OpenAPISwiftRuntime
@@ -38,6 +39,24 @@ struct FaultTests {
             call.cancel()
             await #expect(throws: CancellationError.self) { try await call.value }
             #expect(clock.sleeperCount == 0)
+        }
+    }
+
+    @Test(arguments: EmulatorConnection.allCases)
+    func aReplyThatIsCutIsComplete(connection: EmulatorConnection) async throws {
+        try await withCloudKitEmulator(over: connection) { emulator in
+            let path = emulator.path("users/caller", in: .public)
+            let token = emulator.webAuthToken.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+            let query = "?ckAPIToken=\(emulator.apiToken)&ckWebAuthToken=\(token)"
+            let request = HTTPRequest(method: .get, scheme: nil, authority: nil, path: path + query)
+            let whole = try await emulator.send(request)
+            #expect(whole.status == .ok && whole.body.count > 10)
+            // The length in the head is that of the cut body: a client does not wait for the rest.
+            emulator.faults.add(FaultRule(.truncateReply(afterBytes: 10)))
+            let cut = try await emulator.send(request)
+            #expect(cut.text == String(whole.text.prefix(10)))
+            emulator.faults.add(FaultRule(.invalidJSON))
+            #expect(try await emulator.send(request).text == "{\"records\" [" + whole.text.dropFirst())
         }
     }
 }

@@ -110,10 +110,10 @@ extension CloudKitEmulatorServer {
             return (response, body)
         case .garble:
             let (response, bytes) = try await reply(to: request, body: body, at: route)
-            return (response, HTTPBody(Array("{\"records\" [".utf8) + bytes.dropFirst()))
+            return Self.complete(response, Array("{\"records\" [".utf8) + bytes.dropFirst())
         case .truncate(let count):
             let (response, bytes) = try await reply(to: request, body: body, at: route)
-            return (response, HTTPBody(Array(bytes.prefix(count))))
+            return Self.complete(response, Array(bytes.prefix(max(count, 0))))
         case .reset(let count):
             let (response, bytes) = try await reply(to: request, body: body, at: route)
             let pieces = Pieces(bytes: bytes.prefix(count), size: max(count, 1), breaks: true) {}
@@ -126,6 +126,14 @@ extension CloudKitEmulatorServer {
             }
             return (response, HTTPBody(pieces, length: .known(Int64(bytes.count)), iterationBehavior: .single))
         }
+    }
+
+    /// A reply with another body, and with the length of that body. With the former length, a client would wait for more
+    /// bytes.
+    private static func complete(_ response: HTTPResponse, _ bytes: [UInt8]) -> (HTTPResponse, HTTPBody?) {
+        var response = response
+        response.headerFields[.contentLength] = "\(bytes.count)"
+        return (response, HTTPBody(bytes))
     }
 
     /// The reply without the fault, as bytes.
