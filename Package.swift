@@ -343,8 +343,8 @@ let package = Package(
             (
                 "MistStore",
                 [
-                    "CloudKitEmulator", "CloudKitModel", "CloudKitSchema", "MistKit", "MistModels", "MistTesting",
-                    "OpenAPISwiftRuntime", "StoreCrashes", "StreamingJSON", "TestSupport",
+                    "CloudKitEmulator", "CloudKitEmulatorServer", "CloudKitModel", "CloudKitSchema", "MistKit",
+                    "MistModels", "MistTesting", "OpenAPISwiftRuntime", "StoreCrashes", "StreamingJSON", "TestSupport",
                 ]
             ),
             (
@@ -369,7 +369,13 @@ let package = Package(
                 "MistSignIn",
                 ["MistKit", "MistTesting", "OpenAPISwiftAsyncHTTPClient", "OpenAPISwiftRuntime", "TestSupport"]
             ),
-            ("MistTesting", ["CloudKitEmulator", "CloudKitModel", "MistKit", "OpenAPISwiftRuntime"]),
+            (
+                "MistTesting",
+                [
+                    "CloudKitEmulator", "CloudKitEmulatorServer", "CloudKitModel", "MistKit", "MistStore",
+                    "OpenAPISwiftRuntime",
+                ]
+            ),
             ("MistKitCLI", ["CloudKitSchema", "MistKit", "TestSupport"]),
         ].map { (name: String, others: [String]) in
             // A folder of tests for each target.

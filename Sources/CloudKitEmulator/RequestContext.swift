@@ -88,6 +88,8 @@ public struct RequestContext: Sendable {
     package var interruption: ReadInterruption?
     /// The failure for records of the request that a test orders.
     package var itemFault: ItemFault?
+    /// Records that are not delivered: they have an error in place of their fields.
+    package var deliveryFault: ItemFault?
 
     init(_ emulator: CloudKitEmulator, _ database: DatabaseAddress, _ caller: Caller) {
         self.emulator = emulator

@@ -225,13 +225,14 @@ public struct CloudKitEmulatorServer: Sendable {
     }
 
     /// Serves a request. A fault can move the clock for the request, ahead by `clockSkew` seconds, or make single
-    /// records of it fail.
+    /// records of it fail, or not be delivered.
     func serve(
         _ request: HTTPRequest,
         body: HTTPBody?,
         at route: ServerRoutes.Match,
         clockSkew: Double = 0,
-        itemFault: ItemFault? = nil
+        itemFault: ItemFault? = nil,
+        deliveryFault: ItemFault? = nil
     ) async throws -> (HTTPResponse, HTTPBody?) {
         let time = clockSkew == 0 ? nil : emulator.present + clockSkew
         var builder = ResponseBuilder(request, with: self)
@@ -263,6 +264,7 @@ public struct CloudKitEmulatorServer: Sendable {
                 let bytes = try await collect(body)
                 var context = try makeContext(of: request, body: bytes, at: time, route, &builder)
                 context.itemFault = itemFault
+                context.deliveryFault = deliveryFault
                 let interruption = ReadInterruption()
                 context.interruption = interruption
                 let (response, body) = try await withTaskCancellationHandler {

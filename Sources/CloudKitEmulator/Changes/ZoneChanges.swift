@@ -113,7 +113,10 @@ extension DatabaseContext {
             zoneID: zone.zoneID(in: self)
         )
         let records = try page.map { row in
-            RecordResult.success(row.isDeleted ? row.tombstone : try presentation.record(row, schema: schema))
+            try RecordResult(row.name) {
+                try self.request.deliveryFault?.check(row.name)
+                return row.isDeleted ? row.tombstone : try presentation.record(row, schema: schema)
+            }
         }
         var end = start
         if moreComing, let last = page.last {

@@ -87,9 +87,10 @@ extension RequestContext {
                 if let zone = names[candidate.row.zone], isZoneWide || !zone.isDefault {
                     presentation.zoneID = zone.zoneID(in: context)
                 }
-                return RecordResult.success(
-                    try presentation.record(candidate.row, content: candidate.knownContent, schema: schema)
-                )
+                return try RecordResult(candidate.row.name) {
+                    try deliveryFault?.check(candidate.row.name)
+                    return try presentation.record(candidate.row, content: candidate.knownContent, schema: schema)
+                }
             }
             var page = RecordResults(records: records)
             if found.count > limit {

@@ -46,6 +46,7 @@ extension RequestContext {
                 try RecordResult(lookup.recordName) {
                     try itemFault?.check(lookup.recordName)
                     try OperationRules.name.check(lookup.recordName)
+                    try deliveryFault?.check(lookup.recordName)
                     guard
                         let row = try RecordRow.fetch(lookup.recordName, in: zone, context.db),
                         !row.isDeleted,

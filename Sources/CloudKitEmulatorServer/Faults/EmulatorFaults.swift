@@ -97,6 +97,8 @@ extension CloudKitEmulatorServer {
             return (response, body)
         case .failItems(let fault):
             return try await serve(request, body: body, at: route, itemFault: fault)
+        case .failDelivery(let fault):
+            return try await serve(request, body: body, at: route, deliveryFault: fault)
         case .answer(let response, let text):
             return (response, text.map { HTTPBody($0) })
         case .clockSkew(let seconds):

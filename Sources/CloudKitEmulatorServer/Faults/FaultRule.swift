@@ -101,6 +101,7 @@ public struct FaultRule: Sendable {
 /// - ``throttle(retryAfter:header:)``
 /// - ``refuse(_:status:reason:retryAfter:)``
 /// - ``refuseItems(_:named:reason:retryAfter:)``
+/// - ``undeliveredRecords(named:code:)``
 /// - ``expiredToken``
 ///
 /// ### Answers of others
@@ -125,6 +126,7 @@ public struct Fault: Sendable {
         case hang(Duration)
         case fail(RequestFailure, retryAfterHeader: String?)
         case failItems(ItemFault)
+        case failDelivery(ItemFault)
         case answer(HTTPResponse, body: String?)
         case garble
         case truncate(afterBytes: Int)
@@ -210,6 +212,26 @@ public struct Fault: Sendable {
     ) -> Fault {
         let error = EmulatorError(code, reason, retryAfter: retryAfter)
         return Fault(kind: .failItems(ItemFault(names: names, error: error)))
+    }
+
+    /// Single records of `changes/zone`, `records/changes`, `records/query` or `records/lookup` have an error in place of
+    /// their fields, and the others are delivered. The token of the page is behind all of them.
+    ///
+    /// ```swift
+    /// emulator.faults.add(FaultRule(.undeliveredRecords(named: ["milk"]), on: "changes/zone"))
+    /// // {"zones":[{"records":[{"recordName":"milk","serverErrorCode":"INTERNAL_ERROR",…},…],"syncToken":…}]}
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - names: The records' names; all when `nil`.
+    ///   - code: The code, one of the service's or any other.
+    /// - Returns: The fault.
+    public static func undeliveredRecords(
+        named names: Set<String>? = nil,
+        code: ServerErrorCode = .internalError
+    ) -> Fault {
+        let error = EmulatorError(code, "A fault rule of the emulator did not deliver this record")
+        return Fault(kind: .failDelivery(ItemFault(names: names, error: error)))
     }
 
     /// The web authentication token counts as expired: 421, `AUTHENTICATION_REQUIRED`, with a `redirectURL`.
@@ -310,6 +332,8 @@ extension Fault: CustomStringConvertible {
         case .failItems(let items):
             "\(items.error.serverErrorCode.rawValue) for \(items.names?.sorted().joined(separator: ", ") ?? "all items")"
                 + (items.error.retryAfter.map { ", retryAfter \($0)" } ?? "")
+        case .failDelivery(let items):
+            "\(items.error.serverErrorCode.rawValue) in place of \(items.names?.sorted().joined(separator: ", ") ?? "all records")"
         case .answer(let response, let body):
             "\(response.status.code) " + (body == nil ? "without a body" : response.headerFields[.contentType] ?? "")
                 + (response.headerFields[.retryAfter].map { ", Retry-After \($0)" } ?? "")
