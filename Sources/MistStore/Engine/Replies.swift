@@ -49,6 +49,14 @@ extension SyncEngine.Transaction {
     }
 
     private func handle(_ page: SyncReply.DatabasePage, at now: Int64, _ summary: inout SyncSummary) throws {
+        // Without a token, the service lists the zones that exist, and not those that are gone. So each zone that this
+        // device knows, for instance because it has created it, is fetched.
+        if try scopeRow().token == nil {
+            try db.run(
+                "UPDATE mist_zone SET is_stale = 1 WHERE scope = ? AND state = 1 AND name <> ?",
+                [scope.number, ZoneID.default.zoneName]
+            )
+        }
         for zoneID in page.changed {
             let zone = try ZoneRow.identifier(of: zoneID, in: scope, db)
             try db.run("UPDATE mist_zone SET state = 1, is_stale = 1 WHERE id = ?", [zone])

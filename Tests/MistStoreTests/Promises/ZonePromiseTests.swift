@@ -10,6 +10,18 @@ import Testing
 
 /// Promises 17 and 18: zones.
 struct ZonePromiseTests {
+    @Test("18, F3. A zone that this device created, and that was deleted before the first list of zones, is gone")
+    func zonesMayGoBeforeTheFirstList() throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        try phone.go()
+        try scenario.purge()
+        try phone.run("UPDATE Book SET title = 'lost'")
+        try scenario.synchronise()
+        try scenario.expect([], recovery: ["phone: Book a zoneDeleted title=lost"])
+    }
+
     @Test("17, F2. The zone is created once and before its first record, on whichever device")
     func zonesAreCreatedOnce() throws {
         let scenario = try SyncScenario()
