@@ -48,7 +48,7 @@ extension MistStore {
         var interval = configuration.syncInterval
         var signals = wakes.makeAsyncIterator()
         while true {
-            let isIdle = try await sync(isAutomatic: true) == SyncSummary()
+            let isIdle = try await sync(isAutomatic: true).isEmpty
             interval = isIdle ? min(interval * 2, configuration.longestSyncInterval) : configuration.syncInterval
             let pause = interval
             let timer = Task {

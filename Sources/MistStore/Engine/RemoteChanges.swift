@@ -166,12 +166,11 @@ extension SyncEngine.Transaction {
         if isOwnWrite { summary.sent += 1 } else { summary.merged += 1 }
         if !result.lost.isEmpty {
             try log(.laterEdit, result.lost, of: table.recordType, name, in: zone, at: now)
-            summary.lost += result.lost.count
         }
         if !result.unclear.isEmpty {
             try log(.unclearCount, result.unclear, of: table.recordType, name, in: zone, at: now)
-            summary.lost += result.unclear.count
         }
+        if !result.lost.isEmpty || !result.unclear.isEmpty { summary.lost += 1 }
         var fields: [String: FieldValue?] = [:]
         for field in table.fields where misfits[field.name] == nil { fields[field.name] = result.fields[field.name] }
         try table.update(row.id, try table.pairs(of: fields, in: zone.zoneID), at: nil, db)
@@ -674,13 +673,12 @@ extension SyncEngine.Transaction {
         _ summary: inout SyncSummary
     ) throws {
         let (pending, _) = try pendingEdits(of: row, table)
-        let lost = pending.count + (try misfitEdits(of: row, table)).count
-        guard lost > 0 else { return }
+        guard try !pending.isEmpty || !misfitEdits(of: row, table).isEmpty else { return }
         // The whole row, so that the record can be restored as it was.
         var fields = row.fields.mapValues { Optional($0) }.merging(pending.mapValues(\.value)) { $1 }
         for (name, misfit) in row.misfits { fields[name] = .string(misfit.value.receipt) }
         try log(reason, fields, of: table.recordType, row.name, in: zone, at: now)
-        summary.lost += lost
+        summary.lost += 1
     }
 
     /// Completes the cascades that the triggers began.

@@ -1,11 +1,11 @@
 import CloudKitModel
 import GRDB
-package import MistKit
+public import MistKit
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    public import FoundationEssentials
 #else
-    import Foundation
+    public import Foundation
 #endif
 
 /// The engine of one scope: two synchronous functions over the database.
@@ -104,6 +104,26 @@ package struct SyncEngine: Sendable {
                     .flatMap(SyncCondition.init)
             }
         }
+    }
+
+    /// The result of a cycle, with the reason why it has ended.
+    ///
+    /// - Parameters:
+    ///   - cycle: The cycle.
+    ///   - now: The machine's time in milliseconds since 1970.
+    /// - Returns: The summary.
+    /// - Throws: A ``StoreError`` when the file fails.
+    func scopeSummary(of cycle: SyncCycle, at now: Int64) throws -> ScopeSummary {
+        let row = try StoreError.wrapping {
+            try file.database.read { db in try db.row("SELECT * FROM mist_scope WHERE id = ?", [scope.number]) }
+        }
+        var summary = ScopeSummary()
+        summary.counts = cycle.summary
+        summary.condition = cycle.condition
+        summary.detail = row?["detail"]
+        let rests: Int64 = max(row?["rests_until"] ?? 0, row?["push_rests_until"] ?? 0)
+        if rests > now { summary.restsUntil = ColumnValue.date(rests) }
+        return summary
     }
 
     /// The service's time minus the machine's, in milliseconds.
@@ -237,7 +257,7 @@ public struct SyncSummary: Hashable, Sendable {
     public var deleted = 0
     /// Records that both sides had changed, and that were merged.
     public var merged = 0
-    /// Values that lost to a later edit or a delete, and are in the recovery log.
+    /// Records of this device with values that lost to a later edit or a delete. The recovery log has the values.
     public var lost = 0
     /// Records that the service refused, and that wait. See ``ScopeStatus/parked``.
     public var parked = 0
@@ -245,10 +265,25 @@ public struct SyncSummary: Hashable, Sendable {
     /// that.
     public var clamped = 0
 
+    /// What was done in each database, and why nothing more was done.
+    ///
+    /// ```swift
+    /// let summary = try await store.sync()
+    /// if summary.scopes[.private]?.condition == .offline { print("The changes are sent later.") }
+    /// ```
+    public var scopes: [DatabaseScope: ScopeSummary] = [:]
+
     /// Makes an empty summary.
     public init() {}
 
-    /// Adds the counts of another summary.
+    /// Whether all counts are 0: nothing was fetched, sent, merged, lost or refused.
+    public var isEmpty: Bool {
+        var counts = self
+        counts.scopes = [:]
+        return counts == SyncSummary()
+    }
+
+    /// Adds the counts of another, later summary. Of each database, the later reason to wait counts.
     public static func += (left: inout SyncSummary, right: SyncSummary) {
         left.fetched += right.fetched
         left.removed += right.removed
@@ -258,5 +293,33 @@ public struct SyncSummary: Hashable, Sendable {
         left.lost += right.lost
         left.parked += right.parked
         left.clamped += right.clamped
+        left.scopes.merge(right.scopes) { earlier, later in
+            var sum = later
+            sum.counts = earlier.counts + later.counts
+            return sum
+        }
     }
+
+    /// The sum of two summaries; see ``+=(_:_:)``.
+    public static func + (left: SyncSummary, right: SyncSummary) -> SyncSummary {
+        var sum = left
+        sum += right
+        return sum
+    }
+}
+
+/// What a synchronisation has done in one database, and why it has done no more.
+public struct ScopeSummary: Hashable, Sendable {
+    /// The counts of this database. Their ``SyncSummary/scopes`` are empty.
+    public var counts = SyncSummary()
+    /// The reason why the database waits: it is offline, throttled, signed out, …; `nil` when everything was done.
+    public var condition: SyncCondition?
+    /// The message of the service; for ``SyncCondition/signedOut`` the address of the sign-in page, if the service gave
+    /// one.
+    public var detail: String?
+    /// When the next request may be sent; `nil` when it may be sent now, or when a person has to act first.
+    public var restsUntil: Date?
+
+    /// Makes the summary of a database in which nothing was done, and which does not wait.
+    public init() {}
 }

@@ -61,7 +61,9 @@ final class SyncLoop: Sendable {
         var summary = SyncSummary()
         for engine in engines {
             let observer = SyncObserver(scope: engine.scope, logger: logger, tracer: tracer)
-            summary += try await observer.cycle { try await run(engine, isAutomatic: isAutomatic, observer) }
+            let cycle = try await observer.cycle { try await run(engine, isAutomatic: isAutomatic, observer) }
+            summary += cycle.summary
+            summary.scopes[engine.scope] = try engine.scopeSummary(of: cycle, at: clock().milliseconds)
         }
         return summary
     }

@@ -21,7 +21,7 @@ struct SyncObserver: Sendable {
     }
 
     /// Runs a cycle, and reports its outcome.
-    func cycle(_ body: () async throws -> SyncCycle) async throws -> SyncSummary {
+    func cycle(_ body: () async throws -> SyncCycle) async throws -> SyncCycle {
         let start = ContinuousClock.now
         do {
             let cycle = try await span("MistStore sync") { span in
@@ -32,7 +32,7 @@ struct SyncObserver: Sendable {
                 return cycle
             }
             report(cycle, after: ContinuousClock.now - start)
-            return cycle.summary
+            return cycle
         } catch {
             let outcome = error is CancellationError ? "cancelled" : "failed"
             SyncMetrics(scope)?.cycleEnded(outcome, after: ContinuousClock.now - start)
@@ -140,14 +140,15 @@ struct SyncCycle: Sendable {
 
     /// All counts, by the names of log lines and attributes.
     var counts: [(String, Int)] {
-        [("requests", requests), ("lost", summary.lost)] + recordCounts
+        [("requests", requests)] + recordCounts
     }
 
     /// The counts of records, by the result for the record.
     var recordCounts: [(String, Int)] {
         [
             ("fetched", summary.fetched), ("removed", summary.removed), ("sent", summary.sent),
-            ("deleted", summary.deleted), ("merged", summary.merged), ("parked", summary.parked),
+            ("deleted", summary.deleted), ("merged", summary.merged), ("lost", summary.lost),
+            ("parked", summary.parked),
         ]
     }
 }
@@ -160,7 +161,6 @@ private struct SyncMetrics {
         static let requests = "cloudkit.store.requests"
         static let requestDuration = "cloudkit.store.request.duration"
         static let records = "cloudkit.store.records"
-        static let lostValues = "cloudkit.store.values.lost"
         static let waits = "cloudkit.store.waits"
         static let clockCorrections = "cloudkit.store.clock.corrections"
         static let clampedTimes = "cloudkit.store.clock.clamps"
@@ -182,7 +182,6 @@ private struct SyncMetrics {
         for (result, count) in cycle.recordCounts {
             self.count(count, Name.records, ("result", result))
         }
-        count(summary.lost, Name.lostValues)
         count(cycle.correction == 0 ? 0 : 1, Name.clockCorrections)
         count(summary.clamped, Name.clampedTimes)
         if let condition = cycle.condition { count(1, Name.waits, ("reason", condition.rawValue)) }
