@@ -27,7 +27,7 @@ public struct LocalDatabase: Sendable {
         do {
             return try await file.database.read { db in try body(StoreReader(database: self, db: db)) }
         } catch let error as DatabaseError {
-            throw StoreError(error)
+            throw file.storeError(error)
         }
     }
 
@@ -54,7 +54,7 @@ public struct LocalDatabase: Sendable {
                 return value
             }
         } catch let error as DatabaseError {
-            throw StoreError(error)
+            throw file.storeError(error)
         }
     }
 

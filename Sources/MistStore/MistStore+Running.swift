@@ -33,6 +33,8 @@ extension MistStore {
             group.addTask { try await self.synchronise(wakes, continuation) }
             defer { group.cancelAll() }
             try await group.next()
+            // The observations end without an error when the task is cancelled.
+            throw CancellationError()
         }
     }
 

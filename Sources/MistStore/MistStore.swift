@@ -48,7 +48,7 @@ public final class MistStore: Sendable {
     let service: (any SyncService)?
     let configuration: StoreConfiguration
     let logger: Logger
-    private let loop: SyncLoop?
+    let loop: SyncLoop?
 
     /// Opens the store in a folder, and creates it when it does not exist.
     ///
@@ -156,7 +156,9 @@ public final class MistStore: Sendable {
 
     /// Fetches the service's changes, merges them, and sends the changes of this machine.
     ///
-    /// A second call while one runs joins it, and has its result. Cancelling the task of either call ends both.
+    /// A call while another one runs joins it, and then synchronises once more: so what was there before the call, such as
+    /// an added record or a change that a notification announced, is contained in its result. Cancelling the task of a
+    /// call ends this call only. The work ends when no call waits for it.
     ///
     /// - Returns: The counts of records that were fetched, sent and so on, in both databases.
     /// - Throws: A ``StoreError`` when the file fails, when it has a trigger of another program that changes records, or
@@ -169,25 +171,20 @@ public final class MistStore: Sendable {
     func sync(isAutomatic: Bool) async throws -> SyncSummary {
         guard let loop else {
             throw StoreError(
-                .closed,
+                .noService,
                 "The store was opened without a service. Give it one: MistStore(at:records:service:)."
             )
         }
         return try await loop.sync(isAutomatic: isAutomatic)
     }
 
-    /// Closes the files. Later calls fail.
+    /// Closes the files. A synchronisation under way ends: its calls, and later calls of all kinds, throw
+    /// ``StoreError/Code-swift.struct/closed``. What was stored before is in the files, and another store continues there.
     ///
     /// - Throws: A ``StoreError`` when a file cannot be closed.
     public func close() throws {
-        try StoreError.wrapping {
-            for file in [userFile, publicFile] {
-                // The content of the log is copied into the file, so that the file can be copied without the log. If
-                // this fails, the log stays, and nothing is lost.
-                _ = try? file.database.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
-                try file.database.close()
-            }
-        }
+        loop?.close()
+        for file in [userFile, publicFile] { try file.close() }
     }
 }
 

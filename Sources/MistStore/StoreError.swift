@@ -34,7 +34,7 @@ public struct StoreError: Error, Hashable, Sendable {
         fileprivate enum Kind: String, Hashable, Sendable {
             case notAStore, newerFormat, damaged, storage, full, readOnly
             case schema, unknownRecordType, value, recordName, link, tooManyZones
-            case notFound, nameTaken, query, closed
+            case notFound, nameTaken, query, closed, noService
         }
 
         fileprivate let kind: Kind
@@ -72,8 +72,15 @@ extension StoreError.Code {
     /// The folder or the file cannot be written to.
     public static let readOnly = Self(.readOnly)
 
-    /// The store was opened without a service, so that it cannot synchronise.
+    /// The store was closed, also while the operation was under way. What was stored before is in the file.
     public static let closed = Self(.closed)
+}
+
+// MARK: Synchronisation
+
+extension StoreError.Code {
+    /// The store was opened without a service, so that it cannot synchronise.
+    public static let noService = Self(.noService)
 }
 
 // MARK: The record types

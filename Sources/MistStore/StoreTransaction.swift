@@ -183,7 +183,7 @@ extension LocalDatabase {
         let assignment = ZoneAssignment(file: file, scope: scope, db: db)
         let row = try row(named: name, in: zoneID, table, db)
         let number = try row?.zone ?? assignment.zone(for: fields, named: name, in: table)
-        guard let zone = try ZoneRow.fetch(number, db) else { throw StoreError(.closed, "The store has no zone.") }
+        guard let zone = try ZoneRow.fetch(number, db) else { throw StoreError(.damaged, "The file does not have the record's zone.") }
         let pairs = try table.columnPairs(of: fields, named: name, in: zone.zoneID)
         try assignment.checkLinks(of: fields, named: name, in: table, zone: zone)
         let now = configuration.clock().milliseconds

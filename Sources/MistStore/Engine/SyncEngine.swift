@@ -40,7 +40,7 @@ package struct SyncEngine: Sendable {
     private func write<Value>(_ body: (Transaction) throws -> Value) throws -> Value {
         var begin: ContinuousClock.Instant?
         defer { if let begin { settings.onTransaction?(begin.duration(to: .now)) } }
-        return try StoreError.wrapping {
+        return try file.wrapping {
             try file.database.write { db in
                 begin = .now
                 let transaction = Transaction(file: file, scope: scope, settings: settings, db: db)
@@ -98,7 +98,7 @@ package struct SyncEngine: Sendable {
 
     /// The reason why the scope waits; `nil` when it does not wait.
     func condition() throws -> SyncCondition? {
-        try StoreError.wrapping {
+        try file.wrapping {
             try file.database.read { db in
                 try db.value("SELECT condition FROM mist_scope WHERE id = ?", [scope.number], as: String.self)
                     .flatMap(SyncCondition.init)
@@ -114,7 +114,7 @@ package struct SyncEngine: Sendable {
     /// - Returns: The summary.
     /// - Throws: A ``StoreError`` when the file fails.
     func scopeSummary(of cycle: SyncCycle, at now: Int64) throws -> ScopeSummary {
-        let row = try StoreError.wrapping {
+        let row = try file.wrapping {
             try file.database.read { db in try db.row("SELECT * FROM mist_scope WHERE id = ?", [scope.number]) }
         }
         var summary = ScopeSummary()
@@ -128,7 +128,7 @@ package struct SyncEngine: Sendable {
 
     /// The service's time minus the machine's, in milliseconds.
     func clockOffset() throws -> Int64 {
-        try StoreError.wrapping {
+        try file.wrapping {
             try file.database.read { db in try db.value("SELECT clock_offset FROM mist_state", as: Int64.self) ?? 0 }
         }
     }

@@ -10,14 +10,40 @@ import Tracing
 #endif
 
 /// The asynchronous loop around the engines: it sends their requests and passes the replies to them.
+///
+/// Calls wait for passes over all scopes, and one task makes the passes, one after the other. A call that comes while a
+/// pass is under way waits for that pass and for the next one: so what was there before the call is in its result. The
+/// task ends when no call waits any more.
 final class SyncLoop: Sendable {
     private let engines: [SyncEngine]
     private let service: any SyncService
     private let logger: Logger
     private let tracer: (any Tracer)?
     private let clock: @Sendable () -> Date
-    /// The cycle under way, which later calls join.
-    private let running = Mutex<Task<SyncSummary, any Error>?>(nil)
+    private let state = Mutex(State())
+
+    /// The calls that wait, and the task that works for them.
+    private struct State {
+        var work: Task<Void, Never>?
+        /// The calls that wait for the end of the pass under way, and those that also wait for the pass after it.
+        var underWay: [Waiter] = []
+        var next: [Waiter] = []
+        var calls = 0
+        /// Whether `work` was cancelled, because the last call had ended.
+        var isCancelled = false
+        var isClosed = false
+    }
+
+    /// A call that waits.
+    private struct Waiter {
+        let call: Int
+        let isAutomatic: Bool
+        let continuation: CheckedContinuation<SyncSummary, any Error>
+        /// The result of the pass that was under way when the call came.
+        var summary = SyncSummary()
+        /// Whether its task was cancelled. It waits on, because the work that it was the last to wait for still ends.
+        var isCancelled = false
+    }
 
     init(
         engines: [SyncEngine],
@@ -34,28 +60,123 @@ final class SyncLoop: Sendable {
         for engine in engines { try engine.start(at: clock().milliseconds) }
     }
 
-    /// Runs one cycle over all scopes, one after the other, or joins the cycle under way.
+    // MARK: Waiting
+
+    /// The number of calls that wait, for tests.
+    var waitingCalls: Int { state.withLock { $0.underWay.count + $0.next.count } }
+
+    /// Waits for a pass over all scopes that begins now, or for the pass under way and the one after it.
     ///
     /// - Parameter isAutomatic: Whether the store's own loop asks, and not the program.
-    /// - Returns: The counts of the cycle.
-    /// - Throws: A ``StoreError`` when the file fails; `CancellationError` when a task that waits for the cycle was
-    ///   cancelled.
+    /// - Returns: The counts of the passes.
+    /// - Throws: A ``StoreError`` when the file fails, or when the store is closed;
+    ///   `CancellationError` when the task of this call was cancelled. Other calls wait on.
     func sync(isAutomatic: Bool = false) async throws -> SyncSummary {
-        let task = running.withLock { running in
-            if let running { return running }
-            let task = Task { [self] in
-                defer { self.running.withLock { $0 = nil } }
-                return try await cycle(isAutomatic: isAutomatic)
-            }
-            running = task
-            return task
+        let call = state.withLock { state in
+            state.calls += 1
+            return state.calls
         }
         return try await withTaskCancellationHandler {
-            try await task.value
+            try await withCheckedThrowingContinuation { continuation in
+                let waiter = Waiter(call: call, isAutomatic: isAutomatic, continuation: continuation)
+                let refusal = state.withLock { state -> (any Error)? in
+                    if state.isClosed { return StoreError.storeIsClosed }
+                    // If the task was cancelled before this, the cancellation handler found no call to end.
+                    if Task.isCancelled { return CancellationError() }
+                    state.next.append(waiter)
+                    if state.work == nil { state.work = Task { await self.work() } }
+                    return nil
+                }
+                if let refusal { continuation.resume(throwing: refusal) }
+            }
         } onCancel: {
-            task.cancel()
+            leave(call)
         }
     }
+
+    /// Ends the wait of a call. If no other call waits, the work is cancelled, and the call ends with it.
+    private func leave(_ call: Int) {
+        let (waiter, work) = state.withLock { state -> (Waiter?, Task<Void, Never>?) in
+            guard let waiter = (state.underWay + state.next).first(where: { $0.call == call }) else {
+                return (nil, nil)
+            }
+            func isOther(_ waiter: Waiter) -> Bool { waiter.call != call && !waiter.isCancelled }
+            guard state.underWay.contains(where: isOther) || state.next.contains(where: isOther) else {
+                for index in state.underWay.indices { state.underWay[index].isCancelled = true }
+                for index in state.next.indices { state.next[index].isCancelled = true }
+                state.isCancelled = true
+                return (nil, state.work)
+            }
+            state.underWay.removeAll { $0.call == call }
+            state.next.removeAll { $0.call == call }
+            return (waiter, nil)
+        }
+        work?.cancel()
+        waiter?.continuation.resume(throwing: CancellationError())
+    }
+
+    /// Makes passes as long as calls wait.
+    private func work() async {
+        while let isAutomatic = beginPass() {
+            do {
+                endPass(.success(try await cycle(isAutomatic: isAutomatic)))
+            } catch {
+                endPass(.failure(error))
+            }
+        }
+    }
+
+    /// Begins a pass for the calls that wait for the next one.
+    ///
+    /// - Returns: Whether the pass is automatic: no program waits for it. `nil` when no call waits, or when this task was
+    ///   cancelled. Then another task makes the pass of the calls that came since.
+    private func beginPass() -> Bool? {
+        let (isAutomatic, cancelled) = state.withLock { state -> (Bool?, [Waiter]) in
+            let cancelled = state.next.filter(\.isCancelled)
+            state.next.removeAll(where: \.isCancelled)
+            guard !state.next.isEmpty, !state.isCancelled else {
+                state.isCancelled = false
+                state.work = state.next.isEmpty ? nil : Task { await self.work() }
+                return (nil, cancelled)
+            }
+            (state.underWay, state.next) = (state.next, [])
+            return (state.underWay.allSatisfy(\.isAutomatic), cancelled)
+        }
+        for waiter in cancelled { waiter.continuation.resume(throwing: CancellationError()) }
+        return isAutomatic
+    }
+
+    /// Ends a pass, and the calls that waited for it.
+    private func endPass(_ result: Result<SyncSummary, any Error>) {
+        let (ended, closed) = state.withLock { state -> ([Waiter], [Waiter]) in
+            let ended = state.underWay
+            state.underWay = []
+            if case .success(let summary) = result {
+                for index in state.next.indices { state.next[index].summary += summary }
+            }
+            guard state.isClosed else { return (ended, []) }
+            defer { state.next = [] }
+            if case .failure = result { return ([], ended + state.next) }
+            return (ended, state.next)
+        }
+        for waiter in closed { waiter.continuation.resume(throwing: StoreError.storeIsClosed) }
+        for waiter in ended {
+            waiter.continuation.resume(
+                with: waiter.isCancelled ? .failure(CancellationError()) : result.map { waiter.summary + $0 }
+            )
+        }
+    }
+
+    /// Ends the work. The calls that wait, and later ones, throw ``StoreError/Code-swift.struct/closed``.
+    func close() {
+        let work = state.withLock { state in
+            state.isClosed = true
+            return state.work
+        }
+        work?.cancel()
+    }
+
+    // MARK: Working
 
     private func cycle(isAutomatic: Bool) async throws -> SyncSummary {
         var summary = SyncSummary()

@@ -82,7 +82,9 @@ extension LocalDatabase {
             let cancellable = tracking.removeDuplicates().start(
                 in: file.database,
                 scheduling: .task,
-                onError: { continuation.finish(throwing: ($0 as? DatabaseError).map { StoreError($0) } ?? $0) },
+                onError: { [file] error in
+                    continuation.finish(throwing: (error as? DatabaseError).map { file.storeError($0) } ?? error)
+                },
                 onChange: { continuation.yield($0) }
             )
             if watchesOtherProcesses { file.commitWatcher.add(file.database) }

@@ -1,6 +1,7 @@
 package import CloudKitModel
 package import GRDB
 package import MistKit
+import Synchronization
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -33,6 +34,8 @@ package final class StoreFile: Sendable {
     let models: [String: any CloudKitRecord.Type]
     /// Notifies observations when other processes commit.
     let commitWatcher = CommitWatcher()
+    /// Whether the file was closed.
+    private let isClosed = Mutex(false)
 
     /// Opens the file and brings its tables up to date.
     ///
@@ -87,6 +90,32 @@ package final class StoreFile: Sendable {
         lastFieldID = allTables.flatMap(\.fields).map(\.id).max() ?? 0
         tablesByID = Dictionary(uniqueKeysWithValues: allTables.map { ($0.id, $0) })
         homeZones = opened.1
+    }
+
+    /// Closes the file. Operations that come later, or are under way, fail with ``StoreError/Code-swift.struct/closed``.
+    ///
+    /// - Throws: A ``StoreError`` when the file cannot be closed.
+    func close() throws {
+        try isClosed.withLock { isClosed in
+            // SQLite does not check whether the connection of a checkpoint is open.
+            guard !isClosed else { return }
+            // The content of the log is copied into the file, so that the file can be copied without the log. If this
+            // fails, the log stays, and nothing is lost.
+            _ = try? database.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
+            isClosed = true
+            try StoreError.wrapping { try database.close() }
+        }
+    }
+
+    /// Runs a closure that uses the file, unless it is closed, and throws a failure of SQLite as a ``StoreError``.
+    func wrapping<Value>(_ body: () throws -> Value) throws -> Value {
+        guard !isClosed.withLock({ $0 }) else { throw StoreError.storeIsClosed }
+        do { return try body() } catch let error as DatabaseError { throw storeError(error) }
+    }
+
+    /// The error of an operation on the file. SQLite reports other reasons when the file was closed meanwhile.
+    func storeError(_ error: DatabaseError) -> StoreError {
+        isClosed.withLock { $0 } ? .storeIsClosed : StoreError(error)
     }
 
     /// Opens an SQLite file as the store uses it: with a write-ahead log, and a wait of five seconds for other
@@ -239,6 +268,12 @@ extension DatabaseScope {
 }
 
 extension StoreError {
+    /// The error of an operation on a store that is closed.
+    static let storeIsClosed = StoreError(
+        .closed,
+        "The store was closed. Open the folder again: MistStore(at:records:service:)."
+    )
+
     /// Runs a closure that uses SQLite, and throws a failure of SQLite as a ``StoreError``.
     static func wrapping<Value>(_ body: () throws -> Value) throws -> Value {
         do {
