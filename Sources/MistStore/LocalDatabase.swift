@@ -48,10 +48,11 @@ public struct LocalDatabase: Sendable {
     {
         do {
             return try await file.database.write { db in
-                let writer = StoreWriter(database: self, db: db)
-                let value = try body(writer)
-                try Cascades(file: file, db: db).complete()
-                return value
+                try db.recordingEdits(at: configuration.ownClock?().milliseconds) {
+                    let value = try body(StoreWriter(database: self, db: db))
+                    try Cascades(file: file, db: db).complete()
+                    return value
+                }
             }
         } catch let error as DatabaseError {
             throw file.storeError(error)

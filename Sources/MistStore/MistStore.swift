@@ -208,7 +208,16 @@ public struct StoreConfiguration: Sendable {
     public var zones = ZoneLayout.single("Records")
 
     /// Gives the machine's time. Tests replace it.
-    public var clock: @Sendable () -> Date = { Date() }
+    ///
+    /// The store's own calls give this time to the triggers that record edits. Changes by other programs are recorded at
+    /// the machine's time.
+    public var clock: @Sendable () -> Date {
+        get { ownClock ?? { Date() } }
+        set { ownClock = newValue }
+    }
+
+    /// The clock that the program has set; `nil` for that of the machine, which the triggers read themselves.
+    var ownClock: (@Sendable () -> Date)?
 
     /// Gives a random number from 0 up to, but not including, 1, for waiting times. Tests replace it.
     public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }

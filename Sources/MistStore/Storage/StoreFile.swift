@@ -373,6 +373,16 @@ extension Database {
         try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
     }
 
+    /// Writes with triggers that record edits at a time of the machine, in milliseconds since 1970; `nil` is the present.
+    func recordingEdits<Value>(at time: Int64?, _ body: () throws -> Value) throws -> Value {
+        guard let time else { return try body() }
+        let former = try value("SELECT clock FROM mist_state", as: Int64.self)
+        try run("UPDATE mist_state SET clock = ?", [time])
+        let value = try body()
+        try run("UPDATE mist_state SET clock = ?", [former])
+        return value
+    }
+
     /// Writes as the engine: the triggers of record types do nothing meanwhile.
     func applying<Value>(_ body: () throws -> Value) throws -> Value {
         try run("UPDATE mist_state SET applying = 1")

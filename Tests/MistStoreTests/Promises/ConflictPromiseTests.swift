@@ -1,5 +1,6 @@
 import CloudKitModel
 import Foundation
+import GRDB
 import MistKit
 import MistTesting
 import TestSupport
@@ -384,5 +385,29 @@ struct ConflictPromiseTests {
                 "phone: Book c deletedWithTarget shelf=→s title=with its shelf",
             ]
         )
+    }
+
+    @Test("8. The clock of the configuration is that of the triggers, and other programs keep the machine's")
+    func configuredClocksReachTheTriggers() async throws {
+        try await inTemporaryFolder { folder in
+            let clock = DeviceClock(TestClock(), ahead: .seconds(3600))
+            var configuration = StoreConfiguration()
+            configuration.clock = { clock.now }
+            let store = try MistStore(at: folder, records: [Shelf.self, Book.self], configuration: configuration)
+            try await store.privateDatabase.add(Book(title: "A"), named: "a")
+            clock.ahead = .zero
+            try await store.privateDatabase.add(Book(title: "B"), named: "b")
+            struct Refused: Error {}
+            await #expect(throws: Refused.self) { try await store.privateDatabase.write { _ in throw Refused() } }
+            let (raws, kept) = try await store.file(of: .private).database.read { db in
+                (
+                    try Int64.fetchAll(db, sql: "SELECT raw FROM mist_edit ORDER BY row"),
+                    try Int64.fetchOne(db, sql: "SELECT count(clock) FROM mist_state")
+                )
+            }
+            #expect(raws == [1_767_229_200_000, 1_767_225_600_000])
+            #expect(kept == 0)
+            try store.close()
+        }
     }
 }
