@@ -440,6 +440,7 @@ private struct BatchBuilder {
     /// value is dropped.
     private func joined(_ edits: [EditRow], of row: inout LocalRow, _ table: RecordTable) throws -> [EditRow] {
         var rest: [EditRow] = []
+        var putBack: [String: FieldValue?] = [:]
         for edit in edits {
             guard let field = edit.field, edit.base != nil else {
                 rest.append(edit)
@@ -447,6 +448,7 @@ private struct BatchBuilder {
             }
             let value = row.fields[field.name]
             let joined = join(value, edit.base, by: field.schema.merge)
+            if field.schema.merge.putsBack(value, beside: edit.base) { putBack[field.name] = .some(value) }
             if !joined.isSame(as: value) {
                 row.fields[field.name] = joined
                 let pair = try ColumnPair(joined, of: field, in: zone.zoneID)
@@ -460,6 +462,9 @@ private struct BatchBuilder {
                     [table.id, row.id, field.id]
                 )
             }
+        }
+        if !putBack.isEmpty {
+            try transaction.log(.policy, putBack, of: table.recordType, row.name, in: zone, at: now)
         }
         return rest
     }

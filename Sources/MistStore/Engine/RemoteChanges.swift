@@ -164,13 +164,13 @@ extension SyncEngine.Transaction {
             return
         }
         if isOwnWrite { summary.sent += 1 } else { summary.merged += 1 }
-        if !result.lost.isEmpty {
-            try log(.laterEdit, result.lost, of: table.recordType, name, in: zone, at: now)
+        let losses: [(LossReason, [String: FieldValue?])] = [
+            (.laterEdit, result.lost), (.policy, result.putBack), (.unclearCount, result.unclear),
+        ]
+        for (reason, values) in losses where !values.isEmpty {
+            try log(reason, values, of: table.recordType, name, in: zone, at: now)
         }
-        if !result.unclear.isEmpty {
-            try log(.unclearCount, result.unclear, of: table.recordType, name, in: zone, at: now)
-        }
-        if !result.lost.isEmpty || !result.unclear.isEmpty { summary.lost += 1 }
+        if losses.contains(where: { !$1.isEmpty }) { summary.lost += 1 }
         var fields: [String: FieldValue?] = [:]
         for field in table.fields where misfits[field.name] == nil { fields[field.name] = result.fields[field.name] }
         try table.update(row.id, try table.pairs(of: fields, in: zone.zoneID), at: nil, db)
@@ -538,6 +538,9 @@ public enum LossReason: String, Hashable, Sendable {
     /// The value of a counter, of which the store cannot tell whether the service's value contains it: the reply to the
     /// request was lost, and then another copy of the file has counted, or many other devices. It was not added again.
     case unclearCount
+    /// The policy of the field put another value back: a field that is the greatest value was lowered, or elements were
+    /// removed from a list that only grows.
+    case policy
 }
 
 extension SyncEngine.Transaction {

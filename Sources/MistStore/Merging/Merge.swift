@@ -47,11 +47,13 @@ struct MergeResult: Hashable, Sendable {
     var fields: [String: FieldValue]
     /// The edits that are still to be sent, with the service's version as their base.
     var remaining: [String: PendingEdit]
-    /// The values of this device that lost.
+    /// The values of this device that lost to another edit.
     var lost: [String: FieldValue?]
     /// The values of counters of which it is not known whether the version contains this device's edit. They count as
     /// contained.
     var unclear: [String: FieldValue?] = [:]
+    /// The values of this device that the policy of their field has put back.
+    var putBack: [String: FieldValue?] = [:]
 }
 
 extension MergeResult {
@@ -105,8 +107,16 @@ extension MergeResult {
             result.set(name, merged)
             if merged.isSame(as: theirs) {
                 let isPartOfResult = rules.policies[name] == .union || rules.policies[name] == .counter
-                if !edit.value.isSame(as: theirs), !isPartOfResult { result.lost[name] = .some(edit.value) }
+                let isPutBack = (rules.policies[name] ?? .latest).putsBack(edit.value, beside: edit.base)
+                if isPutBack {
+                    result.putBack[name] = .some(edit.value)
+                } else if !edit.value.isSame(as: theirs), !isPartOfResult {
+                    result.lost[name] = .some(edit.value)
+                }
             } else {
+                if rules.policies[name] == .union, FieldMerge.union.putsBack(edit.value, beside: edit.base) {
+                    result.putBack[name] = .some(edit.value)
+                }
                 result.remaining[name] = PendingEdit(value: merged, base: theirs, time: time)
             }
         }
@@ -133,6 +143,18 @@ func join(_ left: FieldValue?, _ right: FieldValue?, by policy: FieldMerge) -> F
     case .union: union(left, right)
     // These two are merged by the time of the edit, and by the parts of the devices.
     case .latest, .counter: left
+    }
+}
+
+extension FieldMerge {
+    /// Whether the policy does not let a value replace another one, because the value is less than the other (for
+    /// `smallest`, greater), or lacks elements of it (`union`).
+    func putsBack(_ value: FieldValue?, beside other: FieldValue?) -> Bool {
+        switch self {
+        case .latest, .counter: false
+        case .greatest, .smallest, .union:
+            other?.present != nil && !join(value, other, by: self).isSame(as: join(value, value, by: self))
+        }
     }
 }
 

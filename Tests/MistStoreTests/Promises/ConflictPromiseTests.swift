@@ -297,10 +297,18 @@ struct ConflictPromiseTests {
             try [phone, tablet, laptop][round - 1].sync()
             try scenario.synchronise()
         }
-        // Smaller values of a field that only grows have lost; counters and unions have merged all edits.
+        // Smaller values of a field that only grows were put back, and so were the elements that were taken out of the
+        // list; counters and unions have merged all edits.
         try scenario.expect(
             ["Book b best=60 loans=22 tags=[a,l1,l2,l3,p1,p2,p3]"],
-            recovery: ["phone: Book b laterEdit best=30", "tablet: Book b laterEdit best=3"]
+            recovery: [
+                "phone: Book b policy tags=[a,p2]",
+                "phone: Book b policy best=30 tags=[a,p3]",
+                "laptop: Book b policy tags=[a,l2]",
+                "laptop: Book b policy tags=[a,l3]",
+                "tablet: Book b policy best=2",
+                "tablet: Book b policy best=3",
+            ]
         )
     }
 
@@ -384,6 +392,27 @@ struct ConflictPromiseTests {
                 "phone: Book b deleted note=killed title=killed",
                 "phone: Book c deletedWithTarget shelf=→s title=with its shelf",
             ]
+        )
+    }
+
+    @Test(
+        "10, 9. A value that a policy puts back has a receipt: a lowered extreme, elements removed from a list",
+        arguments: [true, false]
+    )
+    func valuesThatPoliciesPutBackHaveReceipts(isMerged: Bool) throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, best, tags) VALUES ('b', 5, '[\"a\",\"b\"]')")
+        try scenario.synchronise()
+        // With a change on the other side, the values are merged; without one, they are joined before they are sent.
+        if isMerged { try laptop.run("UPDATE Book SET title = 'remote', best = 6, tags = '[\"a\",\"b\",\"l\"]'") }
+        try laptop.sync()
+        try phone.run("UPDATE Book SET best = 1, tags = '[\"a\",\"p\"]'")
+        try phone.sync()
+        try scenario.synchronise()
+        try scenario.expect(
+            [isMerged ? "Book b best=6 tags=[a,b,l,p] title=remote" : "Book b best=5 tags=[a,b,p]"],
+            recovery: ["phone: Book b policy best=1 tags=[a,p]"]
         )
     }
 
