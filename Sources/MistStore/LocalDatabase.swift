@@ -79,12 +79,83 @@ public struct LocalDatabase: Sendable {
         try await add(StoredRecord(model, recordName: recordName))
     }
 
-    /// Adds a record, or changes the record with its name.
+    /// Adds a record that was made here, or writes the changes of a record that was read.
     ///
-    /// - Throws: A ``StoreError`` for a value or a name that cannot be stored.
+    /// A record that was read, here or from the service, knows the values that it had then. Only fields that differ from
+    /// them are written; of a counter, the difference is added. All other fields keep what they have now. So a form may
+    /// hold a record over a synchronisation:
+    ///
+    /// ```swift
+    /// var milk = try await todos.fetch(Todo.self, "milk")
+    /// // … meanwhile, a synchronisation brings the new title "Oat milk" …
+    /// milk.isDone = true
+    /// try await todos.add(milk)
+    /// // UPDATE "Todo" SET "isDone" = 1, … WHERE _id = …
+    /// ```
+    ///
+    /// A delete wins: a record that was read, and deleted since, is not created again. To create a new record with its
+    /// values, call ``add(_:named:)``.
+    ///
+    /// - Parameter record: The record.
+    /// - Returns: The record as it is now.
+    /// - Throws: A ``StoreError``: `notFound` for a record that was read, and that this machine does not have any more;
+    ///   `value`, `link`, `recordName` or `nameTaken` for a value or a name that cannot be stored.
     @discardableResult
     public func add<Model: CloudKitRecord>(_ record: StoredRecord<Model>) async throws -> StoredRecord<Model> {
         try await write { try $0.add(record) }
+    }
+
+    /// Changes the record with a name. The closure gets the values that the record has now.
+    ///
+    /// ```swift
+    /// try await todos.update(Todo.self, named: "milk") { $0.isDone = true }
+    /// // UPDATE "Todo" SET "isDone" = 1, … WHERE _id = …
+    /// ```
+    ///
+    /// The record is read and written in one transaction. Fields that the closure does not change are not written. Write
+    /// `$0.points += 1` and not a value that was computed from a record read earlier.
+    ///
+    /// - Parameters:
+    ///   - type: The record's type.
+    ///   - recordName: The record's name.
+    ///   - change: A closure that changes the values.
+    /// - Returns: The record as it is now.
+    /// - Throws: A ``StoreError``: `notFound` when this machine has no record of that name, `value` or `link` for a value
+    ///   that cannot be stored; or the error of `change`. Then nothing was changed.
+    @discardableResult
+    public func update<Model: CloudKitRecord>(
+        _ type: Model.Type,
+        named recordName: String,
+        _ change: @Sendable @escaping (inout Model) throws -> Void
+    ) async throws -> StoredRecord<Model> {
+        try await write { try $0.update(type, named: recordName, change) }
+    }
+
+    /// Adds to a counter of the record with a name.
+    ///
+    /// ```swift
+    /// try await recipes.increment(\.timesCooked, of: Recipe.self, named: "soup")
+    /// // UPDATE "Recipe" SET "timesCooked" = 3, … WHERE _id = …
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - field: The field, whose policy is `.counter`. A counter without a value counts as 0.
+    ///   - type: The record's type.
+    ///   - recordName: The record's name.
+    ///   - amount: What to add; negative to subtract.
+    /// - Returns: The record as it is now.
+    /// - Throws: A ``StoreError``: `notFound` when this machine has no record of that name, `value` for a field that is
+    ///   not a counter, and for a sum of more than 64 bits.
+    @discardableResult
+    public func increment<Model: CloudKitRecord, Value>(
+        _ field: FieldPath<Model, Value>,
+        of type: Model.Type,
+        named recordName: String,
+        by amount: Int = 1
+    ) async throws -> StoredRecord<Model> {
+        // A key path cannot be passed to the transaction.
+        let name = "\(Model.fields[keyPath: field].key)"
+        return try await write { try $0.increment(name, of: type, named: recordName, by: amount) }
     }
 
     /// Adds records in one transaction: all of them, or none if one cannot be stored. Each gets a new UUID as its name.

@@ -96,7 +96,7 @@ extension StoreError.Code {
 // MARK: Records and queries
 
 extension StoreError.Code {
-    /// A value has no form that the service can store.
+    /// A value has no form that the service can store, or does not fit the field.
     public static let value = Self(.value)
 
     /// The record name is not 1 to 255 printable ASCII characters, or begins with an underscore.
@@ -108,7 +108,7 @@ extension StoreError.Code {
     /// The database has 900 zones or more, and the record needs a new one. The service allows 1,000.
     public static let tooManyZones = Self(.tooManyZones)
 
-    /// There is no such record on this machine.
+    /// There is no such record on this machine; also, a record that was read earlier was deleted since.
     public static let notFound = Self(.notFound)
 
     /// A record of another type has the name, or a record of this type in another zone.
