@@ -16,8 +16,10 @@ extension MistStore {
     /// the interval grows from ``StoreConfiguration/syncInterval`` to ``StoreConfiguration/longestSyncInterval``. If
     /// the service cannot be reached, the next synchronisation tries again.
     ///
-    /// - Throws: A ``StoreError`` when the file fails, or when the store has no service; `CancellationError` when the
-    ///   task is cancelled.
+    /// Calls of ``MistStore/sync()`` beside it are independent of it: cancelling them does not end it.
+    ///
+    /// - Throws: A ``StoreError``: `noService` when the store has no service, `closed` when it is closed, `otherUser` when
+    ///   another user is signed in, or a code about the file; `CancellationError` when the task is cancelled.
     public func run() async throws {
         let (wakes, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -160,9 +160,14 @@ public final class MistStore: Sendable {
     /// an added record or a change that a notification announced, is contained in its result. Cancelling the task of a
     /// call ends this call only. The work ends when no call waits for it.
     ///
-    /// - Returns: The counts of records that were fetched, sent and so on, in both databases.
-    /// - Throws: A ``StoreError`` when the file fails, when it has a trigger of another program that changes records, or
-    ///   when the store has no service; `CancellationError` after a cancellation. A service that cannot be reached is not an error: the changes stay, and a later call sends them.
+    /// Before the first request for user data, the service is asked for the user. A folder has the records of one user,
+    /// the first who was signed in. In the public database, this concerns changes only; reading it needs no user.
+    ///
+    /// - Returns: The counts of records that were fetched, sent and so on, and for each database the reason why it waits.
+    /// - Throws: A ``StoreError``: `noService` when the store has no service; `otherUser` when another user is signed in,
+    ///   so that nothing of the owner was sent or fetched; `closed` when the store is closed, also meanwhile; or a code about
+    ///   the file, also where it has a trigger of another program that changes records. `CancellationError` when the task is cancelled. A service that cannot be reached is not an error: the
+    ///   changes stay, a later call sends them, and ``SyncSummary/scopes`` says so.
     @discardableResult
     public func sync() async throws -> SyncSummary {
         try await sync(isAutomatic: false)
@@ -314,6 +319,7 @@ public struct StoreConfiguration: Sendable {
 
     package var settings: SyncSettings {
         var settings = SyncSettings()
+        settings.checksUser = true
         settings.closures = closures
         settings.typesWithoutEditTimes = typesWithoutEditTimes
         settings.random = random

@@ -34,7 +34,7 @@ public struct StoreError: Error, Hashable, Sendable {
         fileprivate enum Kind: String, Hashable, Sendable {
             case notAStore, newerFormat, damaged, storage, full, readOnly
             case schema, unknownRecordType, value, recordName, link, tooManyZones
-            case notFound, nameTaken, query, closed, noService
+            case notFound, nameTaken, query, closed, noService, otherUser
         }
 
         fileprivate let kind: Kind
@@ -81,6 +81,10 @@ extension StoreError.Code {
 extension StoreError.Code {
     /// The store was opened without a service, so that it cannot synchronise.
     public static let noService = Self(.noService)
+
+    /// Another user is signed in than the one whose records are in the folder. Nothing of them was sent or fetched; the
+    /// records and their changes stay in the folder.
+    public static let otherUser = Self(.otherUser)
 }
 
 // MARK: The record types

@@ -258,6 +258,7 @@ public struct StoreWriter {
                 file: file,
                 scope: database.scope,
                 settings: settings,
+                userCheck: UserCheck(.due),
                 db: db
             )
             let now = database.configuration.clock().milliseconds

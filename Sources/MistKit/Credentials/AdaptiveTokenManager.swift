@@ -132,6 +132,9 @@ public final class AdaptiveTokenManager: TokenManager {
     /// `true` while a person is signed in, because each response then brings the next token.
     public var sendsOneAtATime: Bool { rotation.mayHavePerson }
 
+    /// A number that changes with each sign-in and sign-out.
+    public var signIns: UInt64 { rotation.personNumber }
+
     /// Allows another attempt if the token was refused only because another request had used it, or if a person signed
     /// in meanwhile; falls back to the API token if the session is over.
     ///

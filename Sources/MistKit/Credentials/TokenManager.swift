@@ -48,6 +48,11 @@ public protocol TokenManager: Sendable {
     /// old tokens as well, so separate calls do not wait for each other.
     var sendsOneAtATime: Bool { get }
 
+    /// A number that changes with each sign-in and sign-out; 0 unless you implement it.
+    ///
+    /// A local store asks the service for the user after each change, before it sends the changes of its user.
+    var signIns: UInt64 { get }
+
     /// Decides whether a failed attempt is retried with other credentials; returns `false` unless you implement it.
     ///
     /// It is called for every failure: a refusal, a lost connection, a cancelled task. So it can also release what
@@ -72,6 +77,9 @@ extension TokenManager {
 
     /// Any number of requests at a time.
     public var sendsOneAtATime: Bool { false }
+
+    /// The same user all the time.
+    public var signIns: UInt64 { 0 }
 
     /// Does nothing.
     ///

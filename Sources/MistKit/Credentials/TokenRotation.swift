@@ -237,6 +237,9 @@ final class TokenRotation: Sendable {
         return state.withLock { $0.refusal(of: number, isLast: true) } ?? .sessionOver
     }
 
+    /// The number of the first token of the present person. It changes with each person.
+    var personNumber: UInt64 { state.withLock { $0.personNumber } }
+
     /// Whether the service accepted a token of the present person.
     var wasAccepted: Bool { state.withLock { $0.wasAccepted } }
 

@@ -111,6 +111,9 @@ public final class WebAuthTokenManager: TokenManager {
     /// `true`: each response brings the next token.
     public var sendsOneAtATime: Bool { true }
 
+    /// A number that changes with each token that ``replace(webAuthToken:)`` sets.
+    public var signIns: UInt64 { rotation.personNumber }
+
     /// Continues with another token, after the person signed in again.
     ///
     /// - Parameter webAuthToken: The token from the sign-in page, not percent-encoded.

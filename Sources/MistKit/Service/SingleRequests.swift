@@ -39,6 +39,11 @@ struct DateNotingTransport: ClientTransport {
     }
 }
 
+extension CloudKitService {
+    /// A number that changes with each sign-in and sign-out, as ``TokenManager/signIns``.
+    package var signIns: UInt64 { connection.pipeline.tokenManager.signIns }
+}
+
 /// Calls of one request each, for the engine of a local store: no batches, no retries, no lookups after lost replies.
 extension CloudKitDatabase {
     /// One request of `records/modify`.

@@ -9,6 +9,9 @@ import Synchronization
 #endif
 
 extension CloudKitService: SyncService {
+    /// A number that changes with each sign-in and sign-out of the service's token manager.
+    public var session: UInt64 { signIns }
+
     /// Sends one request, once: the engine of the store decides what is sent again.
     ///
     /// - Parameters:
@@ -26,13 +29,14 @@ extension CloudKitService: SyncService {
     ///   - request: The request.
     ///   - scope: The database.
     /// - Returns: The reply or the failure, with the header field `Date` of the response.
-    public func response(to request: SyncRequest, in scope: DatabaseScope) async -> SyncResponse {
+    /// - Throws: No error of the service: it is the result.
+    public func response(to request: SyncRequest, in scope: DatabaseScope) async throws -> SyncResponse {
         let noted = NotedDate()
         let service = withoutRepetition { seconds in noted.seconds.withLock { $0 = seconds } }
         let result: Result<SyncReply, CloudKitError>
-        do throws(CloudKitError) {
-            result = .success(try await service.database(scope).replyOnce(to: request))
-        } catch {
+        do {
+            result = .success(try await service.replyOnce(to: request, in: scope))
+        } catch let error as CloudKitError {
             result = .failure(error)
         }
         let date = noted.seconds.withLock(\.self).map { Date(timeIntervalSince1970: TimeInterval($0)) }
@@ -45,11 +49,20 @@ private final class NotedDate: Sendable {
     let seconds = Mutex<Int?>(nil)
 }
 
-extension CloudKitDatabase {
-    fileprivate func replyOnce(to request: SyncRequest) async throws(CloudKitError) -> SyncReply {
+extension CloudKitService {
+    fileprivate func replyOnce(
+        to request: SyncRequest,
+        in scope: DatabaseScope
+    ) async throws -> SyncReply {
+        let database = database(scope)
         switch request {
+        case .caller:
+            guard let user = try await fetchCaller().userRecordName else {
+                throw CloudKitError(code: .unexpectedResponse, message: "The reply of users/caller names no user.")
+            }
+            return .caller(user)
         case .databaseChanges(let token):
-            let page = try await databaseChangesOnce(since: token)
+            let page = try await database.databaseChangesOnce(since: token)
             return .databaseChanges(
                 SyncReply.DatabasePage(
                     changed: page.changedZones.map(\.zoneID),
@@ -60,7 +73,7 @@ extension CloudKitDatabase {
                 )
             )
         case .zoneChanges(let cursors):
-            let pages = try await zoneChangesOnce(cursors.map { ($0.zoneID, $0.token) })
+            let pages = try await database.zoneChangesOnce(cursors.map { ($0.zoneID, $0.token) })
             return .zoneChanges(
                 pages.map { page in
                     page.map {
@@ -74,13 +87,13 @@ extension CloudKitDatabase {
                 }
             )
         case .createZones(let zones):
-            return .zones(try await createZonesOnce(zones).map { $0.map(\.zoneID) })
+            return .zones(try await database.createZonesOnce(zones).map { $0.map(\.zoneID) })
         case .lookup(let names, let zone):
-            return .records(try await lookUpOnce(names, inZone: zone))
+            return .records(try await database.lookUpOnce(names, inZone: zone))
         case .modify(let operations, let zone, let isAtomic):
-            return .records(try await modifyOnce(operations, inZone: zone, atomic: isAtomic))
+            return .records(try await database.modifyOnce(operations, inZone: zone, atomic: isAtomic))
         case .query(let query, let continuation, let desiredKeys):
-            let page = try await queryOnce(
+            let page = try await database.queryOnce(
                 query,
                 inZone: nil,
                 continuing: continuation,

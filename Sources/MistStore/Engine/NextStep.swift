@@ -24,6 +24,7 @@ extension SyncEngine.Transaction {
         let row = try scopeRow()
         if row.condition == .signedOut { return .blocked(.signedOut) }
         if let end = row.end(at: now) { return .wait(until: end) }
+        if scope != .public, let step = try userStep(at: now) { return step }
         if scope != .public {
             if row.isStale {
                 return try begin(.databaseChanges(since: row.token), zone: nil, at: now)
@@ -57,12 +58,16 @@ extension SyncEngine.Transaction {
             guard !names.isEmpty else { continue }
             return try begin(.lookup(names, zone: zone.zoneID), zone: zone.id, at: now)
         }
-        if row.pushRestsUntil <= now, let step = try nextPush(row, at: now) { return step }
+        let mayPush = row.pushRestsUntil <= now
+        let refusal = try mayPush && scope == .public && hasChanges() ? userStep(at: now) : nil
+        if let refusal, case .send = refusal { return refusal }
+        if mayPush, refusal == nil, let step = try nextPush(row, at: now) { return step }
         // Last, so that a lookup that fails delays nothing.
         for zone in try ZoneRow.all(in: scope, where: "id IN (SELECT zone FROM mist_undelivered)", db) {
             let names = try undeliveredNames(in: zone, at: now)
             if !names.isEmpty { return try begin(.lookup(names, zone: zone.zoneID), zone: zone.id, at: now) }
         }
+        if let refusal { return refusal }
         let times = [try earliestRetry(after: now), row.pushRestsUntil > now ? row.pushRestsUntil : nil]
         return times.compactMap(\.self).min().map { .wait(until: $0) } ?? .idle
     }
@@ -165,7 +170,7 @@ extension SyncEngine.Transaction {
         }
     }
 
-    private func begin(
+    func begin(
         _ request: SyncRequest,
         zone: Int64?,
         at now: Int64

@@ -32,6 +32,7 @@ extension SyncEngine.Transaction {
                 )
             }
             switch reply {
+            case .caller(let user): try handle(caller: user)
             case .databaseChanges(let page): try handle(page, at: now, &summary)
             case .zoneChanges(let pages): try handle(pages, of: request, at: now, &summary)
             case .zones(let zones): try handle(zones, at: now)
@@ -558,6 +559,10 @@ extension SyncEngine.Transaction {
             return try endRequest()
         }
         try endRequest()
+        if request.kind == .caller, try needsNoUser(error) {
+            userCheck.state = .passed
+            return
+        }
         if request.kind == .lookup, let zone = request.zone {
             try postponeLookups(in: zone, of: request, error, at: now)
         }

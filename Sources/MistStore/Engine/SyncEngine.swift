@@ -17,11 +17,13 @@ package struct SyncEngine: Sendable {
     let file: StoreFile
     let scope: DatabaseScope
     let settings: SyncSettings
+    private let userCheck: UserCheck
 
     package init(file: StoreFile, scope: DatabaseScope, settings: SyncSettings = SyncSettings()) {
         self.file = file
         self.scope = scope
         self.settings = settings
+        userCheck = UserCheck(settings.checksUser ? .due : .passed)
     }
 
     /// What to do next.
@@ -43,7 +45,13 @@ package struct SyncEngine: Sendable {
         return try file.wrapping {
             try file.database.write { db in
                 begin = .now
-                let transaction = Transaction(file: file, scope: scope, settings: settings, db: db)
+                let transaction = Transaction(
+                    file: file,
+                    scope: scope,
+                    settings: settings,
+                    userCheck: userCheck,
+                    db: db
+                )
                 return try db.applying {
                     let value = try body(transaction)
                     try transaction.writeMemory()
@@ -58,6 +66,7 @@ package struct SyncEngine: Sendable {
         let file: StoreFile
         let scope: DatabaseScope
         let settings: SyncSettings
+        let userCheck: UserCheck
         let db: Database
         let memory = Memory()
 
@@ -119,7 +128,7 @@ package struct SyncEngine: Sendable {
         }
         var summary = ScopeSummary()
         summary.counts = cycle.summary
-        summary.condition = cycle.condition
+        summary.condition = cycle.end == .blocked(.otherUser) ? .otherUser : cycle.condition
         summary.detail = row?["detail"]
         let rests: Int64 = max(row?["rests_until"] ?? 0, row?["push_rests_until"] ?? 0)
         if rests > now { summary.restsUntil = ColumnValue.date(rests) }
@@ -143,6 +152,8 @@ package struct SyncEngine: Sendable {
     package func requestPull(at now: Int64, isAutomatic: Bool = false) throws {
         try write { transaction in
             try ForeignTriggers.check(transaction.db)
+            // After a refusal, another user may be signed in.
+            if try userCheck.state == .refused || transaction.scopeRow().condition == .signedOut { sessionHasChanged() }
             try transaction.markStale(includingFailed: !isAutomatic, at: now)
             try transaction.db.run("UPDATE mist_scope SET sent = 0, fetched = 0 WHERE id = ?", [scope.number])
             if scope == .public { try transaction.beginFollowing(dueAt: isAutomatic ? now : nil) }
@@ -150,6 +161,11 @@ package struct SyncEngine: Sendable {
             try transaction.removeOrphanedEdits()
             try ZoneAssignment(file: file, scope: scope, db: transaction.db).removeUnused()
         }
+    }
+
+    /// Lets the engine ask for the user before it sends or fetches user data: another user may have signed in.
+    package func sessionHasChanged() {
+        if settings.checksUser { userCheck.state = .due }
     }
 
     /// Decides what to do. A request that it returns is stored as the request under way.
@@ -188,6 +204,7 @@ package struct SyncEngine: Sendable {
             var summary = SyncSummary()
             try transaction.learnTime(from: result, date: date, sent: request.sent, at: now)
             try transaction.handle(result, to: request, at: now, &summary)
+            if try transaction.scopeRow().condition == .signedOut { sessionHasChanged() }
             summary.clamped += transaction.memory.clampedTimes
             try transaction.db.run(
                 "UPDATE mist_scope SET sent = sent + ?, fetched = fetched + ? WHERE id = ?",
@@ -204,6 +221,8 @@ package struct SyncSettings: Sendable {
     package var closures: [String: [String: MergeClosure]] = [:]
     /// The types whose records have no field for edit times.
     package var typesWithoutEditTimes: Set<String> = []
+    /// Whether the user who is signed in is compared with the owner of the file. Tests of single steps leave it out.
+    package var checksUser = false
     /// The most records of a request: 200, or fewer.
     package var batchSize: Int64 = 200
     /// The most bytes of a request: the service accepts 2 MB.
@@ -238,6 +257,8 @@ public enum SyncCondition: String, Hashable, Sendable {
     case quotaExceeded
     /// A user must sign in.
     case signedOut
+    /// Another user is signed in than the one whose records the folder has. Nothing of them is sent or fetched.
+    case otherUser
     /// The service's schema lacks a record type, a field or an index. The records or the query that need it wait.
     case schema
     /// The service reported an error in place of a record, or of the changes of a zone. They are fetched again;

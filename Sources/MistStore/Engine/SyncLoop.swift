@@ -32,6 +32,8 @@ final class SyncLoop: Sendable {
         /// Whether `work` was cancelled, because the last call had ended.
         var isCancelled = false
         var isClosed = false
+        /// The session of the last request.
+        var session: UInt64 = 0
     }
 
     /// A call that waits.
@@ -69,7 +71,7 @@ final class SyncLoop: Sendable {
     ///
     /// - Parameter isAutomatic: Whether the store's own loop asks, and not the program.
     /// - Returns: The counts of the passes.
-    /// - Throws: A ``StoreError`` when the file fails, or when the store is closed;
+    /// - Throws: A ``StoreError`` when the file fails, when the store is closed, or when another user is signed in;
     ///   `CancellationError` when the task of this call was cancelled. Other calls wait on.
     func sync(isAutomatic: Bool = false) async throws -> SyncSummary {
         let call = state.withLock { state in
@@ -180,12 +182,15 @@ final class SyncLoop: Sendable {
 
     private func cycle(isAutomatic: Bool) async throws -> SyncSummary {
         var summary = SyncSummary()
+        var refusal: StoreError?
         for engine in engines {
             let observer = SyncObserver(scope: engine.scope, logger: logger, tracer: tracer)
             let cycle = try await observer.cycle { try await run(engine, isAutomatic: isAutomatic, observer) }
+            if cycle.end == .blocked(.otherUser) { refusal = try .otherUser(engine.file) }
             summary += cycle.summary
             summary.scopes[engine.scope] = try engine.scopeSummary(of: cycle, at: clock().milliseconds)
         }
+        if let refusal { throw refusal }
         return summary
     }
 
@@ -201,6 +206,7 @@ final class SyncLoop: Sendable {
             var ahead: SyncRequest?
             while true {
                 try Task.checkCancellation()
+                noteSession()
                 let step = try engine.next(at: clock().milliseconds)
                 guard case .send(let request, let number) = step else {
                     cycle.end = step
@@ -228,5 +234,15 @@ final class SyncLoop: Sendable {
                 )
             }
         }
+    }
+
+    /// Lets the engines check the user again after a sign-in.
+    private func noteSession() {
+        let session = service.session
+        let hasChanged = state.withLock { state in
+            defer { state.session = session }
+            return state.session != session
+        }
+        if hasChanged { for engine in engines { engine.sessionHasChanged() } }
     }
 }

@@ -34,6 +34,11 @@ public protocol SyncService: Sendable {
     /// - Returns: The reply or the failure, with the time.
     /// - Throws: An error that ends the synchronisation.
     func response(to request: SyncRequest, in scope: DatabaseScope) async throws -> SyncResponse
+
+    /// A number that changes whenever another user may have signed in; 0 unless you implement it.
+    ///
+    /// After each change, the engine asks for the user (``SyncRequest/caller``) before it sends or fetches user data.
+    var session: UInt64 { get }
 }
 
 extension SyncService {
@@ -45,6 +50,9 @@ extension SyncService {
             return SyncResponse(.failure(error))
         }
     }
+
+    /// The same session all the time.
+    public var session: UInt64 { 0 }
 }
 
 /// The reply to a request or its failure, with the time of the service.
@@ -64,6 +72,8 @@ public struct SyncResponse: Sendable {
 
 /// A request of the engine.
 public enum SyncRequest: Hashable, Sendable {
+    /// `users/caller`: the user who is signed in.
+    case caller
     /// `changes/database`: the zones that were changed since a token; without a token, all zones.
     case databaseChanges(since: String?)
     /// `changes/zone`: a page of changes for each zone, for at most 20 zones.
@@ -97,18 +107,19 @@ public enum SyncRequest: Hashable, Sendable {
     /// Whether the request changes something at the service.
     public var isWrite: Bool {
         switch self {
-        case .databaseChanges, .zoneChanges, .lookup, .query: false
+        case .caller, .databaseChanges, .zoneChanges, .lookup, .query: false
         case .createZones, .modify: true
         }
     }
 
     /// The kind of a request, as the tables and the reports name it.
     enum Kind: String {
-        case databaseChanges, zoneChanges, createZones, lookup, modify, query
+        case caller, databaseChanges, zoneChanges, createZones, lookup, modify, query
     }
 
     var kind: Kind {
         switch self {
+        case .caller: .caller
         case .databaseChanges: .databaseChanges
         case .zoneChanges: .zoneChanges
         case .createZones: .createZones
@@ -126,6 +137,8 @@ public enum SyncRequest: Hashable, Sendable {
 
 /// The reply to a ``SyncRequest``.
 public enum SyncReply: Sendable {
+    /// The reply to `caller`: the user record name of the user who is signed in.
+    case caller(String)
     /// The reply to `databaseChanges`.
     case databaseChanges(DatabasePage)
     /// The reply to `zoneChanges`: a page or a failure for each zone, in the order of the request.
@@ -144,7 +157,7 @@ public enum SyncReply: Sendable {
             records.compactMap { $0.modified?.milliseconds }.max()
         }
         return switch self {
-        case .databaseChanges, .zones: nil
+        case .caller, .databaseChanges, .zones: nil
         case .zoneChanges(let pages): pages.compactMap { latest((try? $0.get().records) ?? []) }.max()
         case .records(let results), .query(let results, _): latest(results.compactMap { try? $0.get() })
         }

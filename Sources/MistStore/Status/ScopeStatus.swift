@@ -25,7 +25,7 @@ public struct ScopeStatus: Hashable, Sendable {
     /// The reasons why the scope waits; empty when it does not wait.
     public let conditions: [SyncCondition]
     /// The message of the service; for ``SyncCondition/signedOut`` the address of the sign-in page, if the service gave
-    /// one.
+    /// one; for ``SyncCondition/otherUser`` the names of both users.
     public let detail: String?
     /// When the next request may be sent; `nil` when it may be sent now.
     public let restsUntil: Date?
@@ -214,6 +214,9 @@ extension LocalDatabase {
         let condition: String? = row?["condition"]
         var conditions = [condition.flatMap(SyncCondition.init)].compactMap(\.self)
         if !parkedTypes.isEmpty, !conditions.contains(.schema) { conditions.append(.schema) }
+        let users = try db.row("SELECT owner, visitor FROM mist_state WHERE visitor IS NOT NULL")
+        let refusal = users.map { StoreError.otherUserMessage(owner: $0["owner"], visitor: $0["visitor"]) }
+        if refusal != nil { conditions.insert(.otherUser, at: 0) }
         let undelivered = try undelivered(db)
         if undelivered != nil, !conditions.contains(.undelivered) { conditions.append(.undelivered) }
         let request = try db.value("SELECT kind FROM mist_request WHERE scope = ?", [scope.number], as: String.self)
@@ -227,7 +230,7 @@ extension LocalDatabase {
             unreadable: try file.unreadableRecords(in: scope, db),
             parkedTypes: parkedTypes,
             conditions: conditions,
-            detail: row?["detail"] ?? undelivered,
+            detail: refusal ?? row?["detail"] ?? undelivered,
             restsUntil: rests > now ? ColumnValue.date(rests) : nil,
             hasChangesToFetch: try stale > 0 || (scope == .public ? hasQueriesToFetch(db) : !isListed(row)),
             activity: request.flatMap(SyncRequest.Kind.init).map(SyncActivity.init) ?? .idle,
@@ -267,7 +270,7 @@ extension LocalDatabase {
 extension SyncActivity {
     fileprivate init(_ kind: SyncRequest.Kind) {
         switch kind {
-        case .databaseChanges, .zoneChanges, .lookup, .query: self = .fetching
+        case .caller, .databaseChanges, .zoneChanges, .lookup, .query: self = .fetching
         case .createZones, .modify: self = .sending
         }
     }

@@ -30,7 +30,9 @@ enum SystemTables {
                     -- By how much the stamps of records are later than the header field Date, where the two differ.
                     date_bias INTEGER NOT NULL DEFAULT 0,
                     -- The latest time of an edit that came from elsewhere.
-                    heard INTEGER NOT NULL DEFAULT 0
+                    heard INTEGER NOT NULL DEFAULT 0,
+                    \(owner[0]),
+                    \(owner[1])
                 );
                 CREATE TABLE mist_scope (
                     -- 0 public, 1 private, 2 shared.
@@ -326,6 +328,10 @@ enum SystemTables {
         }
     }
 
+    /// The columns of `mist_state` for the user whose records the file has, and for the user who is signed in where that
+    /// is another user: the user record names.
+    private static let owner = ["owner TEXT", "visitor TEXT"]
+
     /// Updates the tables of an earlier version.
     ///
     /// - Throws: A `DatabaseError` when the file fails.
@@ -352,6 +358,8 @@ enum SystemTables {
                 ALTER TABLE mist_scope ADD COLUMN held_until INTEGER NOT NULL DEFAULT 0;
                 ALTER TABLE mist_zone ADD COLUMN held_since INTEGER;
                 ALTER TABLE mist_record ADD COLUMN written BLOB;
+                ALTER TABLE mist_state ADD COLUMN \(owner[0]);
+                ALTER TABLE mist_state ADD COLUMN \(owner[1]);
                 UPDATE mist_record SET written = (SELECT times FROM mist_sent WHERE record = id);
                 UPDATE mist_state SET format = \(format);
                 """

@@ -67,6 +67,7 @@ public struct EmulatorSyncService: SyncService {
                 in: DatabaseAddress(container, environment, scope),
                 as: .user(user)
             )
+            if case .caller = request { return .caller(user) }
             return try context.reply(to: request)
         } catch let error as EmulatorError {
             throw CloudKitError(error.response)
@@ -79,6 +80,7 @@ public struct EmulatorSyncService: SyncService {
 extension RequestContext {
     fileprivate func reply(to request: SyncRequest) throws -> SyncReply {
         switch request {
+        case .caller: throw EmulatorError(.authenticationRequired, "There is no user.")
         case .databaseChanges(let token):
             let page = try fetchDatabaseChanges(since: token)
             var changes = SyncReply.DatabasePage(

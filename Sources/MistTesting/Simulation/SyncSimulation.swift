@@ -1034,7 +1034,7 @@ extension SyncRequest {
     fileprivate var fetchesRecords: Bool {
         switch self {
         case .zoneChanges, .query, .lookup: true
-        case .databaseChanges, .createZones, .modify: false
+        case .caller, .databaseChanges, .createZones, .modify: false
         }
     }
 
@@ -1048,7 +1048,7 @@ extension SyncRequest {
         switch self {
         case .databaseChanges(let token): token != nil
         case .zoneChanges(let cursors): cursors.contains { $0.token != nil }
-        case .createZones, .lookup, .modify, .query: false
+        case .caller, .createZones, .lookup, .modify, .query: false
         }
     }
 
@@ -1060,6 +1060,7 @@ extension SyncRequest {
 
     fileprivate var summary: String {
         switch self {
+        case .caller: "users/caller"
         case .databaseChanges(let token): token == nil ? "changes/database from the start" : "changes/database"
         case .zoneChanges(let cursors):
             "changes/zone" + (cursors.contains { $0.token == nil } ? " from the start" : "")
@@ -1123,6 +1124,7 @@ extension Result where Success == SyncReply, Failure == CloudKitError {
     fileprivate var summary: String {
         switch self {
         case .failure(let error): "\(error.code)"
+        case .success(.caller(let user)): user
         case .success(.databaseChanges(let page)): "\(page.changed.count) changed zones, \(page.deleted.count) deleted"
         case .success(.zoneChanges(let pages)):
             pages.map { page in
@@ -1171,7 +1173,7 @@ extension Result where Success == SyncReply, Failure == CloudKitError {
     fileprivate var records: [CloudKitModel.Record] {
         guard case .success(let reply) = self else { return [] }
         return switch reply {
-        case .databaseChanges, .zones: []
+        case .caller, .databaseChanges, .zones: []
         case .zoneChanges(let pages): pages.flatMap { (try? $0.get().records) ?? [] }
         case .records(let results), .query(let results, _): results.compactMap { try? $0.get() }
         }

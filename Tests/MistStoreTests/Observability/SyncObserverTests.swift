@@ -55,6 +55,7 @@ struct SyncObserverTests {
                 "cloudkit.store.cycles scope=public outcome=idle: 2",
                 "cloudkit.store.records scope=private result=parked: 1",
                 "cloudkit.store.records scope=private result=sent: 1",
+                "cloudkit.store.requests scope=private request=caller outcome=ok: 1",
                 "cloudkit.store.requests scope=private request=createZones outcome=ok: 1",
                 "cloudkit.store.requests scope=private request=databaseChanges outcome=failed: 1",
                 "cloudkit.store.requests scope=private request=databaseChanges outcome=ok: 1",
@@ -73,18 +74,18 @@ struct SyncObserverTests {
         let spans = tracer.finishedSpans.filter { $0.operationName.hasPrefix("MistStore") }
         #expect(
             spans.map(\.operationName) == [
-                "MistStore sync", "MistStore databaseChanges", "MistStore createZones", "MistStore modify",
-                "MistStore sync",
+                "MistStore sync", "MistStore caller", "MistStore databaseChanges", "MistStore createZones",
+                "MistStore modify", "MistStore sync",
                 "MistStore sync", "MistStore databaseChanges", "MistStore sync",
             ]
         )
-        let cycle = spans[4]
-        #expect(spans[1...3].allSatisfy { $0.parentSpanID == cycle.spanID })
+        let cycle = spans[5]
+        #expect(spans[1...4].allSatisfy { $0.parentSpanID == cycle.spanID })
         #expect(cycle.attributes.get("cloudkit.database") == "private")
         #expect(cycle.attributes.get("cloudkit.store.sent") == 1)
         #expect(cycle.attributes.get("cloudkit.store.outcome") == "idle")
-        #expect(spans[3].attributes.get("cloudkit.store.items") == 2)
-        #expect(spans[7].attributes.get("cloudkit.store.condition") == "offline")
+        #expect(spans[4].attributes.get("cloudkit.store.items") == 2)
+        #expect(spans[8].attributes.get("cloudkit.store.condition") == "offline")
     }
 
     @Test func logLinesTellCountsAndNoValues() async throws {
@@ -92,9 +93,9 @@ struct SyncObserverTests {
         try await synchronise(log, tracer)
         let lines = log.lines.filter { $0.contains("MistStore") }
         #expect(lines.count { $0.hasPrefix("debug MistStore synchronised") } == 4)
-        #expect(lines.count { $0.hasPrefix("debug MistStore request ended") } == 4)
+        #expect(lines.count { $0.hasPrefix("debug MistStore request ended") } == 5)
         let cycle = try #require(lines.first { $0.contains("synchronised") && $0.contains("scope=private") })
-        for part in ["fetched=0", "lost=0", "merged=0", "outcome=idle", "parked=1", "requests=3", "sent=1"] {
+        for part in ["fetched=0", "lost=0", "merged=0", "outcome=idle", "parked=1", "requests=4", "sent=1"] {
             #expect(cycle.contains(part), "\(cycle)")
         }
         #expect(lines.contains { $0.hasPrefix("notice") && $0.contains("parked=1") })

@@ -422,6 +422,7 @@ extension SyncRequest {
     /// A line for the request: `modify create a, update b`, `lookup a`, `changes/zone`, …
     var line: String {
         switch self {
+        case .caller: "users/caller"
         case .databaseChanges: "changes/database"
         case .zoneChanges: "changes/zone"
         case .createZones(let zones): "zones/modify \(zones.map(\.zoneName).joined(separator: ", "))"
@@ -460,5 +461,25 @@ extension CloudKitError {
             ErrorResponse(serverErrorCode: code, reason: reason, retryAfter: retryAfter),
             item: record.map { .record(name: $0) }
         )
+    }
+}
+
+extension ScenarioDevice {
+    /// Makes the file one of an earlier format.
+    func takeAwayParts(sinceFormat format: Int) throws {
+        var parts = ["DROP TABLE mist_former_device"]
+        parts += [
+            "state DROP COLUMN date_bias", "state DROP COLUMN owner", "state DROP COLUMN visitor",
+            "scope DROP COLUMN held_since", "scope DROP COLUMN held_until", "zone DROP COLUMN held_since",
+            "record DROP COLUMN written", "undelivered DROP COLUMN held_since",
+        ].map { "ALTER TABLE mist_\($0)" }
+        if format < 2 {
+            parts.append("DROP TABLE mist_undelivered")
+            parts += ["rests_until", "failures", "failure"].map { "ALTER TABLE mist_zone DROP COLUMN \($0)" }
+        }
+        parts.append("UPDATE mist_state SET format = \(format)")
+        try database.write { db in
+            for part in parts { try db.execute(sql: part) }
+        }
     }
 }

@@ -344,18 +344,7 @@ struct UndeliveredPromiseTests {
         let (phone, laptop) = try scenario.twoDevices()
         try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
         try phone.sync()
-        try laptop.database.write { db in
-            for column in [
-                "zone DROP COLUMN rests_until", "zone DROP COLUMN failures", "zone DROP COLUMN failure",
-                "zone DROP COLUMN held_since", "scope DROP COLUMN held_since", "scope DROP COLUMN held_until",
-                "state DROP COLUMN date_bias", "record DROP COLUMN written",
-            ] {
-                try db.execute(sql: "ALTER TABLE mist_\(column)")
-            }
-            try db.execute(
-                sql: "DROP TABLE mist_undelivered; DROP TABLE mist_former_device; UPDATE mist_state SET format = 1"
-            )
-        }
+        try laptop.takeAwayParts(sinceFormat: 1)
         try laptop.restart()
         try laptop.sync()
         try scenario.expect(["Book a title=A"])
