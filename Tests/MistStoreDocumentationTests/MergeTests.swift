@@ -119,6 +119,9 @@ struct MergeTests {
             #expect(soup.bestRating == 5)
             #expect(soup.bestTime == 40)
             #expect(try await laptop.privateDatabase.fetch(Recipe.self, "soup").model == soup.model)
+
+            try await phone.privateDatabase.increment(\.timesCooked, of: Recipe.self, named: "soup")
+            #expect(try await phone.privateDatabase.fetch(Recipe.self, "soup").timesCooked == 3)
         }
     }
 

@@ -25,13 +25,17 @@ struct StoreTests {
         #expect(again.title == "Milk")
         #expect(again.isDone)
 
+        try await todos.update(Todo.self, named: milk.recordName) { $0.title += ", 2 l" }
+        let changed = try await todos.fetch(Todo.self, milk.recordName)
+        #expect(changed.title == "Milk, 2 l")
+
         let done = try await todos.find(
             Query<Todo>(limit: 10) {
                 Filter(\.isDone == true)
                 Sort(\.title)
             }
         )
-        #expect(done.map(\.title) == ["Milk"])
+        #expect(done.map(\.title) == ["Milk, 2 l"])
 
         for try await open in todos.values(of: Query<Todo> { Filter(\.isDone == false) }) {
             print(open.count)  // 0
@@ -77,6 +81,8 @@ struct StoreTests {
             print(summary.sent, summary.fetched, summary.lost, summary.parked)  // 1 0 0 0
             #expect(summary.sent == 1)
             #expect(summary.fetched + summary.lost + summary.parked == 0)
+            if let reason = summary.scopes[.private]?.condition { print("The rest comes later:", reason) }
+            #expect(summary.scopes[.private]?.condition == nil)
             try store.close()
         }
     }
