@@ -132,7 +132,7 @@ struct HeaderTests {
     @Test func aPictureOfAnotherSiteIsNotARequest() async throws {
         try await withCloudKitEmulator { emulator in
             let fields: HTTPFields = [HTTPField.Name("Sec-Fetch-Site")!: "cross-site"]
-            let reply = try await emulator.get("users/restrict", in: .private, as: .user, headerFields: fields)
+            let reply = try await emulator.get("zones/list", in: .private, as: .user, headerFields: fields)
             #expect(reply.refusal == "403 ACCESS_DENIED a page of another site may not load this address without fetch")
         }
     }

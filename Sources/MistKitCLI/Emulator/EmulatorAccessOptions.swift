@@ -8,7 +8,7 @@ struct EmulatorAccessOptions: ParsableArguments {
         help: ArgumentHelp(
             "An origin whose web pages may use the emulator, beside those of this machine; may be given more than once.",
             discussion: "* allows every origin, and null allows files that a browser opens.",
-            valueName: "origin"
+            valueName: "url"
         )
     )
     var allowedOrigins: [String] = []

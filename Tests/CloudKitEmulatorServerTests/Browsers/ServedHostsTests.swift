@@ -52,7 +52,7 @@ struct ServedHostsTests {
             #expect(!foreign.contains("redirectURL"))
             let own = try await rawResponse(to: target, host: "localhost:\(port)", port: port)
             #expect(!own.contains("is not this server's"))
-            if path == nil { #expect(own.contains(#""redirectURL":"http://localhost:\(port)/sign-in?"#)) }
+            if path == nil { #expect(own.contains(#""redirectURL":"http://localhost:\#(port)/sign-in?"#)) }
         }
     }
 

@@ -90,7 +90,7 @@ struct QueryPlanTests {
     /// A filter that leaves few of many records is gathered, also where these few are thousands.
     @Test(arguments: [
         // Matches, records, whether each record on the way is read, whether records come in the order of the sort.
-        (100, 100, false, false), (1000, 1000, false, true), (100, 100_000, false, false),
+        (100, 100, false, true), (100, 100, true, false), (1000, 1000, false, true), (100, 100_000, false, false),
         (1999, 99_950, false, false), (2000, 100_000, false, false), (2000, 100_000, true, false),
         (4000, 100_000, true, false), (10_000, 100_000, false, true), (10_000, 100_000, true, true),
         (5000, 1_000_000, false, false), (15_000, 1_000_000, false, true), (15_000, 1_000_000, true, true),

@@ -36,9 +36,9 @@ struct MigrationTests {
             try world.modify(
                 .note(.create, "a", ["f": "A pipe", "n": 1]),
                 .note(.create, "b", ["f": "no such word"]),
-                .note(.create, "c", ["f": "pipe"]),
-                .note(.forceDelete, "c")
+                .note(.create, "c", ["f": "pipe"])
             )
+            try world.modify(.note(.forceDelete, "c"))
             try world.emulator.close()
         }
         // The file as the version before had it.

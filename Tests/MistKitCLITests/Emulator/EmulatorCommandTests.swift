@@ -35,7 +35,7 @@ struct EmulatorCommandTests {
         #expect(outcome.status == 64)
         #expect(
             outcome.errors.contains(
-                "\"app.example\" is not an origin.\nGive a scheme, a host and perhaps a port, such as https://app.example"
+                "\"app.example\" is not an origin.\n  Give a scheme, a host and perhaps a port, such as https:"
             ),
             "\(outcome.errors)"
         )
