@@ -643,7 +643,7 @@ extension SyncEngine.Transaction {
         }
     }
 
-    /// Lets the scope rest. A time that the service named holds for all requests of the scope, whoever asks; another wait
+    /// Lets the scope rest. A time that the service named holds for all requests of the scope; another wait
     /// ends when the program or a local edit asks.
     func rest(because condition: SyncCondition, _ error: CloudKitError, at now: Int64) throws {
         let delay = delay(after: Int64(try scopeRow().failures), error)

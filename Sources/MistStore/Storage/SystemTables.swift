@@ -44,7 +44,7 @@ enum SystemTables {
                     -- No request before this time; no push before that one. The machine's time.
                     rests_until INTEGER NOT NULL DEFAULT 0,
                     push_rests_until INTEGER NOT NULL DEFAULT 0,
-                    -- The service has named a time: no request before it, whoever asks. And when it did so, because a clock that
+                    -- The service has named a time: no request is sent before it. And when it did so, because a clock that
                     -- was set back ends the wait.
                     held_since INTEGER NOT NULL DEFAULT 0,
                     held_until INTEGER NOT NULL DEFAULT 0,

@@ -49,7 +49,7 @@ struct HostilePromiseTests {
 
     // MARK: The service names a time
 
-    @Test("27, P11. No request of a scope is sent before the time that the service named, whoever asks")
+    @Test("27, P11. No call sends a request of a scope before the time that the service named")
     func namedTimesHold() async throws {
         let scenario = try SyncScenario()
         let phone = try scenario.device("phone")

@@ -101,7 +101,7 @@ struct UserPromiseTests {
         }
     }
 
-    @Test("28, P4. Changes of the public scope wait for their user, too; it is read by everybody")
+    @Test("28, P4. Changes of the public scope wait for their user, too; reading it needs no user")
     func publicChangesWaitForTheirUser() async throws {
         try await withCloudKitEmulator { emulator in
             try await inTemporaryFolder { folder in
