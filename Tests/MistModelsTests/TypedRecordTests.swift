@@ -96,6 +96,25 @@ struct TypedRecordTests {
         }
     }
 
+    @Test func aReferenceWithoutAZoneLeadsIntoTheZoneOfItsRecord() async throws {
+        try await withCloudKitEmulator { emulator in
+            let database = emulator.service(as: .user).privateDatabase
+            let model = Everything(number: 1)
+            try await database.save(model, named: "a")
+            var record = try await database.fetch(Everything.self, "a")
+            // The service names the zone.
+            #expect(record.feed.zoneID?.zoneName == ZoneID.default.zoneName)
+            record.model = model
+            #expect(record.changedFields.map(\.name) == [])
+            record.feed = RecordReference(recordName: "feed-1", zoneID: ZoneID(zoneName: "Elsewhere"))
+            record.pointers = [RecordReference(recordName: "feed-2", action: .deleteSelf)]
+            #expect(Set(record.changedFields.map(\.name)) == ["feed", "pointers"])
+            record.model = model
+            record.pointers.append(RecordReference(recordName: "feed-3"))
+            #expect(record.changedFields.map(\.name) == ["pointers"])
+        }
+    }
+
     @Test func whatDoesNotFitIsAnErrorOfItsRecordAlone() async throws {
         try await withCloudKitEmulator { emulator in
             let database = emulator.service(as: .serverKey).publicDatabase

@@ -272,7 +272,11 @@ extension StoredRecord {
         var before = FieldWriter(Model.fieldTable)
         original.write(fields: &before)
         let old = before.fields
-        return Record.Fields(now.lazy.filter { old[$0.name] != $0.value }.map { ($0.name, $0.value) })
+        let changed = now.lazy.filter { field in
+            guard let value = old[field.name] else { return true }
+            return !value.isSame(as: field.value, inZone: zoneID)
+        }
+        return Record.Fields(changed.map { ($0.name, $0.value) })
     }
 
     /// The same record with other values, to be saved over this version of it.
@@ -303,6 +307,30 @@ extension StoredRecord: Hashable where Model: Hashable {
         hasher.combine(model)
         hasher.combine(recordName)
         hasher.combine(recordChangeTag)
+    }
+}
+
+extension FieldValue {
+    /// Whether both are the same value of a record in a zone.
+    ///
+    /// The service names the zone in each reference, in public databases too (recorded traffic). A program leaves it out
+    /// where it is the zone of the record.
+    fileprivate func isSame(as other: FieldValue, inZone zoneID: ZoneID?) -> Bool {
+        switch (self, other) {
+        case (.reference(let left), .reference(let right)): left.isSame(as: right, inZone: zoneID)
+        case (.referenceList(let left), .referenceList(let right)):
+            left.elementsEqual(right) { $0.isSame(as: $1, inZone: zoneID) }
+        default: self == other
+        }
+    }
+}
+
+extension Reference {
+    fileprivate func isSame(as other: Reference, inZone own: ZoneID?) -> Bool {
+        let (left, right) = (zoneID ?? own ?? .default, other.zoneID ?? own ?? .default)
+        let isOfOneOwner = left.owner == nil || right.owner == nil || left.owner == right.owner
+        return recordName == other.recordName && action == other.action && left.zoneName == right.zoneName
+            && isOfOneOwner
     }
 }
 
