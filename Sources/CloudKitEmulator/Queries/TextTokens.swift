@@ -7,7 +7,9 @@ import Foundation
 func textTokens(in text: String) -> Set<String> {
     // Most text is ASCII, and needs no tables.
     if let tokens = text.utf8.withContiguousStorageIfAvailable(asciiTokens) ?? nil { return tokens }
+    // The index of words compares bytes, so that a word has one form.
     let folded = text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
+        .precomposedStringWithCanonicalMapping
     return Set(folded.split { !$0.isLetter && !$0.isNumber }.map(String.init))
 }
 

@@ -33,10 +33,15 @@ package enum OwnerPermissions {
     #else
         /// Creates an empty file that only its owner may use, unless there is a file.
         ///
+        /// A file that exists is not opened: closing it would take away the locks that SQLite has on it in this process.
+        ///
         /// - Throws: A ``Failure`` when the file cannot be created.
         package static func createFile(atPath path: String) throws {
-            let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-            guard descriptor >= 0 else { throw Failure(path: path, code: errno) }
+            let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            guard descriptor >= 0 else {
+                if errno == EEXIST { return }
+                throw Failure(path: path, code: errno)
+            }
             close(descriptor)
         }
 

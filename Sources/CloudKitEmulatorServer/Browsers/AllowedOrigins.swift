@@ -45,8 +45,9 @@ public struct AllowedOrigins: Hashable, Sendable {
 
     /// Whether pages of an origin may use the server.
     func allows(_ text: String) -> Bool {
+        if allowsAny { return true }
         guard let origin = WebOrigin(text) else { return false }
-        return allowsAny || origin.host.map(HostName.isLoopback) ?? false || origins.contains(origin)
+        return origin.host.map(HostName.isLoopback) ?? false || origins.contains(origin)
     }
 }
 

@@ -27,11 +27,17 @@ struct HostName: Hashable {
         host = String(name)
     }
 
+    /// Whether a host is an address of IPv4 or IPv6, and not a name.
+    static func isAddress(_ host: String) -> Bool {
+        if host.hasPrefix("[") { return true }
+        let numbers = host.split(separator: ".", omittingEmptySubsequences: false)
+        return numbers.count == 4 && numbers.allSatisfy { UInt8($0) != nil }
+    }
+
     /// Whether a host is this machine whatever a name server says: a name below `localhost`, which browsers do not look
     /// up, or an address of the loopback interface.
     static func isLoopback(_ host: String) -> Bool {
         if host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]" { return true }
-        let numbers = host.split(separator: ".", omittingEmptySubsequences: false)
-        return numbers.count == 4 && numbers[0] == "127" && numbers.allSatisfy { UInt8($0) != nil }
+        return isAddress(host) && host.hasPrefix("127.")
     }
 }

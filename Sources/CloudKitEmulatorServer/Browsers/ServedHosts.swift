@@ -44,11 +44,13 @@ struct ServedHosts: Sendable {
 
     /// Whether requests with this value of `Host` are for the server. A request of HTTP/1.0 can have none.
     ///
-    /// The port is not compared: a forwarded port has another number.
+    /// The port is not compared: a forwarded port has another number. An address is served, whichever it is: only a name
+    /// can be given another address, and a forwarded port is reached by an address that the server does not know.
     func serve(_ authority: String?) -> Bool {
         guard let authority, !authority.isEmpty else { return true }
         guard let name = HostName(authority) else { return false }
-        return HostName.isLoopback(name.host) || names.contains(name.host)
+        let host = name.host.hasSuffix(".") ? String(name.host.dropLast()) : name.host
+        return HostName.isLoopback(host) || HostName.isAddress(host) || names.contains(host)
     }
 
     /// The failure for a request to another host.

@@ -83,7 +83,8 @@ struct SignInPage {
 
     /// Whether a form comes from a page of this server, as far as the browser says.
     private func isOwn(_ request: HTTPRequest) -> Bool {
-        if let site = request.headerFields[.secFetchSite], site != "same-origin" { return false }
+        // Behind a proxy that ends TLS, the server does not know the scheme of its own address.
+        if let site = request.headerFields[.secFetchSite] { return site == "same-origin" }
         guard let origin = request.headerFields[.origin] else { return true }
         return WebOrigin(origin).map { $0 == WebOrigin(request.serverAddress) } ?? false
     }

@@ -34,6 +34,7 @@ struct AllowedOriginsTests {
         }
         #expect(try AllowedOrigins(["null"]).allows("null"))
         #expect(try AllowedOrigins(["*"]).allows("https://other.example"))
+        #expect(try AllowedOrigins(["*"]).allows("capacitor://localhost"))
         for text in ["app.example", "https://app.example/", "https://", "", "ftp://app.example", "https://a b"] {
             #expect(throws: OriginError(text: text)) { try AllowedOrigins([text]) }
         }

@@ -15,11 +15,17 @@ struct ServedHostsTests {
     @Test func aServerOnTheLoopbackInterfaceHasOnlyItsNames() {
         let hosts = ServedHosts(listeningOn: "127.0.0.1", others: ["emulator"])
         #expect(hosts.serve(nil))
-        for host in ["", "127.0.0.1:8181", "localhost:8181", "LocalHost", "[::1]:9000", "app.localhost", "emulator:1"] {
+        for host in [
+            "", "127.0.0.1:8181", "localhost:8181", "LocalHost", "[::1]:9000", "app.localhost", "emulator:1",
+            "localhost.",
+            // No name server is asked for an address, so it is not another page's.
+            "8.8.8.8:8181", "10.0.2.2:8181", "[fe80::1]",
+        ] {
             #expect(hosts.serve(host), "\(host)")
         }
         for host in [
-            "evil.example", "evil.example:8181", "8.8.8.8:8181", "127.0.0.1.evil.example", "localhost.evil.example",
+            "evil.example", "evil.example:8181", "8.8.8.8.evil.example", "127.0.0.1.evil.example",
+            "localhost.evil.example",
             "user@localhost", "localhost:8181:8181", "localhost:x", "[::1]x", "emulator.evil.example", " localhost",
         ] {
             #expect(!hosts.serve(host), "\(host)")
@@ -35,7 +41,7 @@ struct ServedHostsTests {
         for host in ["192.168.1.5:8181", "[fe80::1]:8181", "box.local", "localhost", "0.0.0.0:8181"] {
             #expect(hosts.serve(host), "\(host)")
         }
-        for host in ["192.168.1.6:8181", "other.local", "evil.example:8181"] {
+        for host in ["1.2.3.4.5", "other.local", "evil.example:8181"] {
             #expect(!hosts.serve(host), "\(host)")
         }
     }

@@ -37,6 +37,37 @@ struct FileStorageTests {
         #expect(refusal { try lookUp() } == "INTERNAL_ERROR the emulator is closed")
     }
 
+    private static let terminal = "/usr/bin/sqlite3"
+
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: terminal), "sqlite3 is not installed"))
+    func anotherProcessDoesNotTakeTheLogOfAnOpenFile() throws {
+        try withTemporaryFile { path in
+            let address = DatabaseAddress(World.container, .development, .public)
+            let emulator = try CloudKitEmulator(storage: .file(path: path))
+            let user = try emulator.createUser()
+            func save(_ name: String) throws {
+                _ = try emulator.request(in: address, as: .user(user)).modifyRecords([.note(.create, name)])
+            }
+            try save("A")
+            // Closing any descriptor of the file in this process would take the locks of the first one.
+            try CloudKitEmulator(storage: .file(path: path)).close()
+            let process = Process()
+            process.executableURL = URL(filePath: Self.terminal)
+            process.arguments = [path, "SELECT count(*) FROM sqlite_master"]
+            process.standardOutput = FileHandle.nullDevice
+            try process.run()
+            process.waitUntilExit()
+            #expect(FileManager.default.fileExists(atPath: path + "-wal"))
+            try save("B")
+            try emulator.close()
+            let again = try CloudKitEmulator(storage: .file(path: path))
+            defer { try? again.close() }
+            let lookups = ["A", "B"].map { RecordLookup(recordName: $0) }
+            let found = try again.request(in: address, as: .user(user)).lookupRecords(lookups).records
+            #expect(found.map(summary) == ["A@1 {}", "B@2 {}"])
+        }
+    }
+
     @Test func everythingIsThereAgainWhenTheFileIsOpenedAgain() throws {
         try withTemporaryFile { path in
             let before = try World(storage: .file(path: path))

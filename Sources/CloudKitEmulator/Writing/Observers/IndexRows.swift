@@ -76,7 +76,8 @@ struct IndexRows {
             )
         }
         for word in wanted.subtracting(present) {
-            try db.run("INSERT INTO word VALUES (?, ?, ?, ?)", [field, zone, word, record])
+            // An earlier version, which knows no words, may have changed the text meanwhile.
+            try db.run("INSERT OR IGNORE INTO word VALUES (?, ?, ?, ?)", [field, zone, word, record])
         }
     }
 
