@@ -371,8 +371,10 @@ extension LocalDatabase {
         _ db: Database
     ) throws -> Int64 {
         let assignment = ZoneAssignment(file: file, scope: scope, db: db)
-        let row = try row(named: name, in: zoneID, table, db)
-        let number = try row?.zone ?? assignment.zone(for: fields, named: name, in: table)
+        // Another zone may have another record of the name.
+        let known = try row(named: name, onlyIn: zoneID, table, db)
+        let number = try known?.zone ?? assignment.zone(for: fields, named: name, in: table)
+        let row = try known ?? table.row(named: name, in: number, db)
         guard let zone = try ZoneRow.fetch(number, db) else {
             throw StoreError(.damaged, "The file does not have the record's zone.")
         }

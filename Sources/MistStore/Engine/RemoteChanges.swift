@@ -160,6 +160,8 @@ extension SyncEngine.Transaction {
                 until: nil,
                 since: now
             )
+            // The version is known. Another lookup would bring the same failure.
+            try db.run("UPDATE mist_record SET is_conflicting = 0 WHERE zone = ? AND name = ?", [zone.id, name])
             summary.parked += 1
             return
         }
@@ -784,6 +786,15 @@ extension SyncEngine.Transaction {
                 attempts = attempts + 1
             """,
             [zone, name, reason, message, since, until]
+        )
+    }
+
+    /// Lets records whose values no field can have be read again for the next push: the program's types may have changed,
+    /// and an edit that repairs a value counts as older than the parking where the clock was ahead.
+    func checkParkedValuesAgain() throws {
+        try db.run(
+            "DELETE FROM mist_parked WHERE reason = 'value' AND zone IN (SELECT id FROM mist_zone WHERE scope = ?)",
+            [scope.number]
         )
     }
 }

@@ -107,8 +107,10 @@ extension SyncEngine.Transaction {
         }
         try correctEdits(with: offset, present: max(time.earliest, now + offset))
         try db.run(
-            "UPDATE mist_state SET clock_offset = ?, heard = min(heard, ?)",
-            [offset, time.earliest + EditTime.tolerance]
+            """
+            UPDATE mist_state SET clock_offset = ?, heard = min(heard, ?), offset_learned = min(offset_learned, ?)
+            """,
+            [offset, time.earliest + EditTime.tolerance, time.earliest]
         )
     }
 

@@ -101,6 +101,7 @@ package struct SyncEngine: Sendable {
             try transaction.adoptForeign(at: now, &summary)
             // The schema of the service, or the program, may have changed.
             try transaction.db.run("UPDATE mist_type SET parked = NULL")
+            try transaction.checkParkedValuesAgain()
             try transaction.abandonRequest()
         }
     }
@@ -130,7 +131,8 @@ package struct SyncEngine: Sendable {
         summary.counts = cycle.summary
         summary.condition = cycle.end == .blocked(.otherUser) ? .otherUser : cycle.condition
         summary.detail = row?["detail"]
-        let rests: Int64 = max(row?["rests_until"] ?? 0, row?["push_rests_until"] ?? 0)
+        let held: Int64 = row?["held_since"] ?? 0 <= now ? row?["held_until"] ?? 0 : 0
+        let rests: Int64 = max(row?["rests_until"] ?? 0, row?["push_rests_until"] ?? 0, held)
         if rests > now { summary.restsUntil = ColumnValue.date(rests) }
         return summary
     }
@@ -155,6 +157,7 @@ package struct SyncEngine: Sendable {
             // After a refusal, another user may be signed in.
             if try userCheck.state == .refused || transaction.scopeRow().condition == .signedOut { sessionHasChanged() }
             try transaction.markStale(includingFailed: !isAutomatic, at: now)
+            if !isAutomatic { try transaction.checkParkedValuesAgain() }
             try transaction.db.run("UPDATE mist_scope SET sent = 0, fetched = 0 WHERE id = ?", [scope.number])
             if scope == .public { try transaction.beginFollowing(dueAt: isAutomatic ? now : nil) }
             try transaction.trimRecoveryLog(at: now)

@@ -97,6 +97,10 @@ enum CounterParts {
         let amount = written.sum.subtractingReportingOverflow(before?.sum ?? 0).partialValue
         let theirs = version.part(of: name, device: written.device)
         if theirs == written { return (amount, true) }
+        // An earlier write of this device that was given up has arrived after all.
+        if let theirs, theirs.sequence > before?.sequence ?? .min, theirs.sequence < written.sequence {
+            return (theirs.sum.subtractingReportingOverflow(before?.sum ?? 0).partialValue, false)
+        }
         guard history.isUncertain else { return (0, true) }
         let isOverwritten = theirs.map { $0.sequence > written.sequence } ?? false
         let others = version.parts.filter { $0.field == field }

@@ -34,7 +34,8 @@ package final class StoreFile: Sendable {
     let models: [String: any CloudKitRecord.Type]
     /// Notifies observations when other processes commit.
     let commitWatcher = CommitWatcher()
-    /// Whether the file was closed.
+    /// Whether the file was closed. The engine's operations hold the lock: a read that meets the end of the connections
+    /// would use one that is closed.
     private let isClosed = Mutex(false)
 
     /// Opens the file and brings its tables up to date.
@@ -107,10 +108,15 @@ package final class StoreFile: Sendable {
         }
     }
 
-    /// Runs a closure that uses the file, unless it is closed, and throws a failure of SQLite as a ``StoreError``.
+    /// Runs a closure of the engine that uses the file, unless it is closed, and throws a failure of SQLite as a
+    /// ``StoreError``. The closure must not call this method.
     func wrapping<Value>(_ body: () throws -> Value) throws -> Value {
-        guard !isClosed.withLock({ $0 }) else { throw StoreError.storeIsClosed }
-        do { return try body() } catch let error as DatabaseError { throw storeError(error) }
+        var value: Value?
+        try isClosed.withLock { isClosed in
+            if !isClosed { value = try StoreError.wrapping(body) }
+        }
+        guard let value else { throw StoreError.storeIsClosed }
+        return value
     }
 
     /// The error of an operation on the file. SQLite reports other reasons when the file was closed meanwhile.
@@ -227,8 +233,9 @@ package final class StoreFile: Sendable {
     /// Creates the store's own tables in an empty file, or updates them; refuses a file that is not a store.
     private static func prepare(_ db: Database, newDevice: () -> Int64) throws {
         if try isStore(db) {
-            try StoreRepair.repairState(db, newDevice: newDevice)
+            let isRepaired = try StoreRepair.repairState(db, newDevice: newDevice)
             try SystemTables.update(db)
+            if isRepaired { try StoreRepair.noteUnrecordedEdits(db) }
         } else {
             try SystemTables.create(in: db, device: newDevice())
         }

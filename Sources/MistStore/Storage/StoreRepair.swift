@@ -19,23 +19,32 @@ struct StoreRepair {
     /// The zone of rows that are inserted without one: the first zone that the file ever had.
     private static let firstZone: Int64 = 1
 
-    /// Puts the row of `mist_state` back.
-    ///
-    /// Without it, triggers record nothing. So every field whose value is not the one that the service's version noted
-    /// counts as edited just after that version, and a record that was never sent counts as inserted.
+    /// Puts the row of `mist_state` back, with the format that the other tables show.
     ///
     /// - Parameters:
     ///   - db: The connection, within a transaction.
     ///   - newDevice: The number of the file, since its own is lost.
+    /// - Returns: Whether the row was missing.
     /// - Throws: A `DatabaseError` when the file fails.
-    static func repairState(_ db: Database, newDevice: () -> Int64) throws {
-        guard try db.value("SELECT EXISTS (SELECT 1 FROM mist_state)", as: Bool.self) == false else { return }
+    static func repairState(_ db: Database, newDevice: () -> Int64) throws -> Bool {
+        guard try db.value("SELECT EXISTS (SELECT 1 FROM mist_state)", as: Bool.self) == false else { return false }
         let isFirst = try !db.tableExists("mist_undelivered")
         let format = isFirst ? 1 : try db.tableExists("mist_former_device") ? SystemTables.format : 2
         try db.execute(
             sql: "INSERT INTO mist_state (id, format, device) VALUES (1, ?, ?)",
             arguments: [format, newDevice()]
         )
+        return true
+    }
+
+    /// Notes the edits that triggers did not record while the row of `mist_state` was missing.
+    ///
+    /// Every field whose value is not the one that the service's version noted counts as edited just after that version,
+    /// and a record that was never sent counts as inserted.
+    ///
+    /// - Parameter db: The connection, within a transaction, with tables of the present format.
+    /// - Throws: A `DatabaseError` when the file fails.
+    static func noteUnrecordedEdits(_ db: Database) throws {
         for table in try SchemaUpdate.tables(in: db) where try db.tableExists(table.recordType) {
             try noteUnrecordedEdits(of: table, db)
         }

@@ -335,6 +335,27 @@ struct ConflictPromiseTests {
         try phone.sync()
         #expect(try phone.records() == ["Book a note=base laptop phone", "Book b note=phone"])
         #expect(try laptop.records() == ["Book a note=base laptop phone", "Book b note=unclear"])
+        // Another edit is another attempt, which ends as well.
+        try laptop.run("UPDATE Book SET title = 'T' WHERE _recordName = 'b'")
+        #expect(try laptop.sync().lines.count < 8)
+        #expect(try laptop.pending().last == "laptop: parked b merge")
+    }
+
+    @Test("9. The part of an earlier write that was given up and arrived late is subtracted once, with a receipt")
+    func countsThatArriveLateCountOnce() {
+        func times(_ sequence: Int64, _ sum: Int64) -> EditTimes {
+            var times = EditTimes()
+            times.parts = [EditTimes.Part(field: Checksum.of(name: "loans"), device: 1, sequence: sequence, sum: sum)]
+            return times
+        }
+        let edit = PendingEdit(value: .int64(12), base: .int64(10), time: EditTime(milliseconds: 30, device: 1))
+        let history = CounterHistory(known: times(5, 7), written: times(30, 9), isUncertain: false, devices: [1])
+        let late = RemoteVersion(fields: ["loans": .int64(11)], times: times(20, 8), modified: 20)
+        let stored = CounterParts.stored(of: "loans", edit, history, in: late)
+        #expect(stored.sum == 1)
+        #expect(!stored.isCertain)
+        let unchanged = RemoteVersion(fields: ["loans": .int64(10)], times: times(5, 7), modified: 5)
+        #expect(CounterParts.stored(of: "loans", edit, history, in: unchanged) == (0, true))
     }
 
     @Test("9, D10. Fifty rounds of conflicts about one record end, and each is one merge")

@@ -239,6 +239,20 @@ struct HostileFilePromiseTests {
         #expect(try phone.value("SELECT count(*) FROM mist_zone") == 1)
     }
 
+    @Test("34, P8. A file of an earlier format without the row of `mist_state` is repaired", arguments: [1, 2])
+    func emptiedTablesOfOlderFilesAreRepaired(format: Int) throws {
+        let scenario = try SyncScenario()
+        let (phone, _) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        try scenario.synchronise()
+        try phone.takeAwayParts(sinceFormat: format)
+        try phone.run("DROP TRIGGER mist_keep_mist_state", "DELETE FROM mist_state")
+        try phone.run("UPDATE Book SET title = 'AA'")
+        try phone.restart()
+        try scenario.synchronise()
+        try scenario.expect(["Book a title=AA"])
+    }
+
     @Test(
         "34, P8. A table that was dropped or renamed is no delete of its records: they are fetched again",
         arguments: ["DROP TABLE Book", "ALTER TABLE Book RENAME TO Books"]

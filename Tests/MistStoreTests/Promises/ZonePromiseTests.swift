@@ -384,6 +384,22 @@ struct RootZonePromiseTests {
         try scenario.expect(["Shelf s name=pending"], recovery: ["phone: Shelf s zoneDeleted name=pending"])
     }
 
+    @Test("18. What is restored into a new zone does not overwrite a record of the same name below another root")
+    func restoredRecordsKeepToTheirZone() async throws {
+        let (scenario, phone, laptop) = try twoDevices()
+        try phone.run("INSERT INTO Shelf (_recordName, name) VALUES ('s', 'of the phone')")
+        try phone.sync()
+        let purged = try #require(try phone.zone(of: "s"))
+        try laptop.run("INSERT INTO Shelf (_recordName, name) VALUES ('s', 'of the laptop')")
+        try scenario.synchronise()
+        try phone.run("UPDATE Shelf SET name = 'pending' WHERE name = 'of the phone'")
+        try scenario.purge(purged)
+        try scenario.synchronise()
+        for entry in try await phone.local.recoveryLog() { try await phone.local.restore(entry) }
+        let shelves = try await phone.local.find(Query<Shelf>()).map(\.name)
+        #expect(Set(shelves) == ["of the laptop", "pending"])
+    }
+
     @Test("17, F2. A zone whose creation has an unknown outcome is created once")
     func lostRepliesCreateOneZone() throws {
         let (scenario, phone, _) = try twoDevices()
