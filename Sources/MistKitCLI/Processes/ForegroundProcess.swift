@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// Runs a program in the foreground of the terminal: it reads the keyboard, and Ctrl-C reaches it.
 ///
@@ -19,18 +20,35 @@ enum ForegroundProcess {
         _ arguments: [String],
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) async throws -> Int32 {
-        let process = try start(arguments, environment)
+        // The handlers are there before the program: it may send a signal to this process at once.
+        let program = Mutex<(process: pid_t?, early: [Int32])>((nil, []))
         let forwarding = [SIGTERM, SIGHUP].map { number in
-            SignalHandler(number) { kill(process, number) }
+            let handler = SignalHandler(number) {
+                program.withLock { program in
+                    if let process = program.process { kill(process, number) } else { program.early.append(number) }
+                }
+            }
+            return (number: number, handler: handler)
         }
-        defer { for handler in forwarding { handler.cancel() } }
+        defer { for (_, handler) in forwarding { handler.cancel() } }
+        let handled = forwarding.filter(\.handler.isWaiting).map(\.number)
+        let process = try start(arguments, environment, restoring: handled)
+        program.withLock { program in
+            program.process = process
+            for number in program.early { kill(process, number) }
+        }
         return await withCheckedContinuation { continuation in
             // A thread of its own, since the wait blocks it.
             Thread.detachNewThread { continuation.resume(returning: wait(for: process)) }
         }
     }
 
-    private static func start(_ arguments: [String], _ environment: [String: String]) throws(CommandError) -> pid_t {
+    /// Starts the program. The signals that this process handles have their usual effect in it.
+    private static func start(
+        _ arguments: [String],
+        _ environment: [String: String],
+        restoring signals: [Int32]
+    ) throws(CommandError) -> pid_t {
         var process = pid_t()
         let words = arguments.map { strdup($0) }
         let settings = environment.map { strdup("\($0.key)=\($0.value)") }
@@ -44,12 +62,12 @@ enum ForegroundProcess {
         defer { posix_spawnattr_destroy(&attributes) }
         // The threads of this process block signals, and a program inherits that from the thread that starts it.
         // Libraries ignore SIGPIPE in this process.
-        var (none, pipe) = (sigset_t(), sigset_t())
+        var (none, usual) = (sigset_t(), sigset_t())
         sigemptyset(&none)
-        sigemptyset(&pipe)
-        sigaddset(&pipe, SIGPIPE)
+        sigemptyset(&usual)
+        for number in signals + [SIGPIPE] { sigaddset(&usual, number) }
         posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &pipe)
+        posix_spawnattr_setsigdefault(&attributes, &usual)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         let problem = posix_spawnp(&process, arguments[0], nil, &attributes, words + [nil], settings + [nil])
         guard problem == 0 else {

@@ -8,6 +8,9 @@ final class SignalHandler {
     private let source: (any DispatchSourceSignal)?
     private let restore: () -> Void
 
+    /// Whether it waits for the signal, which the process does not ignore.
+    var isWaiting: Bool { source != nil }
+
     /// Begins to wait for a signal.
     ///
     /// - Parameters:
