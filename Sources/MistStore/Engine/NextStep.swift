@@ -24,8 +24,8 @@ extension SyncEngine.Transaction {
         let row = try scopeRow()
         if row.condition == .signedOut { return .blocked(.signedOut) }
         if let end = row.end(at: now) { return .wait(until: end) }
-        if scope != .public, let step = try userStep(at: now) { return step }
         if scope != .public {
+            if let step = try userStep(at: now) { return step }
             if row.isStale {
                 return try begin(.databaseChanges(since: row.token), zone: nil, at: now)
             }
@@ -78,7 +78,7 @@ extension SyncEngine.Transaction {
         if scope != .public, !missing.isEmpty {
             return try begin(.createZones(missing.prefix(200).map(\.zoneID)), zone: nil, at: now)
         }
-        if let batch = try PushBatch.next(in: self, limit: row.batch, at: now) {
+        if let batch = try PushBatch.next(in: self, limit: min(row.batch, settings.batchSize), at: now) {
             let request = SyncRequest.modify(batch.operations, zone: batch.zone.zoneID, isAtomic: batch.isAtomic)
             return try begin(request, zone: batch.zone.id, at: now)
         }
@@ -217,8 +217,27 @@ struct ScopeRow {
     /// When the service named a time, and the time.
     let held: (since: Int64, until: Int64)
     let condition: SyncCondition?
+    /// What the service says about the condition.
+    let detail: String?
     let failures: Int
+    /// The most records of the next request, as far as the replies tell.
     let batch: Int64
+
+    init(_ row: Row?) {
+        let condition: String? = row?["condition"]
+        token = row?["token"]
+        isStale = row?["is_stale"] ?? false
+        restsUntil = row?["rests_until"] ?? 0
+        pushRestsUntil = row?["push_rests_until"] ?? 0
+        held = (row?["held_since"] ?? 0, row?["held_until"] ?? 0)
+        self.condition = condition.flatMap(SyncCondition.init)
+        detail = row?["detail"]
+        failures = row?["failures"] ?? 0
+        batch = row?["batch"] ?? 200
+    }
+
+    /// Whether the changed zones were listed, since the beginning of the last synchronisation.
+    var isListed: Bool { token != nil && !isStale }
 
     /// The end of the wait of all requests; `nil` when none has to wait.
     ///
@@ -227,22 +246,16 @@ struct ScopeRow {
         let end = max(restsUntil, held.since <= now ? held.until : 0)
         return end > now ? end : nil
     }
+
+    /// The end of the waits of all requests and of those that push; `nil` when neither has to wait.
+    func endOfPushes(at now: Int64) -> Int64? {
+        [end(at: now), pushRestsUntil > now ? pushRestsUntil : nil].compactMap(\.self).max()
+    }
 }
 
 extension SyncEngine.Transaction {
     func scopeRow() throws -> ScopeRow {
-        let row = try db.row("SELECT * FROM mist_scope WHERE id = ?", [scope.number])
-        let condition: String? = row?["condition"]
-        return ScopeRow(
-            token: row?["token"],
-            isStale: row?["is_stale"] ?? false,
-            restsUntil: row?["rests_until"] ?? 0,
-            pushRestsUntil: row?["push_rests_until"] ?? 0,
-            held: (row?["held_since"] ?? 0, row?["held_until"] ?? 0),
-            condition: condition.flatMap(SyncCondition.init),
-            failures: row?["failures"] ?? 0,
-            batch: min(row?["batch"] ?? 200, settings.batchSize)
-        )
+        ScopeRow(try db.row("SELECT * FROM mist_scope WHERE id = ?", [scope.number]))
     }
 
     /// Asks for changes. Waits of the store's own choice end; the times that the service named hold.
@@ -278,8 +291,8 @@ extension SyncEngine.Transaction {
         )
     }
 
-    /// Removes the edits of rows that are gone, and the notes about them. `INSERT OR REPLACE` removes a row without its delete trigger, and no
-    /// other table has a record that was never sent.
+    /// Removes the edits of rows that are gone, and the notes about them. `INSERT OR REPLACE` removes a row without its
+    /// delete trigger, and no other table has a record that was never sent.
     func removeOrphanedEdits() throws {
         for table in file.orderedTables {
             try db.run(

@@ -125,15 +125,15 @@ package struct SyncEngine: Sendable {
     /// - Throws: A ``StoreError`` when the file fails.
     func scopeSummary(of cycle: SyncCycle, at now: Int64) throws -> ScopeSummary {
         let row = try file.wrapping {
-            try file.database.read { db in try db.row("SELECT * FROM mist_scope WHERE id = ?", [scope.number]) }
+            try file.database.read { db in
+                ScopeRow(try db.row("SELECT * FROM mist_scope WHERE id = ?", [scope.number]))
+            }
         }
         var summary = ScopeSummary()
         summary.counts = cycle.summary
         summary.condition = cycle.end == .blocked(.otherUser) ? .otherUser : cycle.condition
-        summary.detail = row?["detail"]
-        let held: Int64 = row?["held_since"] ?? 0 <= now ? row?["held_until"] ?? 0 : 0
-        let rests: Int64 = max(row?["rests_until"] ?? 0, row?["push_rests_until"] ?? 0, held)
-        if rests > now { summary.restsUntil = ColumnValue.date(rests) }
+        summary.detail = row.detail
+        summary.restsUntil = row.endOfPushes(at: now).map(ColumnValue.date)
         return summary
     }
 

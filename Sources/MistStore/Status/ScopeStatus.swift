@@ -211,8 +211,8 @@ extension LocalDatabase {
                 let field: String = row["parked"]
                 return ParkedRecordType(recordType: row["name"], fieldName: field.isEmpty ? nil : field)
             }
-        let condition: String? = row?["condition"]
-        var conditions = [condition.flatMap(SyncCondition.init)].compactMap(\.self)
+        let state = ScopeRow(row)
+        var conditions = [state.condition].compactMap(\.self)
         if !parkedTypes.isEmpty, !conditions.contains(.schema) { conditions.append(.schema) }
         let users = try db.row("SELECT owner, visitor FROM mist_state WHERE visitor IS NOT NULL")
         let refusal = users.map { StoreError.otherUserMessage(owner: $0["owner"], visitor: $0["visitor"]) }
@@ -220,9 +220,6 @@ extension LocalDatabase {
         let undelivered = try undelivered(db)
         if undelivered != nil, !conditions.contains(.undelivered) { conditions.append(.undelivered) }
         let request = try db.value("SELECT kind FROM mist_request WHERE scope = ?", [scope.number], as: String.self)
-        let now = configuration.clock().milliseconds
-        let held: Int64 = row?["held_since"] ?? 0 <= now ? row?["held_until"] ?? 0 : 0
-        let rests: Int64 = max(row?["rests_until"] ?? 0, row?["push_rests_until"] ?? 0, held)
         return ScopeStatus(
             scope: scope,
             pending: edits + tombstones,
@@ -230,9 +227,9 @@ extension LocalDatabase {
             unreadable: try file.unreadableRecords(in: scope, db),
             parkedTypes: parkedTypes,
             conditions: conditions,
-            detail: refusal ?? row?["detail"] ?? undelivered,
-            restsUntil: rests > now ? ColumnValue.date(rests) : nil,
-            hasChangesToFetch: try stale > 0 || (scope == .public ? hasQueriesToFetch(db) : !isListed(row)),
+            detail: refusal ?? state.detail ?? undelivered,
+            restsUntil: state.endOfPushes(at: configuration.clock().milliseconds).map(ColumnValue.date),
+            hasChangesToFetch: try stale > 0 || (scope == .public ? hasQueriesToFetch(db) : !state.isListed),
             activity: request.flatMap(SyncRequest.Kind.init).map(SyncActivity.init) ?? .idle,
             progress: SyncProgress(
                 sent: row?["sent"] ?? 0,
@@ -254,11 +251,6 @@ extension LocalDatabase {
             [scope.number],
             as: String.self
         )
-    }
-
-    /// Whether the changed zones were listed, since the beginning of the last synchronisation.
-    private func isListed(_ row: Row?) -> Bool {
-        row?["token"] as String? != nil && row?["is_stale"] == false
     }
 
     /// Whether a followed query was never fetched, or is being fetched. The public scope has queries instead of a feed.
