@@ -13,20 +13,6 @@
 /// The lock is on an empty file. It ends when `body` returns, and also when the process dies. The file stays: a process
 /// that removed it could take the lock away from another.
 package enum FileLock {
-    /// Why a lock cannot be taken.
-    struct Failure: Error, CustomStringConvertible {
-        let path: String
-        let code: Int32
-
-        var description: String {
-            #if os(Windows)
-                "the file \(path) cannot be locked (error \(code))"
-            #else
-                "the file \(path) cannot be locked: \(String(cString: strerror(code)))"
-            #endif
-        }
-    }
-
     #if os(Windows)
         /// Runs `body`. There is no lock on Windows: only one process may open a new file first.
         package static func withLock<Value>(atPath path: String, _ body: () throws -> Value) throws -> Value {
@@ -39,17 +25,33 @@ package enum FileLock {
         ///   - path: The file. It is created when it does not exist; its folder must exist.
         ///   - body: The work that other processes must not do at the same time.
         /// - Returns: What `body` returns.
-        /// - Throws: What `body` throws; a ``Failure`` when the file cannot be opened or locked.
+        /// - Throws: What `body` throws; a ``FileFailure`` when the file cannot be opened or locked.
         package static func withLock<Value>(atPath path: String, _ body: () throws -> Value) throws -> Value {
             let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-            guard descriptor >= 0 else { throw Failure(path: path, code: errno) }
+            guard descriptor >= 0 else { throw FileFailure(path: path, problem: "locked", code: errno) }
             defer { close(descriptor) }
             // `flock` locks the open file, not the process: two threads that opened the file wait for each other as
             // well.
             while flock(descriptor, LOCK_EX) != 0 {
-                guard errno == EINTR else { throw Failure(path: path, code: errno) }
+                guard errno == EINTR else { throw FileFailure(path: path, problem: "locked", code: errno) }
             }
             return try body()
         }
     #endif
+}
+
+/// What the system refused to do with a file.
+struct FileFailure: Error, CustomStringConvertible {
+    let path: String
+    /// What the file cannot be: "locked".
+    let problem: String
+    let code: Int32
+
+    var description: String {
+        #if os(Windows)
+            "the file \(path) cannot be \(problem) (error \(code))"
+        #else
+            "the file \(path) cannot be \(problem): \(String(cString: strerror(code)))"
+        #endif
+    }
 }

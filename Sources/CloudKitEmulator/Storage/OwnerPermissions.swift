@@ -10,20 +10,6 @@
 
 /// Files and folders that only their owner may use.
 package enum OwnerPermissions {
-    /// Why a file cannot be created or given its permissions.
-    struct Failure: Error, CustomStringConvertible {
-        let path: String
-        let code: Int32
-
-        var description: String {
-            #if os(Windows)
-                "the file \(path) cannot be created (error \(code))"
-            #else
-                "the file \(path) cannot be created for its owner alone: \(String(cString: strerror(code)))"
-            #endif
-        }
-    }
-
     #if os(Windows)
         /// Does nothing. Windows has no permissions of this kind.
         package static func createFile(atPath path: String) throws {}
@@ -35,12 +21,12 @@ package enum OwnerPermissions {
         ///
         /// A file that exists is not opened: closing it would take away the locks that SQLite has on it in this process.
         ///
-        /// - Throws: A ``Failure`` when the file cannot be created.
+        /// - Throws: A ``FileFailure`` when the file cannot be created.
         package static func createFile(atPath path: String) throws {
             let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             guard descriptor >= 0 else {
                 if errno == EEXIST { return }
-                throw Failure(path: path, code: errno)
+                throw FileFailure(path: path, problem: "created for its owner alone", code: errno)
             }
             close(descriptor)
         }
@@ -49,13 +35,15 @@ package enum OwnerPermissions {
         ///
         /// What belongs to another user stays as it is, and so does a folder like `/tmp`, which is for all.
         ///
-        /// - Throws: A ``Failure`` when the permissions cannot be changed.
+        /// - Throws: A ``FileFailure`` when the permissions cannot be changed.
         package static func restrict(atPath path: String) throws {
             var status = stat()
             guard stat(path, &status) == 0, status.st_mode & 0o077 != 0, status.st_uid == geteuid() else { return }
             // A folder with this bit, such as /tmp, is for all users.
             guard status.st_mode & S_ISVTX == 0 else { return }
-            guard chmod(path, status.st_mode & 0o700) == 0 else { throw Failure(path: path, code: errno) }
+            guard chmod(path, status.st_mode & 0o700) == 0 else {
+                throw FileFailure(path: path, problem: "taken from other users", code: errno)
+            }
         }
     #endif
 }
