@@ -1,6 +1,5 @@
 public import CloudKitModel
 import GRDB
-import StreamingJSON
 
 extension RequestContext {
     /// Resolves the short names of shares (`records/resolve`).
@@ -226,7 +225,7 @@ extension ShortGUID {
             shouldFetchRootRecord: shouldFetchRootRecord,
             rootRecordDesiredKeys: rootRecordDesiredKeys
         )
-        for member in otherKeys where member.value.kind != .null { shortGUID.otherKeys[member.name] = member.value }
+        shortGUID.otherKeys = otherKeys.withoutNulls
         return shortGUID
     }
 }

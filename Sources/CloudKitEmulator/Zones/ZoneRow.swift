@@ -57,7 +57,16 @@ extension ZoneID {
     /// The zone ID without members that are null. An error item has the zone ID of the request, but repeats no nulls.
     var withoutNulls: ZoneID {
         var zoneID = ZoneID(zoneName: zoneName, ownerRecordName: ownerRecordName, zoneType: zoneType)
-        for member in otherKeys where member.value.kind != .null { zoneID.otherKeys[member.name] = member.value }
+        zoneID.otherKeys = otherKeys.withoutNulls
         return zoneID
+    }
+}
+
+extension OtherKeys {
+    /// The members that are not null. Known keys that were null are forgotten as well.
+    var withoutNulls: OtherKeys {
+        var members = OtherKeys()
+        for member in self where member.value.kind != .null { members[member.name] = member.value }
+        return members
     }
 }
