@@ -99,12 +99,10 @@ struct QueryPlan {
             let best = try Self.mostSelective(candidates, zones: zones, db: db)
             let narrowed = candidates[best].probing(probes, except: best, of: filters)
             if let streamed {
-                let matches = try candidates[best].count(upTo: Self.countingLimit, zones: zones, db: db)
-                let records = try Self.recordCount(of: type, zones: zones, db: db)
-                streams = Self.streams(
+                streams = try Self.streams(
                     page: limit,
-                    matches: matches,
-                    records: records,
+                    matches: candidates[best].count(upTo: Self.countingLimit, zones: zones, db: db),
+                    records: Self.recordCount(of: type, zones: zones, db: db),
                     readsEachRecord: candidates[best].probe == nil
                 )
                 access = streams ? streamed : narrowed
@@ -130,13 +128,20 @@ struct QueryPlan {
     /// - Parameters:
     ///   - page: The number of records of the page.
     ///   - matches: The records that the filter leaves, at most ``countingLimit``.
-    ///   - records: The records of the type, approximately.
+    ///   - records: The records of the type, approximately. They are not counted where the matches decide.
     ///   - readsEachRecord: Whether no index says if a record on the way matches.
     /// - Returns: `true` to stream, `false` to gather.
-    static func streams(page: Int, matches: Int, records: Int, readsEachRecord: Bool) -> Bool {
+    static func streams(
+        page: Int,
+        matches: Int,
+        records: @autoclosure () throws -> Int,
+        readsEachRecord: Bool
+    ) rethrows -> Bool {
         guard matches < countingLimit else { return true }
         let costOfStep = readsEachRecord ? 5 : 1
-        let streaming = Double((page + 1) * costOfStep) * Double(records) / Double(max(matches, 1))
+        // Streaming takes a step for each match at least.
+        guard (page + 1) * costOfStep < 5 * matches else { return false }
+        let streaming = Double((page + 1) * costOfStep) * Double(try records()) / Double(matches)
         return streaming < Double(5 * matches)
     }
 
