@@ -109,13 +109,11 @@ extension CloudKitEmulatorServer {
             if let connection {
                 let head = request.head
                 (response, responseBody) = try await connection.withCancellationOnClose {
-                    if faults.hasRules {
+                    try await withTaskExecutorPreference(isQuery ? QueryThreads.shared : nil) {
+                        guard faults.hasRules else { return try await respond(to: head, body: body, at: route) }
                         return try await cancelWhenGracefulShutdown {
                             try await respond(to: head, body: body, at: route)
                         }
-                    }
-                    return try await withTaskExecutorPreference(isQuery ? QueryThreads.shared : nil) {
-                        try await respond(to: head, body: body, at: route)
                     }
                 }
             } else {
