@@ -27,11 +27,7 @@ struct ResponseBuilder {
 
     init(_ request: HTTPRequest, with server: CloudKitEmulatorServer) {
         self.request = request
-        self.origin = RequestOrigin(
-            of: request,
-            to: request.serverAddress,
-            allowing: server.configuration.allowedOrigins
-        )
+        self.origin = RequestOrigin(of: request, allowing: server.configuration.allowedOrigins)
         self.uuid = server.emulator.identifiers.uuid()
         self.emulator = server.emulator
         self.configuration = server.configuration

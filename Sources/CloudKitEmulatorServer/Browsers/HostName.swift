@@ -1,5 +1,5 @@
 /// A host with a port, as in the field `Host` and in addresses: `localhost:8181`, `[::1]`.
-struct HostName: Hashable {
+package struct HostName: Hashable {
     /// In lower case. An address of IPv6 has its brackets.
     var host: String
     var port: UInt16?
@@ -39,5 +39,13 @@ struct HostName: Hashable {
     static func isLoopback(_ host: String) -> Bool {
         if host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]" { return true }
         return isAddress(host) && host.hasPrefix("127.")
+    }
+
+    /// Whether a server that listens on a host is reached from this machine only.
+    ///
+    /// - Parameter host: The host, without brackets around an address of IPv6.
+    /// - Returns: Whether it is `localhost` or an address of the loopback interface.
+    package static func isLocal(listeningOn host: String) -> Bool {
+        isLoopback(host.contains(":") ? "[\(host)]" : host.lowercased())
     }
 }

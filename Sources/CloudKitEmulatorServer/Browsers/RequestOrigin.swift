@@ -18,12 +18,10 @@ enum RequestOrigin: Hashable {
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - serverAddress: The address of this server, as the client knows it.
     ///   - allowed: The origins that are allowed beside that of the server.
-    init(of request: HTTPRequest, to serverAddress: String, allowing allowed: AllowedOrigins) {
+    init(of request: HTTPRequest, allowing allowed: AllowedOrigins) {
         if let origin = request.headerFields[.origin] {
-            let isOwn = WebOrigin(origin).map { $0 == WebOrigin(serverAddress) } ?? false
-            self = isOwn || allowed.allows(origin) ? .allowed(origin) : .foreign(origin)
+            self = request.goes(toOrigin: origin) || allowed.allows(origin) ? .allowed(origin) : .foreign(origin)
         } else {
             self = request.headerFields[.secFetchSite] == "cross-site" ? .foreignSite : .program
         }
@@ -44,6 +42,13 @@ enum RequestOrigin: Hashable {
         case .foreignSite:
             throw EmulatorError(.accessDenied, "a page of another site may not load this address without fetch")
         }
+    }
+}
+
+extension HTTPRequest {
+    /// Whether an origin is that of the address to which the request was sent.
+    func goes(toOrigin origin: String) -> Bool {
+        WebOrigin(origin).map { $0 == WebOrigin(serverAddress) } ?? false
     }
 }
 

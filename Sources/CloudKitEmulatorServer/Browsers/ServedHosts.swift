@@ -35,7 +35,7 @@ struct ServedHosts: Sendable {
     /// The hosts of a server on this machine.
     init(listeningOn host: String, others: [String]) {
         // A server on the loopback interface has no other address.
-        let isLocal = HostName.isLoopback(host.contains(":") ? "[\(host)]" : host.lowercased())
+        let isLocal = HostName.isLocal(listeningOn: host)
         let devices = isLocal ? [] : (try? System.enumerateDevices()) ?? []
         let addresses = devices.compactMap { $0.address?.ipAddress?.split(separator: "%").first.map(String.init) }
         let ownName = isLocal ? [] : [ProcessInfo.processInfo.hostName]

@@ -86,7 +86,7 @@ struct SignInPage {
         // Behind a proxy that ends TLS, the server does not know the scheme of its own address.
         if let site = request.headerFields[.secFetchSite] { return site == "same-origin" }
         guard let origin = request.headerFields[.origin] else { return true }
-        return WebOrigin(origin).map { $0 == WebOrigin(request.serverAddress) } ?? false
+        return request.goes(toOrigin: origin)
     }
 
     /// Shows the users if the person gave the sign-in code, and asks for the code otherwise.

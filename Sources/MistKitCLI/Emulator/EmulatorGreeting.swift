@@ -1,3 +1,4 @@
+import CloudKitEmulatorServer
 import Foundation
 
 /// What `mistkit emulator` prints when it listens: where the data are, and the settings for another terminal.
@@ -24,8 +25,7 @@ struct EmulatorGreeting {
 
         /// Decides it by the host on which the emulator listens.
         init(host: String) {
-            let isLocal = ["localhost", "::1"].contains(host.lowercased()) || host.hasPrefix("127.")
-            self = isLocal ? .thisMachine : .network
+            self = HostName.isLocal(listeningOn: host) ? .thisMachine : .network
         }
     }
 

@@ -44,7 +44,7 @@ struct AllowedOriginsTests {
         func origin(_ fields: HTTPFields) -> RequestOrigin {
             var request = HTTPRequest(method: .get, scheme: "http", authority: "10.0.0.1:8181", path: "/")
             request.headerFields = fields
-            return RequestOrigin(of: request, to: request.serverAddress, allowing: .loopback)
+            return RequestOrigin(of: request, allowing: .loopback)
         }
         #expect(origin([:]) == .program)
         #expect(origin([.secFetchSite: "none"]) == .program)
