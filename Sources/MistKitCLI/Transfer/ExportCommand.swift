@@ -69,24 +69,25 @@ struct ExportRecordsCommand: AsyncParsableCommand {
 
     /// Writes the records of a database.
     func run(over connection: Connection) async throws {
-        let steps = try await steps(in: connection.database, filters.filters())
-        guard output != "-" else { return try await print(steps, of: connection.database) }
+        let filters = try filters.filters()
+        let database = connection.database
+        guard output != "-" else { return try await writeOut(steps(in: database, filters), of: database) }
         guard var export = try begin(over: connection) else { return }
         defer { export.close() }
         let interrupt = TransferProgress.handleInterrupt()
         defer { interrupt.cancel() }
-        for step in steps where !export.journal.finished.contains(step.title) {
-            try await copy(step, of: connection.database, to: &export)
+        for step in try await steps(in: database, filters) where !export.journal.finished.contains(step.title) {
+            try await copy(step, of: database, to: &export)
         }
         try complete(&export)
     }
 
     /// Writes the records of some steps to standard output.
-    private func print(_ steps: [ExportStep], of database: CloudKitDatabase) async throws {
+    private func writeOut(_ steps: [ExportStep], of database: CloudKitDatabase) async throws {
         for step in steps {
             try await step.forEachPage(of: database, from: nil) { page in
-                let records = try await files.files?.download(page.records, from: database) ?? page.records
-                Terminal.write(String(decoding: try Self.lines(of: records), as: UTF8.self))
+                let lines = try await lines(of: page, from: database)
+                Terminal.write(String(decoding: lines, as: UTF8.self))
             }
         }
     }
@@ -98,9 +99,14 @@ struct ExportRecordsCommand: AsyncParsableCommand {
         to export: inout UnfinishedExport
     ) async throws {
         try await step.forEachPage(of: database, from: export.journal.position) { page in
-            let records = try await files.files?.download(page.records, from: database) ?? page.records
-            try export.append(Self.lines(of: records), count: records.count, next: page.next, of: step)
+            let lines = try await lines(of: page, from: database)
+            try export.append(lines, of: page, of: step)
         }
+    }
+
+    /// The lines of a page. With a folder for files, their files are downloaded first.
+    private func lines(of page: ExportStep.Page, from database: CloudKitDatabase) async throws -> [UInt8] {
+        try Self.lines(of: await files.files?.download(page.records, from: database) ?? page.records)
     }
 
     /// Opens the unfinished file of an earlier run, or makes one.
@@ -318,13 +324,13 @@ private struct UnfinishedExport {
     /// Writes the lines of a page behind the others.
     ///
     /// The journal is written at most four times a second. After a kill, the records since then are fetched again.
-    mutating func append(_ lines: [UInt8], count: Int, next: String?, of step: ExportStep) throws {
+    mutating func append(_ lines: [UInt8], of page: ExportStep.Page, of step: ExportStep) throws {
         do { try handle.write(contentsOf: lines) } catch { throw CommandError.unwritable(output + ".part", error) }
         journal.bytes += Int64(lines.count)
-        journal.records += count
-        journal.position = next
-        if next == nil { journal.finished.append(step.title) }
-        if next == nil || .now - saved > .milliseconds(250) {
+        journal.records += page.records.count
+        journal.position = page.next
+        if page.next == nil { journal.finished.append(step.title) }
+        if page.next == nil || .now - saved > .milliseconds(250) {
             try journal.save(for: output)
             saved = .now
         }
