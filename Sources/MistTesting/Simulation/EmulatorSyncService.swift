@@ -67,7 +67,6 @@ public struct EmulatorSyncService: SyncService {
                 in: DatabaseAddress(container, environment, scope),
                 as: .user(user)
             )
-            if case .caller = request { return .caller(user) }
             return try context.reply(to: request)
         } catch let error as EmulatorError {
             throw CloudKitError(error.response)
@@ -80,7 +79,11 @@ public struct EmulatorSyncService: SyncService {
 extension RequestContext {
     fileprivate func reply(to request: SyncRequest) throws -> SyncReply {
         switch request {
-        case .caller: throw EmulatorError(.authenticationRequired, "There is no user.")
+        case .caller:
+            guard let user = caller.userRecordName else {
+                throw EmulatorError(.authenticationRequired, "There is no user.")
+            }
+            return .caller(user)
         case .databaseChanges(let token):
             let page = try fetchDatabaseChanges(since: token)
             var changes = SyncReply.DatabasePage(
