@@ -147,7 +147,8 @@ extension CloudKitDatabase {
     ///
     /// A push names its database by a number, and two ways of counting are in use
     /// (``CloudKitNotification/databaseScope``). A push that is about this database by one of them is returned, and so is
-    /// a push with an unknown number. If that matters, use ``CloudKitService/notifications(apnsEnvironment:clientID:)`` and distinguish pushes by their subscription.
+    /// a push with an unknown number. If that matters, use
+    /// ``CloudKitService/notifications(apnsEnvironment:clientID:)`` and distinguish pushes by their subscription.
     ///
     /// - Parameters:
     ///   - apnsEnvironment: The environment of the push service; with `nil`, the one of the container's environment.

@@ -47,7 +47,8 @@ public struct SimulationFaults: Hashable, Sendable {
     /// No faults.
     public static let none = SimulationFaults()
 
-    /// Every fault of the network and of processes, and the events elsewhere that make them worse, often enough that each occurs in most runs.
+    /// Every fault of the network and of processes, and the events elsewhere that make them worse, often enough that each
+    /// occurs in most runs.
     public static let network = SimulationFaults(
         lostRequest: 0.05,
         lostReply: 0.08,

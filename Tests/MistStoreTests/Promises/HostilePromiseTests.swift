@@ -208,6 +208,17 @@ struct HostilePromiseTests {
 
     // MARK: Clocks
 
+    /// Both devices change two records, and synchronise: the later edit is the laptop's of one, and the phone's of the
+    /// other.
+    private func editInTurns(_ phone: ScenarioDevice, _ laptop: ScenarioDevice) throws {
+        try phone.run("UPDATE Book SET title = 'earlier' WHERE _recordName = 'a'")
+        try laptop.run("UPDATE Book SET title = 'later' WHERE _recordName = 'a'")
+        try laptop.run("UPDATE Book SET title = 'earlier' WHERE _recordName = 'b'")
+        try phone.run("UPDATE Book SET title = 'later' WHERE _recordName = 'b'")
+        try laptop.sync()
+        try phone.sync()
+    }
+
     @Test("8, P5. A clock a day ahead or behind on a device that never sent anything", arguments: [86_400, -86_400])
     func clocksAreCorrectedBeforeTheFirstWrite(error: Int) throws {
         let scenario = try SyncScenario()
@@ -216,12 +227,7 @@ struct HostilePromiseTests {
         try laptop.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A'), ('b', 'B')")
         try laptop.sync()
         try phone.sync()
-        try phone.run("UPDATE Book SET title = 'earlier' WHERE _recordName = 'a'")
-        try laptop.run("UPDATE Book SET title = 'later' WHERE _recordName = 'a'")
-        try laptop.run("UPDATE Book SET title = 'earlier' WHERE _recordName = 'b'")
-        try phone.run("UPDATE Book SET title = 'later' WHERE _recordName = 'b'")
-        try laptop.sync()
-        try phone.sync()
+        try editInTurns(phone, laptop)
         try scenario.synchronise()
         try scenario.expect(
             ["Book a title=later", "Book b title=later"],
@@ -254,12 +260,7 @@ struct HostilePromiseTests {
         try phone.run("UPDATE Book SET note = 'later' WHERE _recordName = 'a'")
         try phone.sync { $0.isWrite ? .lostRequest : .answered }
         phone.clockError = Int64(error) * 1000
-        try phone.run("UPDATE Book SET title = 'earlier' WHERE _recordName = 'a'")
-        try laptop.run("UPDATE Book SET title = 'later' WHERE _recordName = 'a'")
-        try laptop.run("UPDATE Book SET title = 'earlier' WHERE _recordName = 'b'")
-        try phone.run("UPDATE Book SET title = 'later' WHERE _recordName = 'b'")
-        try laptop.sync()
-        try phone.sync()
+        try editInTurns(phone, laptop)
         try scenario.synchronise()
         try scenario.expect(
             ["Book a note=later title=later", "Book b note=N title=later"],
