@@ -27,7 +27,7 @@ extension SyncEngine.Transaction {
     ///
     /// - Parameters:
     ///   - table: The table of the record.
-    ///   - counters: The version that this file knew before, and its last write.
+    ///   - counters: The version that this file knew before, and its writes.
     ///   - version: The edit times of the version.
     ///   - now: The machine's time in milliseconds since 1970.
     /// - Throws: A `DatabaseError` when the file fails.
@@ -40,7 +40,7 @@ extension SyncEngine.Transaction {
             }
             let known = counters.known.part(of: field.name, device: device)
             return theirs.sequence > known?.sequence ?? .min
-                && theirs != counters.written?.part(of: field.name, device: device)
+                && !counters.writes.contains(theirs)
         }
         guard isForeign else { return }
         let new = settings.newDevice()

@@ -410,7 +410,13 @@ private struct BatchBuilder {
             ]
         )
         if let times = item.times, table.fields.contains(where: { $0.schema.merge == .counter }) {
-            try db.run("UPDATE mist_record SET written = ? WHERE id = ?", [Data(times.bytes), record])
+            var written = EditTimes()
+            written.parts = CounterParts.writes(
+                item.known?.writes ?? [],
+                adding: times,
+                to: item.known?.times ?? EditTimes()
+            )
+            try db.run("UPDATE mist_record SET written = ? WHERE id = ?", [Data(written.bytes), record])
         }
         try db.run("DELETE FROM mist_sent_field WHERE record = ?", [record])
         for edit in item.edits where !item.emptied.contains(edit.field?.name ?? "") {

@@ -99,7 +99,7 @@ extension SyncEngine.Transaction {
         let row = try table.row(named: name, in: zone.id, db)
         var counters = CounterHistory(
             known: known?.times ?? EditTimes(),
-            written: known?.written,
+            writes: known?.writes ?? [],
             devices: try devices()
         )
         var (remote, parts) = try remoteVersion(record, table, zone)

@@ -4,9 +4,9 @@ import CloudKitModel
 struct CounterHistory: Hashable, Sendable {
     /// The edit times of the version that the edit was made on.
     var known = EditTimes()
-    /// The edit times as this file last sent them.
-    var written: EditTimes?
-    /// Whether the outcome of that request is unknown.
+    /// The parts that this file has sent, and that no version has shown yet.
+    var writes: [EditTimes.Part] = []
+    /// Whether the outcome of the last request is unknown.
     var isUncertain = false
     /// The numbers of this file. Other copies of the file may have some of them, too.
     var devices: Set<Int64> = []
@@ -64,17 +64,40 @@ enum CounterParts {
         }
     }
 
-    /// How much of the last write of this file a version contains: a pure decision.
+    /// The parts that this file has sent, and that may still come in a version.
     ///
-    /// The version contains the write if it has the part that was written. It contains the whole edit if it has the
-    /// time of this edit: another copy of the file has sent it. Where the reply was lost, two things can hide the write:
-    /// another copy of the file has written later under the same number, or the part was folded. Then the write counts
-    /// as contained, and is not certain.
+    /// A write that was refused or given up is among them, because its request may arrive late. Parts that the known
+    /// version has, or has passed, are left out.
+    ///
+    /// - Parameters:
+    ///   - earlier: The parts that were sent before.
+    ///   - times: The edit times that are sent now.
+    ///   - known: The edit times of the known version.
+    /// - Returns: The latest ``kept`` parts of each counter.
+    static func writes(
+        _ earlier: [EditTimes.Part],
+        adding times: EditTimes,
+        to known: EditTimes
+    ) -> [EditTimes.Part] {
+        folded(
+            (earlier + times.parts).filter { part in
+                let shown = known.parts.first { $0.field == part.field && $0.device == part.device }
+                return shown.map { $0.sequence < part.sequence } ?? true
+            }
+        )
+    }
+
+    /// How much of the edit of a counter a version contains: a pure decision.
+    ///
+    /// The version contains a write if it has the part that was written. Another part under the same number is a write
+    /// of another copy of the file. The version contains the whole edit if it has the time of this edit: another copy
+    /// has sent it. Where the reply was lost, two things can hide the write: another copy has written later under the
+    /// same number, or the part was folded. Then the write counts as contained, and is not certain.
     ///
     /// - Parameters:
     ///   - name: The field's name.
     ///   - edit: The pending edit.
-    ///   - history: The version that the edit was made on, and the last write.
+    ///   - history: The version that the edit was made on, and the writes since then.
     ///   - remote: The version.
     /// - Returns: The amount of the edit that the version contains, and whether that is certain.
     static func stored(
@@ -90,21 +113,19 @@ enum CounterParts {
             return (change(by: edit), true)
         }
         let field = Checksum.of(name: name)
-        guard let written = history.written?.parts.filter({ $0.field == field }).max(by: { $0.sequence < $1.sequence })
-        else { return (0, true) }
-        let before = history.known.part(of: name, device: written.device)
-        guard written != before else { return (0, true) }
-        let amount = written.sum.subtractingReportingOverflow(before?.sum ?? 0).partialValue
-        let theirs = version.part(of: name, device: written.device)
-        if theirs == written { return (amount, true) }
-        // An earlier write of this device that was given up has arrived after all.
-        if let theirs, theirs.sequence > before?.sequence ?? .min, theirs.sequence < written.sequence {
-            return (theirs.sum.subtractingReportingOverflow(before?.sum ?? 0).partialValue, false)
+        let writes = history.writes.filter { $0.field == field && !history.known.parts.contains($0) }
+        func amount(of write: EditTimes.Part) -> Int64 {
+            let before = history.known.part(of: name, device: write.device)?.sum ?? 0
+            return write.sum.subtractingReportingOverflow(before).partialValue
         }
-        guard history.isUncertain else { return (0, true) }
-        let isOverwritten = theirs.map { $0.sequence > written.sequence } ?? false
+        if let write = writes.filter(version.parts.contains).max(by: { $0.sequence < $1.sequence }) {
+            return (amount(of: write), true)
+        }
+        guard history.isUncertain, let last = writes.max(by: { $0.sequence < $1.sequence }) else { return (0, true) }
+        let theirs = version.part(of: name, device: last.device)
+        let isOverwritten = theirs.map { $0.sequence > last.sequence } ?? false
         let others = version.parts.filter { $0.field == field }
-        let isFolded = theirs == nil && others.count >= kept && others.allSatisfy { $0.sequence > written.sequence }
-        return isOverwritten || isFolded ? (amount, false) : (0, true)
+        let isFolded = theirs == nil && others.count >= kept && others.allSatisfy { $0.sequence > last.sequence }
+        return isOverwritten || isFolded ? (amount(of: last), false) : (0, true)
     }
 }

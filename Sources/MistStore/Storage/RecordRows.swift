@@ -229,10 +229,9 @@ struct KnownVersion: Sendable {
     let times: EditTimes
     let other: [String: FieldValue]
     let isConflicting: Bool
-    /// The bytes of ``written``.
     private let writtenBytes: Data?
-    /// The edit times as this file last sent them, of a record with counters.
-    var written: EditTimes? { writtenBytes.flatMap { EditTimes($0) } }
+    /// The parts of counters that this file has sent, and that no version has shown yet.
+    var writes: [EditTimes.Part] { writtenBytes.flatMap { EditTimes($0) }?.parts ?? [] }
 
     private static let columns =
         "id, type, zone, name, row, tag, created, modified, times, other, is_conflicting, written"

@@ -134,7 +134,7 @@ enum SystemTables {
                     epoch INTEGER NOT NULL DEFAULT 0,
                     -- 1: to be looked up before it is sent again.
                     is_conflicting INTEGER NOT NULL DEFAULT 0,
-                    -- mist_edits as this file last sent it, of a record with counters: their parts show what the service has stored.
+                    -- In the form of mist_edits: the parts of counters that this file has sent. They show what the service has stored.
                     written BLOB,
                     UNIQUE (zone, name)
                 );

@@ -341,21 +341,36 @@ struct ConflictPromiseTests {
         #expect(try laptop.pending().last == "laptop: parked b merge")
     }
 
-    @Test("9. The part of an earlier write that was given up and arrived late is subtracted once, with a receipt")
+    @Test("9. A version contains exactly what one of this file's writes added, also an earlier one that arrived late")
     func countsThatArriveLateCountOnce() {
-        func times(_ sequence: Int64, _ sum: Int64) -> EditTimes {
+        func part(_ sequence: Int64, _ sum: Int64) -> EditTimes.Part {
+            EditTimes.Part(field: Checksum.of(name: "loans"), device: 1, sequence: sequence, sum: sum)
+        }
+        func times(_ part: EditTimes.Part) -> EditTimes {
             var times = EditTimes()
-            times.parts = [EditTimes.Part(field: Checksum.of(name: "loans"), device: 1, sequence: sequence, sum: sum)]
+            times.parts = [part]
             return times
         }
+        func version(_ part: EditTimes.Part) -> RemoteVersion {
+            RemoteVersion(fields: [:], times: times(part), modified: 20)
+        }
+        let known = part(5, 7)
+        // Sent and given up, sent and refused.
+        let writes = CounterParts.writes([part(3, 4), part(20, 8)], adding: times(part(30, 9)), to: times(known))
+        #expect(Set(writes) == [part(20, 8), part(30, 9)])
         let edit = PendingEdit(value: .int64(12), base: .int64(10), time: EditTime(milliseconds: 30, device: 1))
-        let history = CounterHistory(known: times(5, 7), written: times(30, 9), isUncertain: false, devices: [1])
-        let late = RemoteVersion(fields: ["loans": .int64(11)], times: times(20, 8), modified: 20)
-        let stored = CounterParts.stored(of: "loans", edit, history, in: late)
-        #expect(stored.sum == 1)
-        #expect(!stored.isCertain)
-        let unchanged = RemoteVersion(fields: ["loans": .int64(10)], times: times(5, 7), modified: 5)
-        #expect(CounterParts.stored(of: "loans", edit, history, in: unchanged) == (0, true))
+        var history = CounterHistory(known: times(known), writes: writes, devices: [1])
+        for isUncertain in [false, true] {
+            history.isUncertain = isUncertain
+            for (theirs, sum) in [(known, 0), (part(20, 8), 1), (part(30, 9), 2), (part(25, -3), 0)] {
+                let stored = CounterParts.stored(of: "loans", edit, history, in: version(theirs))
+                #expect(stored == (Int64(sum), true), "\(theirs)")
+            }
+        }
+        // Another copy of the file has written over the write whose outcome is unknown.
+        #expect(CounterParts.stored(of: "loans", edit, history, in: version(part(40, 1))) == (2, false))
+        history.isUncertain = false
+        #expect(CounterParts.stored(of: "loans", edit, history, in: version(part(40, 1))) == (0, true))
     }
 
     @Test("9, D10. Fifty rounds of conflicts about one record end, and each is one merge")

@@ -324,6 +324,22 @@ struct HostilePromiseTests {
         try scenario.expect(["Book a loans=14", "Book b loans=8"])
     }
 
+    @Test("9, P2. A count that is refused because the other copy has counted is added as a whole")
+    func refusedCountsOfCopiesAreAdded() throws {
+        let scenario = try SyncScenario()
+        let (phone, _) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, loans) VALUES ('b', 0)")
+        try scenario.synchronise()
+        let copy = try scenario.device("copy", of: phone)
+        try phone.run("UPDATE Book SET loans = loans - 3")
+        try phone.go()
+        try copy.run("UPDATE Book SET loans = loans - 5")
+        // It has not fetched the other count yet.
+        #expect(try copy.go().lines.first == "modify update b")
+        try scenario.synchronise()
+        try scenario.expect(["Book b loans=-8"])
+    }
+
     @Test("9, P3. A backup with a pending count that is restored adds the count, and takes nothing back")
     func restoredCountersAreNotTakenBack() async throws {
         let scenario = try SyncScenario()
