@@ -48,7 +48,8 @@ struct Main {
             crashes \(counts.crashes) network-losses \(counts.networkLosses) lost-requests \(counts.lostRequests) \
             lost-replies \(counts.lostReplies) duplicates \(counts.duplicates) throttles \(counts.throttles) \
             expired-tokens \(counts.expiredTokens) purges \(counts.purges) \
-            deletes-elsewhere \(counts.deletesElsewhere) copies \(counts.copies)
+            deletes-elsewhere \(counts.deletesElsewhere) stale-forms \(counts.staleForms) copies \(counts.copies) \
+            unclear-counts \(counts.unclearCounts)
             """
         )
     }

@@ -241,14 +241,7 @@ public struct StoreWriter {
         let read = try savedFields(of: original, in: record)
         var values: [String: FieldValue] = [:]
         var putBack: [String: FieldValue?] = [:]
-        for field in table.fields {
-            let change = FieldChange(
-                read: read[field.name],
-                written: written[field.name],
-                present: row.fields[field.name]
-            )
-            // References that differ only in their zone are a change: the zone is checked.
-            guard change.read?.present != change.written?.present else { continue }
+        for (field, change) in table.changes(from: read, to: written, in: row) {
             values[field.name] = try value(of: change, field.name, record.recordName, table)
             if change.isPutBack(by: field.schema.merge) { putBack[field.name] = .some(change.written) }
         }

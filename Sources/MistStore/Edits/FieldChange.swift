@@ -1,4 +1,4 @@
-import CloudKitModel
+package import CloudKitModel
 import MistKit
 
 /// A field that a program has changed in a record that it had read, and the value that the record has now.
@@ -6,7 +6,7 @@ import MistKit
 /// A program may hold a record for a long time, for instance in a form. Meanwhile other values arrive from other
 /// devices, or another part of the program writes them. So what counts is the difference between the value that was
 /// read and the value that the program wrote.
-struct FieldChange: Hashable {
+package struct FieldChange: Hashable {
     /// The value that the program read.
     var read: FieldValue?
     /// The value that the program wrote over it.
@@ -20,7 +20,7 @@ struct FieldChange: Hashable {
     /// - Returns: For a counter, the present value plus what the program added. For a field that only grows, the join of
     ///   the present value and the written one. Otherwise the written value. `nil` where the sum of a counter has more
     ///   than 64 bits.
-    func value(by policy: FieldMerge) -> FieldValue? {
+    package func value(by policy: FieldMerge) -> FieldValue? {
         if present.isSame(as: read) { return written ?? .null }
         switch policy {
         case .latest: return written ?? .null
@@ -45,4 +45,26 @@ struct FieldChange: Hashable {
 
     /// The number of a counter. An absent value counts as 0.
     private static func number(_ value: FieldValue?) -> Int64 { value?.present?.int64Value ?? 0 }
+}
+
+extension RecordTable {
+    /// The fields that a program changed in a record since it was read.
+    ///
+    /// - Parameters:
+    ///   - read: The values that the program read.
+    ///   - written: All values that the record has in the program now.
+    ///   - row: The record as it is now.
+    /// - Returns: The changed fields, each with its three values.
+    package func changes(
+        from read: [String: FieldValue],
+        to written: [String: FieldValue],
+        in row: LocalRow
+    ) -> [(field: StoredField, change: FieldChange)] {
+        fields.compactMap { field in
+            let (read, written) = (read[field.name], written[field.name])
+            // References that differ only in their zone are a change: the zone is checked.
+            guard read?.present != written?.present else { return nil }
+            return (field, FieldChange(read: read, written: written, present: row.fields[field.name]))
+        }
+    }
 }

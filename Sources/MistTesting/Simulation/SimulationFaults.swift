@@ -33,6 +33,9 @@ public struct SimulationFaults: Hashable, Sendable {
     /// Another program deletes a record whose state a device does not know: its create arrived twice, the reply to its
     /// create was lost, or the service could not deliver it.
     public var deleteElsewhere = 0.0
+    /// A program shows a record in a form, and saves the form later, when other values have arrived or been written. Only
+    /// what was changed in the form counts as an edit.
+    public var staleForm = 0.0
     /// The file of a device is copied, and the copy is used on a device of its own. Two copies are made at most.
     public var copy = 0.0
     /// The maximum error of the clock of a device, in seconds. The clock is right after the faults have ended.
@@ -62,6 +65,7 @@ public struct SimulationFaults: Hashable, Sendable {
         crash: 0.05,
         offline: 0.04,
         deleteElsewhere: 0.3,
+        staleForm: 0.15,
         copy: 0.005
     )
 
@@ -114,8 +118,13 @@ public struct SimulationCounts: Hashable, Sendable {
     public var purges = 0
     /// Records that another program deleted at the service.
     public var deletesElsewhere = 0
+    /// Forms that were saved after the record had changed.
+    public var staleForms = 0
     /// Files that were copied.
     public var copies = 0
+    /// Records with a counter of which a device could not know whether the service has its count. Only copies of a file
+    /// have them.
+    public var unclearCounts = 0
     /// Rounds at the end, until no device had anything left to send or receive.
     public var rounds = 0
 
@@ -136,6 +145,8 @@ public struct SimulationCounts: Hashable, Sendable {
         left.expiredTokens += right.expiredTokens
         left.purges += right.purges
         left.deletesElsewhere += right.deletesElsewhere
+        left.staleForms += right.staleForms
+        left.unclearCounts += right.unclearCounts
         left.copies += right.copies
         left.rounds += right.rounds
         left.atomicRequests += right.atomicRequests

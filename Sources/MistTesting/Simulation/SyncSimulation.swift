@@ -105,6 +105,8 @@ private final class SimulatedDevice {
     var lastReplies: [(number: Int64, reply: Result<SyncReply, CloudKitError>)] = []
     /// When the device has a network again, in milliseconds since 1970.
     var offlineUntil: Int64 = 0
+    /// Records that the program shows in forms, as they were when it read them.
+    var forms: [(table: RecordTable, read: LocalRow)] = []
 
     struct Flight {
         let number: Int64
@@ -157,9 +159,25 @@ private final class SimulatedDevice {
         try engine.start(at: now)
     }
 
+    /// Closes a form that shows a record of a type as it is no longer.
+    ///
+    /// - Returns: The record as the form shows it, and as it is now; `nil` where there is no such form.
+    func closeStaleForm(of table: RecordTable, _ db: Database) throws -> (read: LocalRow, present: LocalRow)? {
+        for (index, form) in forms.enumerated() where form.table.id == table.id {
+            let read = form.read
+            guard let present = try table.row(named: read.name, in: read.zone, db), present.id == read.id,
+                present.fields != read.fields
+            else { continue }
+            forms.remove(at: index)
+            return (read, present)
+        }
+        return nil
+    }
+
     /// The process dies and starts again. Everything except for the file is lost.
     func restart(settings: SyncSettings, at now: Int64) throws {
         flight = nil
+        forms = []
         file = try simulation.open(database)
         engine = SyncEngine(file: file, scope: simulation.scope, settings: settings)
         try engine.start(at: now)
@@ -485,7 +503,8 @@ private struct SimulatedWorld {
         var model = self.model
         var names = self.names
         let file = device.file
-        let scope = simulation.scope
+        let (scope, faults) = (simulation.scope, simulation.faults)
+        var staleForms = 0
         let trueTime = simulation.faults.lastingClockError > 0 ? time.withLock { $0 } : nil
         let assignment = { (db: Database) in ZoneAssignment(file: file, scope: scope, db: db) }
         try device.database.write { db in
@@ -508,30 +527,46 @@ private struct SimulatedWorld {
                 lines.append("\(device.name) adds \(table.recordType) \(name) \(fields.summary)")
                 try model.note(table, named: name, in: zone, isShared: isShared, fields, at: trueTime, db)
             } else if kind < 0.85 {
-                let row = rows[Int.random(in: 0..<rows.count, using: &generator)]
+                let chosenRow = rows[Int.random(in: 0..<rows.count, using: &generator)]
+                if generator.chance(faults.staleForm) {
+                    device.forms.append((table, chosenRow))
+                    lines.append("\(device.name) shows \(table.recordType) \(chosenRow.name) in a form")
+                    return
+                }
+                let form = generator.chance(faults.staleForm * 3) ? try device.closeStaleForm(of: table, db) : nil
+                let (read, row) = form ?? (chosenRow, chosenRow)
+                if form != nil { staleForms += 1 }
                 let all = try randomFields(of: table, file, &generator, db)
                 let chosen = table.fields.filter { _ in Double.random(in: 0..<1, using: &generator) < 0.4 }
-                var fields: [String: FieldValue] = [:]
+                var typed: [String: FieldValue] = [:]
                 for field in chosen {
                     var value = all[field.name] ?? .null
                     switch field.schema.merge {
                     case .counter:
                         let step = Int64.random(in: -5...5, using: &generator)
-                        value = .int64((row.fields[field.name]?.int64Value ?? 0) + step)
+                        value = .int64((read.fields[field.name]?.int64Value ?? 0) + step)
                         model.add(step, to: row.name, field.name)
                     case .union:
-                        let old = row.fields[field.name]?.stringListValue ?? []
+                        let old = read.fields[field.name]?.stringListValue ?? []
                         value = .stringList(Array(Set(old + (value.stringListValue ?? []))).sorted())
                     case .latest, .greatest, .smallest: break
                     }
-                    fields[field.name] = value
+                    typed[field.name] = value
                 }
-                let zoneID = try assignment(db).removeOutside(&fields, of: table, zone: row.zone)
+                let zoneID = try assignment(db).removeOutside(&typed, of: table, zone: row.zone)
+                let written = read.fields.merging(typed) { $1 }
+                var fields: [String: FieldValue] = [:]
+                for (field, change) in table.changes(from: read.fields, to: written, in: row) {
+                    fields[field.name] = change.value(by: field.schema.merge)
+                }
                 guard !fields.isEmpty else { return }
                 let pairs = try table.columnPairs(of: fields, named: row.name, in: zoneID)
                 try table.update(row.id, pairs, at: now, db)
-                lines.append("\(device.name) changes \(table.recordType) \(row.name) \(fields.summary)")
-                try model.note(table, named: row.name, in: row.zone, isShared: false, fields, at: trueTime, db)
+                let place = form == nil ? "" : " in a stale form"
+                lines.append("\(device.name) changes \(table.recordType) \(row.name)\(place) \(fields.summary)")
+                // What the form only shows is no edit.
+                let edited = fields.filter { typed.keys.contains($0.key) }
+                try model.note(table, named: row.name, in: row.zone, isShared: false, edited, at: trueTime, db)
             } else {
                 let row = rows[Int.random(in: 0..<rows.count, using: &generator)]
                 try table.delete(row.id, db)
@@ -541,6 +576,7 @@ private struct SimulatedWorld {
             }
         }
         (self.generator, self.model, self.names) = (generator, model, names)
+        counts.staleForms += staleForms
         for line in lines { tell(line) }
     }
 
@@ -664,7 +700,8 @@ private struct SimulatedWorld {
             }
     }
 
-    func check() throws {
+    mutating func check() throws {
+        var unclear: [String: Set<String>] = [:]
         let truth = try serviceContents()
         for device in devices {
             let own = try contents(of: device)
@@ -698,10 +735,24 @@ private struct SimulatedWorld {
                 }
             }
             guard wrong.isEmpty else { throw failure("\(device.name) has old change tags of \(wrong).") }
+            for (name, fields) in try device.read(unclearCounts) { unclear[name, default: []].formUnion(fields) }
         }
+        counts.unclearCounts += unclear.count
         let records = try serviceRecords()
         if simulation.faults.clockError == 0, !model.isRelaxed {
-            if let problem = model.problem(with: records, simulation.schemas) { throw failure(problem) }
+            if let problem = model.problem(with: records, simulation.schemas, unclear: unclear) {
+                throw failure(problem)
+            }
+        }
+    }
+
+    /// The counters of which a device cannot know whether the service has its count, by record: another copy of its file
+    /// has counted after a reply was lost. The device has a receipt for each.
+    private func unclearCounts(_ db: Database) throws -> [String: Set<String>] {
+        let rows = try Row.fetchAll(db, sql: "SELECT name, fields FROM mist_recovery WHERE reason = 'unclearCount'")
+        return try rows.reduce(into: [:]) { result, row in
+            let fields = try OtherFields.read(row["fields"])
+            result[row["name"], default: []].formUnion(fields.keys)
         }
     }
 }
@@ -935,7 +986,16 @@ private struct ReferenceModel {
     }
 
     /// The first difference of the service's records from the expected state; `nil` where there is none.
-    func problem(with records: [Record], _ schemas: [RecordSchema]) -> String? {
+    ///
+    /// - Parameters:
+    ///   - records: The service's records.
+    ///   - schemas: The record types.
+    ///   - unclear: The counters that may have another value, by record.
+    func problem(
+        with records: [Record],
+        _ schemas: [RecordSchema],
+        unclear: [String: Set<String>]
+    ) -> String? {
         let byName = Dictionary(records.map { ($0.recordName ?? "", $0) }, uniquingKeysWith: { $1 })
         for name in isDeleted.subtracting(isShared) where byName[name] != nil {
             return "\(name) was deleted, and is at the service."
@@ -976,7 +1036,7 @@ private struct ReferenceModel {
                     return "\(name).\(field.name) is \(value?.brief ?? "absent"), and should have \(union.sorted())."
                 case .counter:
                     let expected = added[name]?[field.name] ?? 0
-                    guard value?.int64Value ?? 0 != expected else { continue }
+                    guard value?.int64Value ?? 0 != expected, unclear[name]?.contains(field.name) != true else { continue }
                     return
                         "\(name).\(field.name) is \(value?.int64Value ?? 0), and the sum of all steps is \(expected)."
                 }
