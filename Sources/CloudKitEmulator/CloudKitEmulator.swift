@@ -29,6 +29,9 @@ import Synchronization
 /// The methods are synchronous: each is one transaction on a local database, and the longest (200 writes) takes
 /// milliseconds. Any number of threads may call them. A write has reached the database when the method returns.
 ///
+/// A file of the storage can be read by its owner only, and is not encrypted: the value of an encrypted field is in it as
+/// it was saved, with the mark that replies need.
+///
 /// ## Topics
 ///
 /// ### Requests

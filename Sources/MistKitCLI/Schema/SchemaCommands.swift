@@ -8,7 +8,7 @@ struct SchemaCommand: AsyncParsableCommand {
         discussion: """
             A schema file (.ckdb) has the record types of a container in Apple's schema language. validate, format, diff and generate work on \
             files. import, export, deploy and reset work on the embedded emulator, also while `mistkit emulator` serves the same data \
-            folder. Apple's service has no web service for schemas; for it, these commands print the command of cktool that does the same.
+            folder. Apple has tools for schemas, and documents no HTTP for them; for its service, these commands print what to do with its tools.
             """,
         subcommands: [
             ValidateSchemaCommand.self, FormatSchemaCommand.self, DiffSchemaCommand.self, GenerateModelsCommand.self,
