@@ -46,6 +46,10 @@ public struct ContainerSchema: Hashable, Sendable {
     /// The record type of users, which every container has.
     public static let userType = "Users"
 
+    /// Whether a record type is one of the service's own: that of users, or one such as `cloudkit.share`, which exports of
+    /// apps with shares have.
+    package static func isServiceType(_ name: String) -> Bool { name == userType || name.isServiceName }
+
     /// The roles that the container defines, without the three that every container has.
     public var roles: [String]
     /// The record types.

@@ -27,8 +27,8 @@ public struct RecordModels: Hashable, Sendable {
         public var source: String
     }
 
-    /// The files, in the order of the record types. There is no file for the service's own type `Users`, and none for a
-    /// type that has only system fields.
+    /// The files, in the order of the record types. There is no file for the service's own types, such as `Users` and
+    /// `cloudkit.share`, and none for a type that has only system fields.
     public let files: [File]
 
     /// Writes the structs.

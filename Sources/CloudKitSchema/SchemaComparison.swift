@@ -33,9 +33,9 @@ public struct SchemaComparison: Hashable, Sendable {
         for name in Set(oldTypes.keys).union(newTypes.keys).sorted() {
             switch (oldTypes[name], newTypes[name]) {
             case (let old?, let new?): changes += Self.changes(from: old, to: new)
-            case (nil, let new?): changes.append(.recordTypeAdded(new))
-            // The service keeps its own types, also when a file does not name them.
-            case (let old?, nil) where name != ContainerSchema.userType: changes.append(.recordTypeDropped(old))
+            // The service has its own types, also when a file does not name them.
+            case (nil, let new?) where !name.isServiceName: changes.append(.recordTypeAdded(new))
+            case (let old?, nil) where !ContainerSchema.isServiceType(name): changes.append(.recordTypeDropped(old))
             default: break
             }
         }
@@ -59,9 +59,11 @@ public struct SchemaComparison: Hashable, Sendable {
                         .indexesChanged(recordType: new.name, field: name, from: old.indexes, to: field.indexes)
                     )
                 }
-            case (nil, let field?): changes.append(.fieldAdded(recordType: new.name, field))
-            case (let field?, nil): changes.append(.fieldDropped(recordType: new.name, field))
-            case (nil, nil): break
+            case (nil, let field?) where !name.isServiceName:
+                changes.append(.fieldAdded(recordType: new.name, field))
+            case (let field?, nil) where !name.isServiceName:
+                changes.append(.fieldDropped(recordType: new.name, field))
+            default: break
             }
         }
         for role in Set((old.grants + new.grants).map(\.role)).sorted() {

@@ -162,6 +162,13 @@ enum SchemaKeyword {
 }
 
 extension String {
+    /// Whether the text is a name of the service with dots, such as `cloudkit.share`, the record type of shares, or its
+    /// field `cloudkit.title`. Schema files have them in quotes (exports of apps with shares).
+    package var isServiceName: Bool {
+        let parts = split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count > 1 && parts[0] == "cloudkit" && parts.allSatisfy { String($0).isSchemaIdentifier }
+    }
+
     /// Whether the text is a letter, followed by letters, digits and underscores, all in ASCII.
     package var isSchemaIdentifier: Bool {
         func isLetter(_ byte: UInt8) -> Bool { (65...90).contains(byte) || (97...122).contains(byte) }

@@ -74,7 +74,7 @@ extension ContainerSchema {
         }
         names = []
         for (index, type) in recordTypes.enumerated() {
-            if let problem = Self.problem(ofName: type.name) {
+            if !type.name.isServiceName, let problem = Self.problem(ofName: type.name) {
                 let message = "The name of the record type \"\(type.name)\" \(problem)."
                 violations.append(SchemaViolation(subject: .recordType(index), message: message))
             }
@@ -87,7 +87,8 @@ extension ContainerSchema {
         return violations
     }
 
-    /// The problem of a name, as the end of a sentence; `nil` for a valid name.
+    /// The problem of a name, as the end of a sentence; `nil` for a valid name. A name of the service, such as
+    /// `cloudkit.share`, is none that an app can choose.
     static func problem(ofName name: String) -> String? {
         if name.hasPrefix("_") { return "begins with _, as only names of the service do" }
         if !name.isSchemaIdentifier { return "has to be a letter, then letters, digits and underscores" }
@@ -134,7 +135,7 @@ extension ContainerSchema.Field {
             if type != system.type {
                 return ["\(title) has the type \(type); the service defines it as \(system.type)."]
             }
-        } else if let problem = ContainerSchema.problem(ofName: name) {
+        } else if !name.isServiceName, let problem = ContainerSchema.problem(ofName: name) {
             return ["The name of the field \"\(name)\" of \(recordType) \(problem)."]
         }
         return FieldIndexes.spellings.filter { indexes.contains($0.index) }.compactMap { name, index in

@@ -61,7 +61,7 @@ extension RunningEmulator {
     private func allQueried(in context: RequestContext) throws -> [Record] {
         let schema = try rules.schema(of: containerIdentifier, in: environment)
         var records: [Record] = []
-        for type in schema.recordTypes where type.name != ContainerSchema.userType {
+        for type in schema.recordTypes where !ContainerSchema.isServiceType(type.name) {
             var marker: String?
             repeat {
                 let page = try context.queryRecords(RecordQuery(recordType: type.name), continuationMarker: marker)

@@ -83,6 +83,37 @@ struct SchemaProblemTests {
         )
     }
 
+    /// Exports of apps with shares have the service's record type of shares.
+    @Test func namesOfTheServiceAreValidAndStayAsTheyAre() throws {
+        let text = """
+            DEFINE SCHEMA
+
+                RECORD TYPE Note (
+                    title STRING
+                );
+
+                RECORD TYPE "cloudkit.share" (
+                    "cloudkit.thumbnailImageData" BYTES,
+                    "cloudkit.title"              STRING
+                );
+
+            """
+        let document = try SchemaDocument(parsing: text)
+        #expect(document.problems().isEmpty)
+        #expect(document.formatted() == text)
+        #expect(document.schema.description == text)
+        #expect(RecordModels(of: document.schema).files.map(\.name) == ["Note.swift"])
+        let without = try ContainerSchema(parsing: "DEFINE SCHEMA RECORD TYPE Note (title STRING);")
+        #expect(SchemaComparison(from: document.schema, to: without).isEmpty)
+        #expect(SchemaComparison(from: without, to: document.schema).isEmpty)
+    }
+
+    @Test(arguments: ["other.share", "cloudkit.", "cloudkit..a", "cloudkit.a b", ".a"])
+    func otherNamesWithDotsAreProblems(name: String) throws {
+        let document = try SchemaDocument(parsing: "DEFINE SCHEMA RECORD TYPE \"\(name)\" (f STRING);")
+        #expect(document.problems().count == 1)
+    }
+
     @Test func validSchemasHaveNoProblems() throws {
         let text = """
             DEFINE SCHEMA

@@ -163,8 +163,10 @@ struct SchemaCommandTests {
 
     @Test(.enabled(if: SharedFolder.exists("schemas"), "Needs ../shared/schemas."))
     func publishedSchemasGoThroughEveryCommand() throws {
-        for name in ["arterious", "bushel", "celestra"] {
-            let file = SharedFolder.url.appending(path: "schemas/\(name).ckdb").path
+        let mirrored = ["boxed-Done-and-done", "AlexW00-hibi", "robbiet480-Dispatch", "georgefeder-lume-gf"]
+        for path in ["arterious", "bushel", "celestra"] + mirrored.map({ "core-data/\($0)" }) {
+            let name = path.split(separator: "/").last.map(String.init) ?? path
+            let file = SharedFolder.url.appending(path: "schemas/\(path).ckdb").path
             #expect(try mistkit("schema", "validate", file).status == 0)
             #expect(try mistkit("schema", "import", file, "--container", "iCloud.\(name)").status == 0)
             let exported = try mistkit("schema", "export", "--container", "iCloud.\(name)")
