@@ -351,6 +351,9 @@ extension EmulatorConfiguration {
         /// The code for a person who follows the link of a share without an invitation. Default:
         /// `ACCESS_DENIED`.
         public var uninvitedToShare = ServerErrorCode.accessDenied
+        /// The code for the requests of a user who restricted the access to their data. Default: `ACCESS_DENIED`. Apple's
+        /// page says that requests fail, and not how.
+        public var restrictedUser = ServerErrorCode.accessDenied
         /// Users that `users/discover` does not find. Default: ``UsersNotFound/omitted``.
         public var usersNotFound = UsersNotFound.omitted
         /// GET `users/discover`. Default: ``DiscoverAllUsers/listsUsers``, as documented.

@@ -58,6 +58,8 @@ import CloudKitModel
 /// ### Users
 /// - ``fetchCaller()``
 /// - ``fetchCurrentUser()``
+/// - ``restrictUser()``
+/// - ``unrestrictUser()``
 /// - ``discoverUsers(_:)``
 /// - ``discoverAllUsers()``
 /// - ``lookupUsers(_:by:)``
@@ -133,8 +135,23 @@ extension CloudKitEmulator {
     /// - Throws: An ``EmulatorError``: for a private or shared database, `AUTHENTICATION_REQUIRED` for an anonymous
     ///   caller, and for a server-to-server key the code
     ///   ``EmulatorConfiguration/Unsettled/serverKeyOnPrivateDatabase``; `BAD_REQUEST` for a container identifier with
-    ///   a control character.
+    ///   a control character; ``EmulatorConfiguration/Unsettled/restrictedUser`` for a user who restricted the access to
+    ///   their data.
     public func request(in database: DatabaseAddress, as caller: Caller) throws -> RequestContext {
+        let context = try unrestrictingRequest(in: database, as: caller)
+        if case .user(let user) = caller { try checkIsNotRestricted(user, in: database) }
+        return context
+    }
+
+    /// Begins a request that a user may also make whose data are restricted, such as
+    /// ``RequestContext/unrestrictUser()``.
+    ///
+    /// - Parameters:
+    ///   - database: The database.
+    ///   - caller: Who makes the request.
+    /// - Returns: The context of the request.
+    /// - Throws: The same errors as ``request(in:as:)``, without that for restricted users.
+    public func unrestrictingRequest(in database: DatabaseAddress, as caller: Caller) throws -> RequestContext {
         guard !database.container.hasControlCharacters else {
             throw EmulatorError.controlCharacter(in: "a container identifier")
         }

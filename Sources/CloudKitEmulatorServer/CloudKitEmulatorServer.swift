@@ -314,7 +314,10 @@ public struct CloudKitEmulatorServer: Sendable {
             at: time
         )
         builder.nextWebAuthToken = authentication.nextWebAuthToken
-        var context = try emulator.request(in: database, as: authentication.caller)
+        var context =
+            try route.isForRestrictedUsers
+            ? emulator.unrestrictingRequest(in: database, as: authentication.caller)
+            : emulator.request(in: database, as: authentication.caller)
         context.time = time
         context.assetHostAddress = builder.assetHostURL
         context.serverAddress = request.serverAddress

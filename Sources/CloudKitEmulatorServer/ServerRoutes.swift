@@ -31,6 +31,12 @@ struct ServerRoutes: Sendable {
             guard case .operation(let operation) = destination else { return false }
             return operation.id == Operations.QueryRecords.id
         }
+
+        /// Whether users may also make the request who restricted the access to their data.
+        var isForRestrictedUsers: Bool {
+            guard case .operation(let operation) = destination else { return false }
+            return [Operations.RestrictUser.id, Operations.UnrestrictUser.id].contains(operation.id)
+        }
     }
 
     /// Every method and path that is served.

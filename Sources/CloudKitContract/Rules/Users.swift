@@ -139,6 +139,19 @@ let userRules: [ContractRule] = [
         try await session.post("users/discover", body, in: .publicDatabase(as: .apiToken))
             .expectError("AUTHENTICATION_REQUIRED")
     },
+    // No rule restricts a user: the other rules use the same one.
+    ContractRule("users/restrict and users/unrestrict need a user", "AI", requires: []) { session in
+        for endpoint in ["users/restrict", "users/unrestrict"] {
+            try await session.get(endpoint, in: .privateDatabase.seen(by: .apiToken))
+                .expectError("AUTHENTICATION_REQUIRED")
+        }
+    },
+    ContractRule("users/unrestrict without a restriction changes nothing", "U") { session in
+        let reply = try await session.get("users/unrestrict", in: .privateDatabase)
+        try reply.require((200..<300).contains(reply.status), "success")
+        try await session.get("users/caller", in: .publicDatabase(as: .user))
+            .expect(.including(["userRecordName": userRecordName]))
+    },
     ContractRule("what a user creates carries the user's record name", "A") { session in
         let caller = try await session.get("users/caller", in: .publicDatabase(as: .user)).text("userRecordName")
         let zone = try await session.makeZone()

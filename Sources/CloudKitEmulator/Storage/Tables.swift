@@ -104,6 +104,7 @@ enum Tables {
         }
         migrator.registerMigration("imported schemas", migrate: SchemaTables.create)
         migrator.registerMigration("words", migrate: IndexRows.createWords)
+        migrator.registerMigration("restricted users", migrate: RestrictionTables.create)
         return migrator
     }
 }

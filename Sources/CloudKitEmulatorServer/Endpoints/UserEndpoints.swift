@@ -31,6 +31,22 @@ extension EndpointHandlers {
         return .ok(.init(body: .json(reply)))
     }
 
+    func restrictUser(
+        _ input: Operations.RestrictUser.Input,
+        context: RequestContext
+    ) throws -> Operations.RestrictUser.Output {
+        try context.restrictUser()
+        return .ok(.init())
+    }
+
+    func unrestrictUser(
+        _ input: Operations.UnrestrictUser.Input,
+        context: RequestContext
+    ) throws -> Operations.UnrestrictUser.Output {
+        try context.unrestrictUser()
+        return .ok(.init())
+    }
+
     func discoverUsers(
         _ input: Operations.DiscoverUsers.Input,
         context: RequestContext

@@ -373,6 +373,42 @@ package struct Client: APIProtocol {
             decode: Operations.FetchCurrentUser.decode
         )
     }
+    /// Restricts the access to the signed-in user's data.
+    ///
+    /// The database is `private`. Afterwards the service answers the requests of this user to the container with errors,
+    /// until `users/unrestrict`. Apple's code sends a plain GET, and any 2xx is success. Which error follows is
+    /// unconfirmed. Each call needs a web auth token of its own. Evidence: Apple's page "Changing Access Controls on
+    /// User Data".
+    ///
+    /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/restrict`.
+    package func restrictUser(
+        _ input: Operations.RestrictUser.Input
+    ) async throws -> Operations.RestrictUser.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.RestrictUser.id,
+            method: .get,
+            encode: Operations.RestrictUser.encode,
+            decode: Operations.RestrictUser.decode
+        )
+    }
+    /// Ends the restriction of the signed-in user's data.
+    ///
+    /// The counterpart of `users/restrict` (operation `restrictUser`). Evidence: Apple's page "Changing Access Controls
+    /// on User Data".
+    ///
+    /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/unrestrict`.
+    package func unrestrictUser(
+        _ input: Operations.UnrestrictUser.Input
+    ) async throws -> Operations.UnrestrictUser.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.UnrestrictUser.id,
+            method: .get,
+            encode: Operations.UnrestrictUser.encode,
+            decode: Operations.UnrestrictUser.decode
+        )
+    }
     /// Lists the user's contacts who allow themselves to be found.
     ///
     /// Documented in the archived reference and used by CloudKit JS, but the live service always answered 500
@@ -1425,6 +1461,104 @@ extension Operations.FetchCurrentUser {
             )
             let body: Operations.FetchCurrentUser.Output.Ok.Body = try response.jsonBody()
             return .ok(Operations.FetchCurrentUser.Output.Ok(headers: headers, body: body))
+        case 400:
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.RestrictUser {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/database/")
+        try request.addPath(parameter: input.path.version)
+        request.addPath("/")
+        try request.addPath(parameter: input.path.container)
+        request.addPath("/")
+        try request.addPath(parameter: input.path.environment, { (value: Components.Parameters.Environment, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+        request.addPath("/")
+        try request.addPath(parameter: input.path.database, { (value: Components.Parameters.Database, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+        request.addPath("/users/restrict")
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            let headers: Operations.RestrictUser.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
+            )
+            return .ok(Operations.RestrictUser.Output.Ok(headers: headers))
+        case 400:
+            return .badRequest(try Components.Responses.BadRequest.decode(from: response))
+        case 401:
+            return .unauthorized(try Components.Responses.Unauthorized.decode(from: response))
+        case 403:
+            return .forbidden(try Components.Responses.Forbidden.decode(from: response))
+        case 404:
+            return .notFound(try Components.Responses.NotFound.decode(from: response))
+        case 409:
+            return .conflict(try Components.Responses.Conflict.decode(from: response))
+        case 412:
+            return .preconditionFailed(try Components.Responses.PreconditionFailed.decode(from: response))
+        case 413:
+            return .contentTooLarge(try Components.Responses.ContentTooLarge.decode(from: response))
+        case 421:
+            return .misdirectedRequest(try Components.Responses.MisdirectedRequest.decode(from: response))
+        case 429:
+            return .tooManyRequests(try Components.Responses.TooManyRequests.decode(from: response))
+        case 500:
+            return .internalServerError(try Components.Responses.InternalServerError.decode(from: response))
+        case 503:
+            return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.UnrestrictUser {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/database/")
+        try request.addPath(parameter: input.path.version)
+        request.addPath("/")
+        try request.addPath(parameter: input.path.container)
+        request.addPath("/")
+        try request.addPath(parameter: input.path.environment, { (value: Components.Parameters.Environment, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+        request.addPath("/")
+        try request.addPath(parameter: input.path.database, { (value: Components.Parameters.Database, writer: inout StreamingJSON.JSONWriter) -> Swift.Void in writer.writeOverride(value) })
+        request.addPath("/users/unrestrict")
+        request.setAccept(input.headers.accept)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 200:
+            let headers: Operations.UnrestrictUser.Output.Ok.Headers = .init(
+                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
+                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
+            )
+            return .ok(Operations.UnrestrictUser.Output.Ok(headers: headers))
         case 400:
             return .badRequest(try Components.Responses.BadRequest.decode(from: response))
         case 401:

@@ -157,6 +157,24 @@ extension APIProtocol {
         )
         try server.register(
             on: transport,
+            operationID: Operations.RestrictUser.id,
+            method: .get,
+            path: "/database/{version}/{container}/{environment}/{database}/users/restrict",
+            decode: Operations.RestrictUser.decode,
+            handle: { (handler: Self, input: Operations.RestrictUser.Input) async throws -> Operations.RestrictUser.Output in try await handler.restrictUser(input) },
+            encode: Operations.RestrictUser.encode
+        )
+        try server.register(
+            on: transport,
+            operationID: Operations.UnrestrictUser.id,
+            method: .get,
+            path: "/database/{version}/{container}/{environment}/{database}/users/unrestrict",
+            decode: Operations.UnrestrictUser.decode,
+            handle: { (handler: Self, input: Operations.UnrestrictUser.Input) async throws -> Operations.UnrestrictUser.Output in try await handler.unrestrictUser(input) },
+            encode: Operations.UnrestrictUser.encode
+        )
+        try server.register(
+            on: transport,
             operationID: Operations.DiscoverAllUsers.id,
             method: .get,
             path: "/database/{version}/{container}/{environment}/{database}/users/discover",
@@ -465,6 +483,28 @@ package protocol ContextualAPIProtocol: Swift.Sendable {
         _ input: Operations.FetchCurrentUser.Input,
         context: Context
     ) async throws -> Operations.FetchCurrentUser.Output
+    /// Restricts the access to the signed-in user's data.
+    ///
+    /// The database is `private`. Afterwards the service answers the requests of this user to the container with errors,
+    /// until `users/unrestrict`. Apple's code sends a plain GET, and any 2xx is success. Which error follows is
+    /// unconfirmed. Each call needs a web auth token of its own. Evidence: Apple's page "Changing Access Controls on
+    /// User Data".
+    ///
+    /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/restrict`.
+    func restrictUser(
+        _ input: Operations.RestrictUser.Input,
+        context: Context
+    ) async throws -> Operations.RestrictUser.Output
+    /// Ends the restriction of the signed-in user's data.
+    ///
+    /// The counterpart of `users/restrict` (operation `restrictUser`). Evidence: Apple's page "Changing Access Controls
+    /// on User Data".
+    ///
+    /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/unrestrict`.
+    func unrestrictUser(
+        _ input: Operations.UnrestrictUser.Input,
+        context: Context
+    ) async throws -> Operations.UnrestrictUser.Output
     /// Lists the user's contacts who allow themselves to be found.
     ///
     /// Documented in the archived reference and used by CloudKit JS, but the live service always answered 500
@@ -753,6 +793,22 @@ extension ContextualAPIProtocol {
             decode: Operations.FetchCurrentUser.decode,
             handle: { (handler: Self, input: Operations.FetchCurrentUser.Input, context: Context) async throws -> Operations.FetchCurrentUser.Output in try await deprecatedCalls().fetchCurrentUser(handler, input, context: context) },
             encode: Operations.FetchCurrentUser.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.RestrictUser.id,
+            method: .get,
+            path: "/database/{version}/{container}/{environment}/{database}/users/restrict",
+            decode: Operations.RestrictUser.decode,
+            handle: { (handler: Self, input: Operations.RestrictUser.Input, context: Context) async throws -> Operations.RestrictUser.Output in try await handler.restrictUser(input, context: context) },
+            encode: Operations.RestrictUser.encode
+        ))
+        operations.append(server.operation(
+            operationID: Operations.UnrestrictUser.id,
+            method: .get,
+            path: "/database/{version}/{container}/{environment}/{database}/users/unrestrict",
+            decode: Operations.UnrestrictUser.decode,
+            handle: { (handler: Self, input: Operations.UnrestrictUser.Input, context: Context) async throws -> Operations.UnrestrictUser.Output in try await handler.unrestrictUser(input, context: context) },
+            encode: Operations.UnrestrictUser.encode
         ))
         operations.append(server.operation(
             operationID: Operations.DiscoverAllUsers.id,
@@ -1801,6 +1857,132 @@ extension Operations.FetchCurrentUser {
             try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
             try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
             try response.setBody(value.body)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.RestrictUser {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let path = Operations.RestrictUser.Input.Path(
+            version: try request.path("version", .string, Components.Parameters.Version.self),
+            container: try request.path("container", .string, Components.Parameters.Container.self),
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
+        )
+        let headers: Operations.RestrictUser.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(path: path, headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            response.setStatus(200)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
+        case .badRequest(let value):
+            response.setStatus(400)
+            try value.encode(into: &response)
+        case .unauthorized(let value):
+            response.setStatus(401)
+            try value.encode(into: &response)
+        case .forbidden(let value):
+            response.setStatus(403)
+            try value.encode(into: &response)
+        case .notFound(let value):
+            response.setStatus(404)
+            try value.encode(into: &response)
+        case .conflict(let value):
+            response.setStatus(409)
+            try value.encode(into: &response)
+        case .preconditionFailed(let value):
+            response.setStatus(412)
+            try value.encode(into: &response)
+        case .contentTooLarge(let value):
+            response.setStatus(413)
+            try value.encode(into: &response)
+        case .misdirectedRequest(let value):
+            response.setStatus(421)
+            try value.encode(into: &response)
+        case .tooManyRequests(let value):
+            response.setStatus(429)
+            try value.encode(into: &response)
+        case .internalServerError(let value):
+            response.setStatus(500)
+            try value.encode(into: &response)
+        case .serviceUnavailable(let value):
+            response.setStatus(503)
+            try value.encode(into: &response)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.UnrestrictUser {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let path = Operations.UnrestrictUser.Input.Path(
+            version: try request.path("version", .string, Components.Parameters.Version.self),
+            container: try request.path("container", .string, Components.Parameters.Container.self),
+            environment: try request.path("environment", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Environment in try reader.readOverride() as Components.Parameters.Environment }),
+            database: try request.path("database", .string, { (reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) -> Components.Parameters.Database in try reader.readOverride() as Components.Parameters.Database })
+        )
+        let headers: Operations.UnrestrictUser.Input.Headers = .init(
+            accept: try request.accept()
+        )
+        return Input(path: path, headers: headers)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .ok(let value):
+            response.setStatus(200)
+            try response.addHeader("X-Apple-Request-UUID", value.headers.xAppleRequestUUID)
+            try response.addHeader("X-Apple-CloudKit-Web-Auth-Token", value.headers.xAppleCloudKitWebAuthToken)
         case .badRequest(let value):
             response.setStatus(400)
             try value.encode(into: &response)

@@ -2765,6 +2765,372 @@ extension Operations {
         }
         package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
     }
+    /// Restricts the access to the signed-in user's data.
+    ///
+    /// The database is `private`. Afterwards the service answers the requests of this user to the container with errors,
+    /// until `users/unrestrict`. Apple's code sends a plain GET, and any 2xx is success. Which error follows is
+    /// unconfirmed. Each call needs a web auth token of its own. Evidence: Apple's page "Changing Access Controls on
+    /// User Data".
+    ///
+    /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/restrict`.
+    package enum RestrictUser {
+        package static var id: Swift.String {
+            "restrictUser"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Path = Components.Parameters.DatabasePath
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package var path: Operations.RestrictUser.Input.Path
+            package var headers: Operations.RestrictUser.Input.Headers
+            package init(
+                path: Operations.RestrictUser.Input.Path,
+                headers: Operations.RestrictUser.Input.Headers = .init()
+            ) {
+                self.path = path
+                self.headers = headers
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                /// The response's header fields.
+                package var headers: Operations.RestrictUser.Output.Ok.Headers
+                package init(headers: Operations.RestrictUser.Output.Ok.Headers = .init()) {
+                    self.headers = headers
+                }
+            }
+            /// It is done. The body says nothing.
+            case ok(Operations.RestrictUser.Output.Ok)
+            /// The request is invalid (BAD_REQUEST), or an atomic batch failed (ATOMIC_ERROR). Evidence: archived reference, observed live.
+            case badRequest(Components.Responses.BadRequest)
+            /// The credentials are rejected (AUTHENTICATION_FAILED): an unknown API token, a bad signature, an unknown key, a date too far off, or a server-to-server key where a user is needed. The reply does not say which. Evidence: archived reference, observed live.
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The caller's role lacks the permission (ACCESS_DENIED), or the account's private database is switched off (`private db access disabled for this account`). For single records the same code comes inside a 200. Evidence: archived reference, observed live; the second reason: peer clients.
+            case forbidden(Components.Responses.Forbidden)
+            /// Something named in the request does not exist (NOT_FOUND, ZONE_NOT_FOUND), or the endpoint itself does not (`could not find handler for endpoint`, also seen at random under load). Evidence: archived reference, observed live, peer clients.
+            case notFound(Components.Responses.NotFound)
+            /// The change tag is old (CONFLICT) or the thing exists already (EXISTS). Evidence: archived reference.
+            case conflict(Components.Responses.Conflict)
+            /// A rule of a VALIDATE reference is broken (VALIDATING_REFERENCE_ERROR). Evidence: archived reference.
+            case preconditionFailed(Components.Responses.PreconditionFailed)
+            /// The app's quota (public database) or the user's (private database) is used up (QUOTA_EXCEEDED). Evidence: archived reference.
+            case contentTooLarge(Components.Responses.ContentTooLarge)
+            /// A signed-in user is needed, or the session is over (AUTHENTICATION_REQUIRED); `redirectURL` leads to the sign-in page. Evidence: archived reference, observed live. That an expired web token is answered like this and not with 401: peer clients. A 421 without such a body comes from HTTP/2 connection coalescing; observed live.
+            case misdirectedRequest(Components.Responses.MisdirectedRequest)
+            /// Too many requests (THROTTLED); wait `retryAfter` seconds. Evidence: archived reference. Whether an HTTP `Retry-After` header comes as well is unconfirmed.
+            case tooManyRequests(Components.Responses.TooManyRequests)
+            /// A fault of the service (INTERNAL_ERROR). Evidence: archived reference, observed live.
+            case internalServerError(Components.Responses.InternalServerError)
+            /// The service cannot answer now (TRY_AGAIN_LATER, for example `Sync zone CAS Op-Lock failed`; ZONE_BUSY is inferred to come so); wait `retryAfter` seconds when it is given. The body may be something other than JSON, which CloudKit JS reports as SERVICE_UNAVAILABLE. Evidence: archived reference, CloudKit JS; the reason: peer clients.
+            case serviceUnavailable(Components.Responses.ServiceUnavailable)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.RestrictUser.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var badRequest: Components.Responses.BadRequest {
+                get throws {
+                    switch self {
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var conflict: Components.Responses.Conflict {
+                get throws {
+                    switch self {
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    }
+                }
+            }
+            package var preconditionFailed: Components.Responses.PreconditionFailed {
+                get throws {
+                    switch self {
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    }
+                }
+            }
+            package var contentTooLarge: Components.Responses.ContentTooLarge {
+                get throws {
+                    switch self {
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    }
+                }
+            }
+            package var misdirectedRequest: Components.Responses.MisdirectedRequest {
+                get throws {
+                    switch self {
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    }
+                }
+            }
+            package var tooManyRequests: Components.Responses.TooManyRequests {
+                get throws {
+                    switch self {
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalServerError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+            package var serviceUnavailable: Components.Responses.ServiceUnavailable {
+                get throws {
+                    switch self {
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
+    /// Ends the restriction of the signed-in user's data.
+    ///
+    /// The counterpart of `users/restrict` (operation `restrictUser`). Evidence: Apple's page "Changing Access Controls
+    /// on User Data".
+    ///
+    /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/unrestrict`.
+    package enum UnrestrictUser {
+        package static var id: Swift.String {
+            "unrestrictUser"
+        }
+        package struct Input: OpenAPISwiftRuntime.OperationValue {
+            package typealias Path = Components.Parameters.DatabasePath
+            package typealias Headers = OpenAPISwiftRuntime.AcceptHeaders<OpenAPISwiftRuntime.JSONContentType>
+            package var path: Operations.UnrestrictUser.Input.Path
+            package var headers: Operations.UnrestrictUser.Input.Headers
+            package init(
+                path: Operations.UnrestrictUser.Input.Path,
+                headers: Operations.UnrestrictUser.Input.Headers = .init()
+            ) {
+                self.path = path
+                self.headers = headers
+            }
+        }
+        @frozen
+        package enum Output: OpenAPISwiftRuntime.OperationValue {
+            package struct Ok: OpenAPISwiftRuntime.OperationValue {
+                package typealias Headers = Components.Responses.BadRequest.Headers
+                /// The response's header fields.
+                package var headers: Operations.UnrestrictUser.Output.Ok.Headers
+                package init(headers: Operations.UnrestrictUser.Output.Ok.Headers = .init()) {
+                    self.headers = headers
+                }
+            }
+            /// It is done. The body says nothing.
+            case ok(Operations.UnrestrictUser.Output.Ok)
+            /// The request is invalid (BAD_REQUEST), or an atomic batch failed (ATOMIC_ERROR). Evidence: archived reference, observed live.
+            case badRequest(Components.Responses.BadRequest)
+            /// The credentials are rejected (AUTHENTICATION_FAILED): an unknown API token, a bad signature, an unknown key, a date too far off, or a server-to-server key where a user is needed. The reply does not say which. Evidence: archived reference, observed live.
+            case unauthorized(Components.Responses.Unauthorized)
+            /// The caller's role lacks the permission (ACCESS_DENIED), or the account's private database is switched off (`private db access disabled for this account`). For single records the same code comes inside a 200. Evidence: archived reference, observed live; the second reason: peer clients.
+            case forbidden(Components.Responses.Forbidden)
+            /// Something named in the request does not exist (NOT_FOUND, ZONE_NOT_FOUND), or the endpoint itself does not (`could not find handler for endpoint`, also seen at random under load). Evidence: archived reference, observed live, peer clients.
+            case notFound(Components.Responses.NotFound)
+            /// The change tag is old (CONFLICT) or the thing exists already (EXISTS). Evidence: archived reference.
+            case conflict(Components.Responses.Conflict)
+            /// A rule of a VALIDATE reference is broken (VALIDATING_REFERENCE_ERROR). Evidence: archived reference.
+            case preconditionFailed(Components.Responses.PreconditionFailed)
+            /// The app's quota (public database) or the user's (private database) is used up (QUOTA_EXCEEDED). Evidence: archived reference.
+            case contentTooLarge(Components.Responses.ContentTooLarge)
+            /// A signed-in user is needed, or the session is over (AUTHENTICATION_REQUIRED); `redirectURL` leads to the sign-in page. Evidence: archived reference, observed live. That an expired web token is answered like this and not with 401: peer clients. A 421 without such a body comes from HTTP/2 connection coalescing; observed live.
+            case misdirectedRequest(Components.Responses.MisdirectedRequest)
+            /// Too many requests (THROTTLED); wait `retryAfter` seconds. Evidence: archived reference. Whether an HTTP `Retry-After` header comes as well is unconfirmed.
+            case tooManyRequests(Components.Responses.TooManyRequests)
+            /// A fault of the service (INTERNAL_ERROR). Evidence: archived reference, observed live.
+            case internalServerError(Components.Responses.InternalServerError)
+            /// The service cannot answer now (TRY_AGAIN_LATER, for example `Sync zone CAS Op-Lock failed`; ZONE_BUSY is inferred to come so); wait `retryAfter` seconds when it is given. The body may be something other than JSON, which CloudKit JS reports as SERVICE_UNAVAILABLE. Evidence: archived reference, CloudKit JS; the reason: peer clients.
+            case serviceUnavailable(Components.Responses.ServiceUnavailable)
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            package var ok: Operations.UnrestrictUser.Output.Ok {
+                get throws {
+                    switch self {
+                    case .ok(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
+                    }
+                }
+            }
+            package var badRequest: Components.Responses.BadRequest {
+                get throws {
+                    switch self {
+                    case .badRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "badRequest", found: self)
+                    }
+                }
+            }
+            package var unauthorized: Components.Responses.Unauthorized {
+                get throws {
+                    switch self {
+                    case .unauthorized(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "unauthorized", found: self)
+                    }
+                }
+            }
+            package var forbidden: Components.Responses.Forbidden {
+                get throws {
+                    switch self {
+                    case .forbidden(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "forbidden", found: self)
+                    }
+                }
+            }
+            package var notFound: Components.Responses.NotFound {
+                get throws {
+                    switch self {
+                    case .notFound(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "notFound", found: self)
+                    }
+                }
+            }
+            package var conflict: Components.Responses.Conflict {
+                get throws {
+                    switch self {
+                    case .conflict(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "conflict", found: self)
+                    }
+                }
+            }
+            package var preconditionFailed: Components.Responses.PreconditionFailed {
+                get throws {
+                    switch self {
+                    case .preconditionFailed(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "preconditionFailed", found: self)
+                    }
+                }
+            }
+            package var contentTooLarge: Components.Responses.ContentTooLarge {
+                get throws {
+                    switch self {
+                    case .contentTooLarge(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "contentTooLarge", found: self)
+                    }
+                }
+            }
+            package var misdirectedRequest: Components.Responses.MisdirectedRequest {
+                get throws {
+                    switch self {
+                    case .misdirectedRequest(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "misdirectedRequest", found: self)
+                    }
+                }
+            }
+            package var tooManyRequests: Components.Responses.TooManyRequests {
+                get throws {
+                    switch self {
+                    case .tooManyRequests(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "tooManyRequests", found: self)
+                    }
+                }
+            }
+            package var internalServerError: Components.Responses.InternalServerError {
+                get throws {
+                    switch self {
+                    case .internalServerError(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "internalServerError", found: self)
+                    }
+                }
+            }
+            package var serviceUnavailable: Components.Responses.ServiceUnavailable {
+                get throws {
+                    switch self {
+                    case .serviceUnavailable(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "serviceUnavailable", found: self)
+                    }
+                }
+            }
+        }
+        package typealias AcceptableContentType = OpenAPISwiftRuntime.JSONContentType
+    }
     /// Lists the user's contacts who allow themselves to be found.
     ///
     /// Documented in the archived reference and used by CloudKit JS, but the live service always answered 500

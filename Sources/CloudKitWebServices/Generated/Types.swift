@@ -173,6 +173,22 @@ package protocol APIProtocol: Sendable {
     func fetchCurrentUser(
         _ input: Operations.FetchCurrentUser.Input
     ) async throws -> Operations.FetchCurrentUser.Output
+    /// Restricts the access to the signed-in user's data.
+    ///
+    /// The database is `private`. Afterwards the service answers the requests of this user to the container with errors,
+    /// until `users/unrestrict`. Apple's code sends a plain GET, and any 2xx is success. Which error follows is
+    /// unconfirmed. Each call needs a web auth token of its own. Evidence: Apple's page "Changing Access Controls on
+    /// User Data".
+    ///
+    /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/restrict`.
+    func restrictUser(_ input: Operations.RestrictUser.Input) async throws -> Operations.RestrictUser.Output
+    /// Ends the restriction of the signed-in user's data.
+    ///
+    /// The counterpart of `users/restrict` (operation `restrictUser`). Evidence: Apple's page "Changing Access Controls
+    /// on User Data".
+    ///
+    /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/unrestrict`.
+    func unrestrictUser(_ input: Operations.UnrestrictUser.Input) async throws -> Operations.UnrestrictUser.Output
     /// Lists the user's contacts who allow themselves to be found.
     ///
     /// Documented in the archived reference and used by CloudKit JS, but the live service always answered 500
@@ -536,6 +552,32 @@ extension APIProtocol {
     ) async throws -> Operations.FetchCurrentUser.Output {
         try await self.fetchCurrentUser(Operations.FetchCurrentUser.Input(path: path, headers: headers))
     }
+    /// Restricts the access to the signed-in user's data.
+    ///
+    /// The database is `private`. Afterwards the service answers the requests of this user to the container with errors,
+    /// until `users/unrestrict`. Apple's code sends a plain GET, and any 2xx is success. Which error follows is
+    /// unconfirmed. Each call needs a web auth token of its own. Evidence: Apple's page "Changing Access Controls on
+    /// User Data".
+    ///
+    /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/restrict`.
+    package func restrictUser(
+        path: Operations.RestrictUser.Input.Path,
+        headers: Operations.RestrictUser.Input.Headers = .init()
+    ) async throws -> Operations.RestrictUser.Output {
+        try await self.restrictUser(Operations.RestrictUser.Input(path: path, headers: headers))
+    }
+    /// Ends the restriction of the signed-in user's data.
+    ///
+    /// The counterpart of `users/restrict` (operation `restrictUser`). Evidence: Apple's page "Changing Access Controls
+    /// on User Data".
+    ///
+    /// - Remark: HTTP `GET /database/{version}/{container}/{environment}/{database}/users/unrestrict`.
+    package func unrestrictUser(
+        path: Operations.UnrestrictUser.Input.Path,
+        headers: Operations.UnrestrictUser.Input.Headers = .init()
+    ) async throws -> Operations.UnrestrictUser.Output {
+        try await self.unrestrictUser(Operations.UnrestrictUser.Input(path: path, headers: headers))
+    }
     /// Lists the user's contacts who allow themselves to be found.
     ///
     /// Documented in the archived reference and used by CloudKit JS, but the live service always answered 500
@@ -757,6 +799,8 @@ package enum Operations {
         "fetchZoneListChanges": true,
         "fetchCaller": true,
         "fetchCurrentUser": true,
+        "restrictUser": true,
+        "unrestrictUser": true,
         "discoverAllUsers": true,
         "discoverUsers": true,
         "lookupUsersByEmail": true,

@@ -48,6 +48,8 @@ public import OpenAPISwiftRuntime
 ///
 /// ### People
 /// - ``fetchCaller()``
+/// - ``restrictUser()``
+/// - ``unrestrictUser()``
 /// - ``discoverUser(_:)``
 /// - ``discoverUsers(_:)``
 /// - ``discoverAllUsers()``

@@ -6,7 +6,10 @@ struct UsersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "users",
         abstract: "Look up the people who use the container.",
-        subcommands: [CurrentUserCommand.self, LookUpUsersCommand.self, ListUsersCommand.self]
+        subcommands: [
+            CurrentUserCommand.self, LookUpUsersCommand.self, ListUsersCommand.self, RestrictUserCommand.self,
+            UnrestrictUserCommand.self,
+        ]
     )
 }
 
