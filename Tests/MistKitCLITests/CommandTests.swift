@@ -424,6 +424,22 @@ struct CommandTests {
         let uploaded = try mistkit("assets", "upload", "in.txt", "--type", "Note", "--name", "a", "--field", "file")
         #expect(uploaded.status == 0, "\(uploaded.errors)")
         let downloaded = try mistkit("assets", "download", "out.txt", "--name", "a", "--field", "file")
+    /// Of an atomic batch that fails, no record is saved, and the command does not say otherwise.
+    @Test func anAtomicBatchIsDoneOrNot() throws {
+        try mistkit("zones", "create", "Notes")
+        try mistkit("records", "create", "--type", "Note", "--name", "b", "--zone", "Notes")
+        let notes = #"{"recordName":"a"}\#n{"recordName":"b"}"#
+        let create = ["records", "create", "--type", "Note", "--zone", "Notes", "--from", "-"]
+        let outcome = try mistkit(arguments: create + ["--atomic"], input: notes)
+        #expect(outcome.status == 1)
+        #expect(outcome.errors.contains("mistkit: Nothing was saved: --atomic saves all of the 2 records or none.\n"))
+        #expect(!outcome.errors.contains("other records are done"), "\(outcome.errors)")
+        #expect(try mistkit("records", "count", "Note", "--zone", "Notes").output == "1\n")
+        let each = try mistkit(arguments: create, input: notes)
+        #expect(each.status == 1 && each.errors.contains("1 of 2 records failed."), "\(each.errors)")
+        #expect(try mistkit("records", "count", "Note", "--zone", "Notes").output == "2\n")
+    }
+
         #expect(downloaded.status == 0, "\(downloaded.errors)")
         let path = folder.appendingPathComponent("out.txt").path
         #expect(FileManager.default.contents(atPath: path) == Data("beans".utf8))
