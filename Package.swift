@@ -376,7 +376,10 @@ let package = Package(
                     "OpenAPISwiftRuntime",
                 ]
             ),
-            ("MistKitCLI", ["CloudKitSchema", "MistKit", "TestSupport"]),
+            (
+                "MistKitCLI",
+                ["CloudKitEmulatorServer", "CloudKitSchema", "MistKit", "OpenAPISwiftRuntime", "TestSupport"]
+            ),
         ].map { (name: String, others: [String]) in
             // A folder of tests for each target.
             .testTarget(

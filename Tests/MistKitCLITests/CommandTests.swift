@@ -222,13 +222,18 @@ struct CommandTests {
         try Data(notes.utf8).write(to: seed)
         let delete = #""$0" records delete n2 && "$0" records count Note; exit 7"#
         let arguments = ["emulator", "--reset", "--seed", "notes.ndjson", "--export-on-exit", "after.ndjson", "--exec"]
-        for _ in 0..<2 {
-            let outcome = try mistkit(arguments: arguments + ["--", "sh", "-c", delete, Self.executable.path])
+        for force in [[], ["--force"]] {
+            let outcome = try mistkit(arguments: arguments + force + ["--", "sh", "-c", delete, Self.executable.path])
             #expect(outcome.status == 7)
             #expect(outcome.output.hasSuffix("\n2\n"), "\(outcome.output) \(outcome.errors)")
             let after = try String(contentsOf: folder.appendingPathComponent("after.ndjson"), encoding: .utf8)
             #expect(after.split(separator: "\n").count == 2 && !after.contains("\"n2\""))
         }
+        // Without --force, the file stays, and the emulator does not start.
+        let refused = try mistkit(arguments: arguments + ["--", "true"])
+        #expect(refused.status == 64 && refused.errors.contains("after.ndjson exists already."), "\(refused.errors)")
+        #expect(try mistkit("records", "count", "Note").output == "2\n")
+        #expect(try mistkit("emulator", "--force", "--exec", "--", "true").status == 64)
         #expect(try mistkit("emulator", "--exec").status == 64)
         #expect(try mistkit("emulator", "--", "true").status == 64)
         #expect(try mistkit("emulator", "--exec", "--", "/no/such/program").status == 127)
@@ -425,6 +430,22 @@ struct CommandTests {
         #expect(try mistkit("records", "lookup", "a", "--zone", "Notes").errors.contains("ZONE_NOT_FOUND"))
     }
 
+    /// Of an atomic batch that fails, no record is saved, and the command does not say otherwise.
+    @Test func anAtomicBatchIsDoneOrNot() throws {
+        try mistkit("zones", "create", "Notes")
+        try mistkit("records", "create", "--type", "Note", "--name", "b", "--zone", "Notes")
+        let notes = #"{"recordName":"a"}\#n{"recordName":"b"}"#
+        let create = ["records", "create", "--type", "Note", "--zone", "Notes", "--from", "-"]
+        let outcome = try mistkit(arguments: create + ["--atomic"], input: notes)
+        #expect(outcome.status == 1)
+        #expect(outcome.errors.contains("mistkit: Nothing was saved: --atomic saves all of the 2 records or none.\n"))
+        #expect(!outcome.errors.contains("other records are done"), "\(outcome.errors)")
+        #expect(try mistkit("records", "count", "Note", "--zone", "Notes").output == "1\n")
+        let each = try mistkit(arguments: create, input: notes)
+        #expect(each.status == 1 && each.errors.contains("1 of 2 records failed."), "\(each.errors)")
+        #expect(try mistkit("records", "count", "Note", "--zone", "Notes").output == "2\n")
+    }
+
     @Test func aFileGoesUpAndComesDown() throws {
         try Data("beans".utf8).write(to: folder.appendingPathComponent("in.txt"))
         let uploaded = try mistkit("assets", "upload", "in.txt", "--type", "Note", "--name", "a", "--field", "file")
@@ -433,6 +454,13 @@ struct CommandTests {
         #expect(downloaded.status == 0, "\(downloaded.errors)")
         let path = folder.appendingPathComponent("out.txt").path
         #expect(FileManager.default.contents(atPath: path) == Data("beans".utf8))
+        try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
+        let refused = try mistkit("assets", "download", "out.txt", "--name", "a", "--field", "file")
+        #expect(refused.status == 64 && refused.errors.hasPrefix("mistkit: out.txt exists already."))
+        #expect(FileManager.default.contents(atPath: path) == Data("mine".utf8))
+        #expect(try mistkit("assets", "download", "out.txt", "--name", "a", "--field", "file", "--force").status == 0)
+        #expect(FileManager.default.contents(atPath: path) == Data("beans".utf8))
+        #expect(try mistkit("assets", "download", ".", "--name", "a", "--field", "file", "--force").status == 64)
         let missing = try mistkit("assets", "upload", "absent.txt", "--type", "Note", "--field", "file")
         #expect(missing.status == 65)
         #expect(missing.errors.hasSuffix("\n  Check the path of the file and its permissions.\n"))

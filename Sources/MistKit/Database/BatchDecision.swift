@@ -196,7 +196,7 @@ extension CloudKitError {
     }
 
     /// Whether an error of a request can only be about the items in it.
-    var isAboutItem: Bool {
+    package var isAboutItem: Bool {
         isTooLarge || [.conflict, .exists, .validatingReferenceError, .uniqueFieldError].contains(code)
     }
 

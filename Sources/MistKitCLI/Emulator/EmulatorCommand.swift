@@ -114,6 +114,8 @@ struct EmulatorCommand: AsyncParsableCommand {
     )
     var exportOnExit: String?
 
+    @OptionGroup var replacement: ReplacementOptions
+
     @Option(
         help: ArgumentHelp("The database of --seed and --export-on-exit: private or public.", valueName: "name"),
         completion: .list(EmulatorCommand.databases)
@@ -144,6 +146,9 @@ struct EmulatorCommand: AsyncParsableCommand {
                 "--exec and the command behind -- belong together.\nWrite them as: mistkit emulator --exec -- swift test"
             )
         }
+        guard exportOnExit != nil || !replacement.force else {
+            throw ValidationError("--force belongs to --export-on-exit.\nLeave it out.")
+        }
         guard Self.databases.contains(database) else {
             throw ValidationError("\"\(database)\" is not a database of --seed.\nGive private or public.")
         }
@@ -155,6 +160,7 @@ struct EmulatorCommand: AsyncParsableCommand {
         var configuration = CloudKitEmulatorServer.Configuration(logger: logger)
         limits.apply(to: &configuration)
         try access.apply(to: &configuration)
+        if let exportOnExit { try replacement.check(exportOnExit) }
         ServerLimitOptions.raiseFileDescriptorLimit()
         if reset { try EmbeddedEmulator.removeData(in: dataFolder) }
         let embedded = try EmbeddedEmulator(folder: dataFolder, container: container, configuration: configuration)

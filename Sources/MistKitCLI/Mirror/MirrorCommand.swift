@@ -16,12 +16,14 @@ struct MirrorCommand: AsyncParsableCommand {
             run, and records that no longer exist are removed. One file can have both, by one run with types and one without.
 
             --restore saves the records of the file in the database of the settings, and makes zones that are missing. A record that exists \
-            becomes what the file has; records that the file does not have stay. Files and shares are not restored.
+            gets the fields of the file, and keeps the fields that the file does not have; --existing decides otherwise. The command says how \
+            many records it would change, and asks first. Records that the file does not have stay. Files and shares are not restored.
 
             Examples:
               mistkit mirror copy.sqlite
               mistkit mirror articles.sqlite Article --database public
               mistkit mirror copy.sqlite --snapshot
+              mistkit mirror copy.sqlite --restore --dry-run
               mistkit mirror copy.sqlite --restore --container iCloud.com.example.other
             """
     )
@@ -35,11 +37,14 @@ struct MirrorCommand: AsyncParsableCommand {
     @Flag(help: "Also keep a copy as of this run beside the file, such as copy-2026-11-23T020000Z.sqlite.")
     var snapshot = false
 
-    @Flag(help: "Print the number of records that a run would fetch and remove, and write nothing.")
+    @Flag(help: "Print what a run would fetch and remove, or what a restore would change, and write nothing.")
     var dryRun = false
 
     @Flag(help: "Save the records of the file in the database.")
     var restore = false
+
+    @Option(help: "With --restore, what happens to a record whose name exists; update if it is left out.")
+    var existing: ImportRecordsCommand.Existing?
 
     @Option(
         help: ArgumentHelp(
@@ -50,6 +55,7 @@ struct MirrorCommand: AsyncParsableCommand {
     )
     var failed: String?
 
+    @OptionGroup var confirmation: ConfirmationOptions
     @OptionGroup var zone: ZoneOptions
     @OptionGroup var connection: ConnectionOptions
 
@@ -59,11 +65,11 @@ struct MirrorCommand: AsyncParsableCommand {
                 "Record types and --zone cannot be combined.\nLeave out the types: a zone is copied with all of its records."
             )
         }
-        guard !restore || (types.isEmpty && !snapshot && !dryRun) else {
-            throw ValidationError("--restore takes no record types, --snapshot or --dry-run.\nLeave them out.")
+        guard !restore || (types.isEmpty && !snapshot) else {
+            throw ValidationError("--restore takes no record types and no --snapshot.\nLeave them out.")
         }
-        guard restore || failed == nil else {
-            throw ValidationError("--failed belongs to --restore.\nLeave it out.")
+        guard restore || (failed == nil && existing == nil && !confirmation.yes) else {
+            throw ValidationError("--failed, --existing and --yes belong to --restore.\nLeave them out.")
         }
     }
 
@@ -127,21 +133,32 @@ struct MirrorCommand: AsyncParsableCommand {
                 remedy: "Use --database private to save the records in zones of the same names."
             )
         }
+        let existing = existing ?? .update
         let journal = try TransferJournal.open(
             for: file,
-            purpose: ["restore", zone.zone],
+            purpose: ["restore", existing.rawValue, zone.zone],
             over: connection
         )
         let reader = try MirrorReader(path: file, zone: zone.zone, after: journal)
         if reader.shares > 0 {
             Terminal.writeHint("\(reader.shares) shares of \(file) are not restored; share the records again.")
         }
+        if dryRun {
+            var comparison = try await RestoreComparison(of: reader, with: connection.database, existing: existing)
+            try await comparison.countOthers(in: connection.database)
+            return Terminal.writeLine(comparison.description)
+        }
+        // What exists is compared first, since the restore may change it.
+        if !confirmation.yes, existing == .update || existing == .replace {
+            let comparison = try await RestoreComparison(of: reader, with: connection.database, existing: existing)
+            if let question = comparison.question, try !confirmation.confirms(question) { return }
+        }
         var transfer = ImportTransfer(
             verb: "restored",
             file: file,
             failedFile: failed ?? file + ".failed",
             header: [],
-            existing: .replace,
+            existing: existing,
             type: nil,
             zone: nil,
             database: connection.database,

@@ -62,11 +62,11 @@ struct DownloadAssetCommand: AsyncParsableCommand {
         commandName: "download",
         abstract: "Download the file in a field of a record.",
         discussion: """
-            The file is written when the download is complete, and replaces a file of the same name.
+            The file is written when the download is complete. A file that exists is replaced only with --force.
 
             Examples:
               mistkit assets download copy.jpg --name mei --field photo
-              mistkit assets download copy.jpg --name mei --field photo --zone Notes
+              mistkit assets download copy.jpg --name mei --field photo --zone Notes --force
             """
     )
 
@@ -82,10 +82,12 @@ struct DownloadAssetCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Which of the files, from 0, where the field is a list.", valueName: "number"))
     var index = 0
 
+    @OptionGroup var replacement: ReplacementOptions
     @OptionGroup var zone: ZoneOptions
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
+        try replacement.check(file)
         let database = try Connection.open(connection).database
         let asset = AssetField(field, of: name, inZone: zone.zoneID, at: index)
         try await database.download(asset, to: URL(fileURLWithPath: file))

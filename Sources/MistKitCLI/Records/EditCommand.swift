@@ -10,8 +10,8 @@ struct EditCommand: AsyncParsableCommand {
         abstract: "Change a record in an editor.",
         discussion: """
             The record is opened as JSON in the editor of VISUAL or EDITOR, or vi. Your changes are saved; a field that you removed is cleared. \
-            If another client changed the record meanwhile, the service refuses the change. Your text is then kept for \
-            `mistkit records resolve-conflict`.
+            If the service refuses the change, such as after a change of another client, your text is kept, and the command says where. \
+            `mistkit records resolve-conflict` saves it later.
 
             Examples:
               mistkit records edit note-1
@@ -34,19 +34,33 @@ struct EditCommand: AsyncParsableCommand {
         var keepsFiles = false
         defer { if !keepsFiles { try? FileManager.default.removeItem(at: folder) } }
         guard let merge = try await edit(draft, keepingFiles: &keepsFiles) else { return }
-        let result = try await database.modify([merge.update(of: record)], inZone: zone.zoneID).first
-        if case .failure(let error)? = result, error.code == .conflict {
+        do {
+            guard let result = try await database.modify([merge.update(of: record)], inZone: zone.zoneID).first else {
+                return
+            }
+            var outcome = BatchOutcome(output)
+            try outcome.append(.success(try result.get()))
+            try outcome.finish()
+        } catch let error as CloudKitError {
             keepsFiles = true
-            throw CommandError(
+            throw refusal(error, of: draft)
+        }
+    }
+
+    /// The error for a change that was not saved, which says where the text of the user is.
+    private func refusal(_ error: CloudKitError, of draft: RecordDraft) -> CommandError {
+        let command =
+            "mistkit records resolve-conflict \(draft.file.path) --base \(draft.base.path)\(zoneArguments)"
+        guard error.code != .conflict else {
+            return CommandError(
                 code: .failure,
                 message: "Another client changed the record \(name) while you edited it.",
-                remedy:
-                    "Bring both together: mistkit records resolve-conflict \(draft.file.path) --base \(draft.base.path)\(zoneArguments)"
+                remedy: "Bring both together: \(command)"
             )
         }
-        var outcome = BatchOutcome(output)
-        if let result { try outcome.append(result) }
-        try outcome.finish()
+        var refusal = CommandError(error)
+        refusal.remedy += " Your text is in \(draft.file.path); to save it later: \(command)"
+        return refusal
     }
 
     private var zoneArguments: String {
@@ -62,10 +76,12 @@ struct EditCommand: AsyncParsableCommand {
                 "/bin/sh", "-c", #"${VISUAL:-${EDITOR:-vi}} "$1""#, "sh", draft.file.path,
             ])
             guard status == 0 else {
+                keepingFiles = draft.isChanged
+                let text = keepingFiles ? " Your text is in \(draft.file.path)." : ""
                 throw CommandError(
                     code: .failure,
                     message: "The editor ended with the exit code \(status).",
-                    remedy: "Nothing was changed. Set EDITOR to another program."
+                    remedy: "Nothing was changed. Set EDITOR to another program.\(text)"
                 )
             }
             do {
@@ -116,6 +132,11 @@ struct RecordDraft {
         } catch {
             throw CommandError.unwritable(folder.path, error)
         }
+    }
+
+    /// Whether the file has another text than at the beginning.
+    var isChanged: Bool {
+        FileManager.default.contents(atPath: file.path) != FileManager.default.contents(atPath: base.path)
     }
 
     /// The changes in the file.

@@ -102,14 +102,19 @@ enum RecordInput {
     }
 }
 
-/// The results of a batch: records go to the output, failures to standard error; a failure makes the exit code 1.
+/// The results of a batch: records go to the output, failures to standard error; a failure decides the exit code.
 struct BatchOutcome {
+    /// Whether the service saves all records or none.
+    private let isAtomic: Bool
     private var output: RecordOutput
     private var failures = 0
     private var remedies: Set<String> = []
+    /// Whether all failures are about credentials.
+    private var lacksPermission = true
     private var successes = 0
 
-    init(_ options: OutputOptions) {
+    init(_ options: OutputOptions, atomic: Bool = false) {
+        isAtomic = atomic
         output = RecordOutput(options)
     }
 
@@ -120,17 +125,21 @@ struct BatchOutcome {
             try output.append(record)
         case .failure(let error):
             failures += 1
-            remedies.insert(CommandError.remedy(for: error))
+            // In an atomic batch, it says only that another record failed, whose remedy counts.
+            if error.code != .atomicError {
+                remedies.insert(CommandError.remedy(for: error))
+                lacksPermission = lacksPermission && CommandError(error).code == .permission
+            }
             Terminal.writeFailure(CommandError(error))
         }
     }
 
     /// What to do about the failed items. Where the remedies differ, it refers to the lines of the items.
     private var failedRemedy: String {
-        guard remedies.count == 1, let remedy = remedies.first else {
-            return "The lines above give the reason for each; the other records are done."
-        }
-        return remedy
+        if remedies.count == 1, let remedy = remedies.first { return remedy }
+        return isAtomic
+            ? "The lines above give the reasons."
+            : "The lines above give the reason for each; the other records are done."
     }
 
     /// Ends the output.
@@ -139,9 +148,11 @@ struct BatchOutcome {
     mutating func finish() throws {
         output.finish(emptyNote: failures == 0 ? "No records." : nil)
         guard failures == 0 else {
+            let count = String.counting(failures + successes, "record")
             throw CommandError(
-                code: .failure,
-                message: "\(failures) of \(String.counting(failures + successes, "record")) failed.",
+                code: lacksPermission && !remedies.isEmpty ? .permission : .failure,
+                message: isAtomic
+                    ? "Nothing was saved: --atomic saves all of the \(count) or none." : "\(failures) of \(count) failed.",
                 remedy: failedRemedy
             )
         }

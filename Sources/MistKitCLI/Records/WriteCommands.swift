@@ -83,7 +83,7 @@ struct CreateCommand: AsyncParsableCommand {
             records[index].zoneID = nil
         }
         let database = try Connection.open(connection).database
-        var outcome = BatchOutcome(output)
+        var outcome = BatchOutcome(output, atomic: atomic)
         let creations = records.map(RecordOperation.create)
         let results = try await database.modify(creations, inZone: zone.zoneID, atomic: atomic)
         for result in results { try outcome.append(result) }

@@ -43,7 +43,8 @@ struct ExportSchemaCommand: AsyncParsableCommand {
         commandName: "export",
         abstract: "Print the schema of the embedded emulator as a schema file.",
         discussion: """
-            It includes the record types and fields that were created by saving records, with every index that they can have.
+            It includes the record types and fields that were created by saving records, with every index that they can have. A file that \
+            exists is replaced only with --force.
 
             Examples:
               mistkit schema export
@@ -54,9 +55,11 @@ struct ExportSchemaCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A file to write to.", valueName: "file"), completion: .schemaFile)
     var output: String?
 
+    @OptionGroup var replacement: ReplacementOptions
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
+        if let output { try replacement.check(output) }
         let text = try SchemaService.open(connection, for: .export).schema().description
         guard let output else { return Terminal.write(text) }
         do {

@@ -188,22 +188,33 @@ struct ImportTransfer {
         while true {
             var items: [ImportReader.Item] = []
             var bytes = 0
-            while items.count < Self.itemsPerStep, bytes < Self.bytesPerStep, let item = try reader.next() {
-                items.append(item)
-                bytes += item.bytes.count
+            var unreadable: (any Error)?
+            do {
+                while items.count < Self.itemsPerStep, bytes < Self.bytesPerStep, let item = try reader.next() {
+                    items.append(item)
+                    bytes += item.bytes.count
+                }
+            } catch {
+                // The records before the error are saved first, and the journal stays behind them.
+                unreadable = error
             }
-            guard let last = items.last else { break }
+            guard let last = items.last else {
+                if let unreadable { throw unreadable }
+                break
+            }
             journal.sent = last.end
             try journal.save(for: file)
-            let failures = try await save(items, doubtful: doubtful, &zones)
+            let failures = try await saved(items, doubtful: doubtful, &zones)
             try keep(failures)
             journal.records += items.count - failures.count
             journal.failures += failures.count
             journal.lines = last.line
             journal.bytes = last.end
             journal.position = last.position
+            journal.refused = []
             try journal.save(for: file)
             progress.show(records: journal.records, bytes: journal.bytes)
+            if let unreadable { throw unreadable }
         }
         TransferJournal.remove(for: file)
         progress.finish(records: journal.records, failures: journal.failures, to: " from \(file)")
@@ -220,12 +231,48 @@ struct ImportTransfer {
     /// Saves some items.
     ///
     /// - Returns: The items that failed; their messages have been written.
-    private func save(
+    /// - Throws: The error that ends the run. The journal stays before the items, and notes which of them the service
+    ///   refused because their records exist: the next run cannot distinguish these from items that this run saved.
+    private mutating func saved(
         _ items: [ImportReader.Item],
         doubtful: Int64,
         _ zones: inout Set<String>
     ) async throws -> [ImportReader.Item] {
-        var failed: [Int] = []
+        var failures: [Int: Failure] = [:]
+        do {
+            try await save(items, doubtful: doubtful, &zones, into: &failures)
+        } catch {
+            journal.refused = failures.filter(\.value.meansExisting).map { items[$0.key].end }.sorted()
+            try journal.save(for: file)
+            throw error
+        }
+        return failures.sorted { $0.key < $1.key }.map { index, failure in
+            Terminal.writeFailure(failure.error, at: "\(file), \(items[index].label)")
+            return items[index]
+        }
+    }
+
+    /// Why an item cannot be saved.
+    private struct Failure {
+        var error: CommandError
+        /// Whether the service has a record of this name.
+        var meansExisting = false
+    }
+
+    /// Saves some items.
+    ///
+    /// - Parameters:
+    ///   - items: The items.
+    ///   - doubtful: The items before this offset may have been saved by an earlier run.
+    ///   - zones: The zones that are known to exist.
+    ///   - failures: The items that cannot be saved, by their indices.
+    /// - Throws: The error that ends the run.
+    private func save(
+        _ items: [ImportReader.Item],
+        doubtful: Int64,
+        _ zones: inout Set<String>,
+        into failures: inout [Int: Failure]
+    ) async throws {
         var groups: [String: [(index: Int, operation: RecordOperation)]] = [:]
         for (index, item) in items.enumerated() {
             do {
@@ -234,8 +281,7 @@ struct ImportTransfer {
                 operation.record.zoneID = nil
                 groups[name, default: []].append((index, operation))
             } catch {
-                failed.append(index)
-                report(error, of: item)
+                failures[index] = Failure(error: error)
             }
         }
         for (name, group) in groups.sorted(by: { $0.key < $1.key }) {
@@ -249,8 +295,7 @@ struct ImportTransfer {
                     do throws(CommandError) {
                         ready.append((index, RecordOperation(operation.operationType, record: try upload.get())))
                     } catch {
-                        failed.append(index)
-                        report(error, of: items[index])
+                        failures[index] = Failure(error: error)
                     }
                 }
             }
@@ -260,22 +305,25 @@ struct ImportTransfer {
                 duplicates: .keepLast,
                 desiredKeys: []
             )
+            var ending: CloudKitError?
             for (result, (index, _)) in zip(results, ready) {
                 guard case .failure(let error) = result else { continue }
                 // With `create`, the record exists already: this import saved it earlier, or another client did.
                 let exists = error.code == .exists || error.code == .conflict
-                if exists, existing == .skip || items[index].end <= doubtful { continue }
-                // A request whose response was lost is repeated by the next run.
-                if error.mayHaveBeenDone { throw error }
-                failed.append(index)
-                report(CommandError(error), of: items[index])
+                let end = items[index].end
+                if exists, existing == .skip || end <= doubtful && !journal.refused.contains(end) { continue }
+                if error.refusesOneRecord {
+                    failures[index] = Failure(error: CommandError(error), meansExisting: exists)
+                } else if (ending?.attempts ?? 0) == 0 {
+                    // An error of a request that was sent says more than that of one that was not.
+                    ending = error
+                }
+            }
+            if var ending {
+                ending.item = nil
+                throw ending
             }
         }
-        return failed.sorted().map { items[$0] }
-    }
-
-    private func report(_ error: CommandError, of item: ImportReader.Item) {
-        Terminal.writeFailure(error, at: "\(file), \(item.label)")
     }
 
     /// The operation that saves an item.
@@ -304,7 +352,7 @@ struct ImportTransfer {
         // The change tag, the times and the users of the record in the file are not imported.
         var record = Record(
             recordType: recordType,
-            recordName: source.recordName ?? "\(run)-\(item.line)",
+            recordName: source.recordName ?? "\(run)-\(item.end)",
             fields: source.fields
         )
         record.zoneID = source.zoneID

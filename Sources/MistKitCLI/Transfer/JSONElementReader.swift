@@ -1,22 +1,47 @@
 import Foundation
 
 /// The objects of a JSON array, or objects one after the other, read piece by piece.
+///
+/// An array that begins has to end: a file that was cut off between two objects is an error, as is text behind the array.
 struct JSONElementReader {
+    /// What may come next in the file.
+    private enum Expectation {
+        /// The array, or the first of several objects.
+        case beginning
+        /// An object, or the end of the file: the file has no array.
+        case object
+        /// An object, or the end of the array.
+        case firstElement
+        /// A comma, or the end of the array.
+        case separator
+        /// An object: a comma is before it.
+        case element
+        /// The end of the file.
+        case end
+    }
+
     private let handle: FileHandle
     private var buffer: [UInt8] = []
     private var next = 0
+    private var expectation = Expectation.beginning
     /// The offset in the file behind the last byte that was read.
-    private(set) var offset: Int64
+    private(set) var offset: Int64 = 0
     /// The line of that byte; the first is 1.
-    private(set) var line: Int
+    private(set) var line = 1
 
     /// - Parameters:
     ///   - handle: The file.
     ///   - offset: Where to begin: at the start, or behind an object.
     ///   - line: The line in which the offset is.
-    /// - Throws: An error of the operating system where the file cannot be positioned.
+    /// - Throws: An error of the operating system where the file cannot be read.
     init(_ handle: FileHandle, from offset: Int64 = 0, line: Int = 1) throws {
         self.handle = handle
+        guard offset > 0 else { return }
+        // Whether the objects are those of an array is seen at the beginning of the file alone.
+        try handle.seek(toOffset: 0)
+        expectation = try nextToken() == UInt8(ascii: "[") ? .separator : .object
+        buffer = []
+        next = 0
         self.offset = offset
         self.line = line
         try handle.seek(toOffset: UInt64(offset))
@@ -24,24 +49,39 @@ struct JSONElementReader {
 
     /// The next object on one line, with the line in which it begins; `nil` at the end of the file.
     ///
-    /// - Throws: A ``CommandError`` for anything else than an object, and for an object of more than 16 MB or without
-    ///   an end.
+    /// - Throws: A ``CommandError`` for an array without an end, for anything else than an object where an object has to
+    ///   be, and for an object of more than 16 MB or without an end.
     mutating func nextObject() throws -> (line: Int, bytes: [UInt8])? {
-        var byte = try nextByte()
-        // The text between the objects of an array, and a byte order mark at the beginning of the file.
-        while let known = byte, " \t\r\n,[]".utf8.contains(known) || known == 0xEF && offset == 1 {
-            if known == 0xEF {
-                _ = try nextByte()
-                _ = try nextByte()
+        while let byte = try nextToken() {
+            switch (byte, expectation) {
+            case (UInt8(ascii: "["), .beginning): expectation = .firstElement
+            case (UInt8(ascii: "]"), .firstElement), (UInt8(ascii: "]"), .separator): expectation = .end
+            case (UInt8(ascii: ","), .separator): expectation = .element
+            case (UInt8(ascii: "{"), .beginning), (UInt8(ascii: "{"), .object):
+                expectation = .object
+                return try restOfObject()
+            case (UInt8(ascii: "{"), .firstElement), (UInt8(ascii: "{"), .element):
+                expectation = .separator
+                return try restOfObject()
+            case (_, .end):
+                throw problem("Line \(line) has text behind the array, at byte \(offset - 1).")
+            case (UInt8(ascii: "{"), .separator):
+                throw problem("Line \(line) has no comma before the record at byte \(offset - 1).")
+            default:
+                throw problem("Line \(line) has no record at byte \(offset - 1): a record is an object in braces.")
             }
-            byte = try nextByte()
         }
-        guard let first = byte else { return nil }
+        switch expectation {
+        case .beginning, .object, .end: return nil
+        case .firstElement, .separator, .element:
+            throw problem("The file ends at byte \(offset), in line \(line), and the array of records has no end there.")
+        }
+    }
+
+    /// The object whose brace was just read.
+    private mutating func restOfObject() throws -> (line: Int, bytes: [UInt8]) {
         let start = line
-        guard first == UInt8(ascii: "{") else {
-            throw problem("Line \(line) has no record at byte \(offset - 1): a record is an object in braces.")
-        }
-        var bytes = [first]
+        var bytes = [UInt8(ascii: "{")]
         var depth = 1
         var isString = false
         while depth > 0 {
@@ -66,7 +106,24 @@ struct JSONElementReader {
     }
 
     private func problem(_ message: String) -> CommandError {
-        CommandError(code: .data, message: message, remedy: "Give an array of records, as `records export` writes it.")
+        CommandError(
+            code: .data,
+            message: message,
+            remedy: "Give a whole array of records, as `records export` writes it, or records one after the other."
+        )
+    }
+
+    /// The next byte that is not white space; `nil` at the end of the file. A byte order mark is skipped.
+    private mutating func nextToken() throws -> UInt8? {
+        while let byte = try nextByte() {
+            if byte == 0xEF, offset == 1 {
+                _ = try nextByte()
+                _ = try nextByte()
+            } else if !" \t\r\n".utf8.contains(byte) {
+                return byte
+            }
+        }
+        return nil
     }
 
     private mutating func nextByte() throws -> UInt8? {

@@ -195,7 +195,7 @@ struct RecordFiles {
                 switch results.next() {
                 case .success(let upload)?: assets.append(upload.asset)
                 case .failure(let error)?:
-                    if error.isTransient { throw error }
+                    guard error.refusesOneFile else { throw error }
                     failure = failure ?? CommandError(error)
                 case nil: break
                 }

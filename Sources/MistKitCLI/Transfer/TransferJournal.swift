@@ -16,6 +16,8 @@ struct TransferJournal: Hashable, JSONReadable, JSONWritable {
     var bytes: Int64 = 0
     /// The bytes of the data that are done or were being sent. It is not known whether the service did the latter.
     var sent: Int64 = 0
+    /// The ends of the items between ``bytes`` and ``sent`` that the service refused because their records exist.
+    var refused: [Int64] = []
     /// The number of records that are done.
     var records = 0
     /// The number of lines of an import that are done.
@@ -114,7 +116,8 @@ extension TransferJournal {
         "lines",
         "failedBytes",
         "isComplete",
-        "source"
+        "source",
+        "refused"
     )
 
     init(json reader: inout JSONReader) throws(JSONError) {
@@ -134,6 +137,7 @@ extension TransferJournal {
             case 9: failedBytes = try Int64(json: &reader)
             case 10: isComplete = try Bool(json: &reader)
             case 11: source = try reader.readString()
+            case 12: refused = try [Int64](json: &reader)
             default: try reader.skipValue()
             }
         }
@@ -168,6 +172,8 @@ extension TransferJournal {
         writer.write(isComplete)
         writer.key("source")
         writer.write(source)
+        writer.key("refused")
+        writer.write(refused)
         writer.endObject()
     }
 }

@@ -417,6 +417,47 @@ struct MirrorTests {
         #expect(try commands.mistkit("records", "lookup", "n1", "--zone", "Notes").status == 0)
     }
 
+    /// A restore asks before it changes records that exist, and leaves the fields that the file does not have.
+    @Test func aRestoreKeepsLaterFieldsAndAsksFirst() throws {
+        try create([note(1), note(2), note(3)], in: "Notes")
+        try mirror()
+        let zone = ["--zone", "Notes"]
+        func change(_ arguments: String...) throws {
+            #expect(try commands.mistkit(arguments: ["records"] + arguments + zone).status == 0)
+        }
+        try change("update", "n1", "-F", "title=later", "-F", "added=new")
+        try change("delete", "n2", "--force")
+        try change("create", "--type", "Note", "--name", "n9")
+        let before = try commands.mistkit(arguments: ["records", "query", "Note", "-f", "ndjson"] + zone).output
+        let dry = try mirror("--restore", "--dry-run")
+        #expect(
+            dry.output == """
+                create   1 record
+                change   1 record, in the fields title (1)
+                leave    1 record that are equal
+                only at the service: 1 record, which stay
+
+                """
+        )
+        let unasked = try commands.mistkit("mirror", "copy.sqlite", "--restore")
+        #expect(unasked.status == 64, "\(unasked.errors)")
+        #expect(unasked.errors.contains("Change 1 record that the service has, in the fields title (1)?"))
+        let replaced = try mirror("--restore", "--dry-run", "--existing", "replace")
+        #expect(replaced.output.contains("in the fields added (1), title (1)\n"), "\(replaced.output)")
+        #expect(try commands.mistkit(arguments: ["records", "query", "Note", "-f", "ndjson"] + zone).output == before)
+
+        #expect(try commands.mistkit("mirror", "copy.sqlite", "--restore", "--existing", "skip").status == 0)
+        func first() throws -> String {
+            try commands.mistkit(arguments: ["records", "lookup", "n1", "-f", "ndjson"] + zone).output
+        }
+        #expect(try first().contains("later"))
+        #expect(try commands.mistkit(arguments: ["records", "lookup", "n2"] + zone).status == 0)
+        let restored = try commands.mistkit("mirror", "copy.sqlite", "--restore", "--yes")
+        #expect(restored.status == 0, "\(restored.errors)")
+        #expect(try !first().contains("later") && first().contains("\"added\""))
+        #expect(try commands.mistkit("mirror", "copy.sqlite", "--yes").status == 64)
+    }
+
     @Test func targetsAreRestoredBeforeTheirReferrers() throws {
         // There are more records than one step of a restore can save, and the first one refers to the last one.
         try create((1...900).map { note($0) }, in: "Notes")

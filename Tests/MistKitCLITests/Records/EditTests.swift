@@ -50,6 +50,26 @@ struct EditTests {
         #expect(try fields() == "old,1")
     }
 
+    /// What was typed stays in its file, whatever the reason is that it was not saved.
+    @Test func theTextIsKeptWhenTheServiceRefusesIt() throws {
+        func script(_ lines: String) throws -> String {
+            let script = commands.folder.appending(path: "editor-\(UUID().uuidString).sh")
+            try lines.write(to: script, atomically: true, encoding: .utf8)
+            return "sh \(script.path)"
+        }
+        let wrong = try edit("sed -i s/INT64/DOUBLE/")
+        #expect(wrong.status == 1 && wrong.errors.contains("BAD_REQUEST"), "\(wrong.errors)")
+        let ended = try edit(script("sed -i s/old/mine/ \"$1\"; exit 3"))
+        #expect(ended.status == 1 && ended.errors.contains("ended with the exit code 3."), "\(ended.errors)")
+        let delete = "'\(CommandTests.executable.path)' records delete n > /dev/null"
+        let gone = try edit(script("sed -i s/old/mine/ \"$1\"; \(delete)"))
+        #expect(gone.status == 1, "\(gone.errors)")
+        for (outcome, text) in [(wrong, "DOUBLE"), (gone, "mine"), (ended, "mine")] {
+            let path = try #require(outcome.errors.firstMatch(of: /Your text is in (\S+\/record\.json)[;.]/)?.1)
+            #expect(try String(contentsOfFile: String(path), encoding: .utf8).contains(text))
+        }
+    }
+
     @Test func whatOthersChangedMeanwhileIsMerged() throws {
         let script = commands.folder.appending(path: "editor.sh")
         try """

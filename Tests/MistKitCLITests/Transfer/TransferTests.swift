@@ -156,6 +156,15 @@ struct TransferTests {
         ("\u{FEFF}{\n}\n{}", ["1 { }", "3 {}"], nil),
         ("[{},\n7]", ["1 {}"], "Line 2 has no record at byte 5: a record is an object in braces."),
         ("[{", [], "The record that begins in line 1 has no end."),
+        ("[", [], "The file ends at byte 1, in line 1, and the array of records has no end there."),
+        ("[{},", ["1 {}"], "The file ends at byte 4, in line 1, and the array of records has no end there."),
+        ("[{}\n", ["1 {}"], "The file ends at byte 4, in line 2, and the array of records has no end there."),
+        ("[{}\n{}]", ["1 {}"], "Line 2 has no comma before the record at byte 4."),
+        ("[{},]", ["1 {}"], "Line 1 has no record at byte 4: a record is an object in braces."),
+        ("[{}]\n{}", ["1 {}"], "Line 2 has text behind the array, at byte 5."),
+        ("[{}]]", ["1 {}"], "Line 1 has text behind the array, at byte 4."),
+        ("{},{}", ["1 {}"], "Line 1 has no record at byte 2: a record is an object in braces."),
+        ("{}\n]", ["1 {}"], "Line 2 has no record at byte 3: a record is an object in braces."),
     ])
     func objectsOfArraysAreFound(_ text: String, _ expected: [String], _ problem: String?) throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "array-\(UUID().uuidString)")
@@ -173,6 +182,59 @@ struct TransferTests {
         }
         #expect(found == expected)
         #expect(message == problem)
+    }
+
+    /// A run that begins behind an object knows whether the object is in an array.
+    @Test(arguments: [
+        ("\u{FEFF} [{},\n{}]", 7, ["2 {}"], nil),
+        ("[{},\n{}", 3, ["2 {}"], "The file ends at byte 7, in line 2, and the array of records has no end there."),
+        ("[{}]", 3, [], nil),
+        ("[{}", 3, [], "The file ends at byte 3, in line 1, and the array of records has no end there."),
+        ("{}\n{}", 2, ["2 {}"], nil),
+    ])
+    func arraysAreContinued(_ text: String, from offset: Int64, _ expected: [String], _ problem: String?) throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "array-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        var reader = try JSONElementReader(FileHandle(forReadingFrom: file), from: offset)
+        var found: [String] = []
+        var message: String?
+        do {
+            while let (line, bytes) = try reader.nextObject() {
+                found.append("\(line) \(String(decoding: bytes, as: UTF8.self))")
+            }
+        } catch let error as CommandError {
+            message = error.message
+        }
+        #expect(found == expected)
+        #expect(message == problem)
+    }
+
+    /// What was read before the cut is saved, and the end of the command says that the file is not whole.
+    @Test func anArrayThatWasCutOffIsAnError() throws {
+        let commands = try commands()
+        let file = commands.folder.appending(path: "cut.json")
+        try Data(#"[{"recordType":"Note","recordName":"a"},\#n{"recordType":"Note","recordName":"b"},"#.utf8).write(to: file)
+        let message = "mistkit: The file ends at byte 80, in line 2, and the array of records has no end there."
+        let check = try commands.mistkit("records", "import", "cut.json", "--dry-run")
+        #expect(check.status == 65 && check.errors.contains(message), "\(check.errors)")
+        for _ in 1...2 {
+            let outcome = try commands.mistkit("records", "import", "cut.json")
+            #expect(outcome.status == 65 && outcome.errors.contains(message), "\(outcome.errors)")
+            #expect(FileManager.default.fileExists(atPath: file.path + ".journal"))
+        }
+        let found = try commands.mistkit("records", "lookup", "a", "b", "-f", "ndjson")
+        #expect(found.status == 0 && found.lines.count == 2, "\(found.errors)")
+    }
+
+    /// Records without names that share a line of a JSON array are different records.
+    @Test func recordsOfOneLineGetNamesOfTheirOwn() throws {
+        let commands = try commands()
+        try Data(#"[{"recordType":"Note"},{"recordType":"Note"},{"recordType":"Note"}]"#.utf8)
+            .write(to: commands.folder.appending(path: "notes.json"))
+        let imported = try commands.mistkit("records", "import", "notes.json")
+        #expect(imported.status == 0 && imported.errors.contains("3 records imported"), "\(imported.errors)")
+        #expect(try commands.mistkit("records", "count", "Note").output == "3\n")
     }
 
     @Test func arraysAreExportedAndImported() throws {
