@@ -22,8 +22,9 @@ struct ServedHosts: Sendable {
     /// - Parameters:
     ///   - host: The host on which the server listens.
     ///   - addresses: The addresses of this machine, which a server on another interface than the loopback one has.
-    ///   - others: Further names of the machine, which a configuration names.
+    ///   - others: Further names of the machine, which a configuration names. A port behind a name is not compared.
     init(listeningOn host: String, addresses: [String], others: [String]) {
+        let others = others.map { HostName($0)?.host ?? $0 }
         let written = ([host] + addresses + others).map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
         var names: [String] = []
         for name in written.map({ $0.lowercased() }) where !name.isEmpty && !names.contains(name) {

@@ -18,13 +18,19 @@ enum DataFolder {
             attributes: [.posixPermissions: 0o700]
         )
         let names = try manager.contentsOfDirectory(atPath: folder)
-        for name in names where isOwn(name) { try OwnerPermissions.restrict(atPath: folder + "/" + name) }
+        for name in names where isOwn(name) {
+            let path = folder + "/" + name
+            // What a link leads to is not the command's.
+            let type = try? manager.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+            if type != .typeSymbolicLink { try OwnerPermissions.restrict(atPath: path) }
+        }
         if names.allSatisfy(isOwn) { try OwnerPermissions.restrict(atPath: folder) }
     }
 
     /// Whether the command makes a file of this name in its data folder.
     static func isOwn(_ name: String) -> Bool {
         let isNumbered = ["session-", "completions-"].contains { name.hasPrefix($0) } && name.contains(".json")
-        return isNumbered || ["emulator.", "account.json", "config.json"].contains { name.hasPrefix($0) }
+        let own = ["emulator.sqlite", "emulator.in-use", "account.json", "config.json"]
+        return isNumbered || own.contains { name.hasPrefix($0) }
     }
 }

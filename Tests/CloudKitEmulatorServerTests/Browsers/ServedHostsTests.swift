@@ -13,11 +13,11 @@ import Testing
 /// Which values of `Host` a listening server answers.
 struct ServedHostsTests {
     @Test func aServerOnTheLoopbackInterfaceHasOnlyItsNames() {
-        let hosts = ServedHosts(listeningOn: "127.0.0.1", others: ["emulator"])
+        let hosts = ServedHosts(listeningOn: "127.0.0.1", others: ["emulator", "Dev.example:8443"])
         #expect(hosts.serve(nil))
         for host in [
             "", "127.0.0.1:8181", "localhost:8181", "LocalHost", "[::1]:9000", "app.localhost", "emulator:1",
-            "localhost.",
+            "localhost.", "dev.example:8443", "dev.example",
             // No name server is asked for an address, so it is not another page's.
             "8.8.8.8:8181", "10.0.2.2:8181", "[fe80::1]",
         ] {

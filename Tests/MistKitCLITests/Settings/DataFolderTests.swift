@@ -17,6 +17,7 @@ struct DataFolderTests {
                 (["emulator.sqlite", "emulator.sqlite-wal", "emulator.in-use", "account.json", "config.json"], 0o700),
                 (["session-x.json", "completions-x.json", "account.json-lock"], 0o700),
                 (["emulator.sqlite", "Package.swift"], 0o755),
+                (["emulator.sqlite", "emulator.swift"], 0o755),
                 ([".ssh"], 0o755),
             ].enumerated() {
                 let folder = parent.path + "/\(index)"
@@ -32,6 +33,18 @@ struct DataFolderTests {
                     #expect(try permissions(folder + "/" + name) == (DataFolder.isOwn(name) ? 0o600 : 0o644), "\(name)")
                 }
             }
+        }
+    }
+
+    @Test func theTargetOfALinkStaysAsItIs() async throws {
+        try await inTemporaryFolder { parent in
+            let manager = FileManager.default
+            let (folder, target) = (parent.path + "/data", parent.path + "/settings.json")
+            try manager.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            #expect(manager.createFile(atPath: target, contents: Data(), attributes: [.posixPermissions: 0o644]))
+            try manager.createSymbolicLink(atPath: folder + "/config.json", withDestinationPath: target)
+            try DataFolder.prepare(folder)
+            #expect(try permissions(target) == 0o644)
         }
     }
 
