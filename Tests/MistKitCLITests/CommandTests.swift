@@ -242,6 +242,18 @@ struct CommandTests {
         #expect(misread.status == 65 && misread.errors.contains("absent.ndjson cannot be read"))
     }
 
+    @Test func emulatorsHaveTheFaultsOfAFile() throws {
+        let file = folder.appendingPathComponent("faults.json")
+        try Data(##"[{"fault":"refuse","code":"ACCESS_DENIED","on":"zones/list","calls":"all"}]"##.utf8).write(to: file)
+        let arguments = ["emulator", "--reset", "--faults", "faults.json", "--exec", "--", Self.executable.path]
+        let listed = try mistkit(arguments: arguments + ["zones", "list"])
+        #expect(listed.status == 77 && listed.errors.contains("ACCESS_DENIED"), "\(listed.errors)")
+        #expect(try mistkit(arguments: arguments + ["zones", "create", "Notes"]).status == 0)
+        try Data("[{}]".utf8).write(to: file)
+        #expect(try mistkit(arguments: arguments + ["zones", "list"]).status == 65)
+        #expect(try mistkit("emulator", "--faults", "absent.json", "--exec", "--", "true").status == 65)
+    }
+
     @Test func zonesAreFollowedAndEmptied() throws {
         try mistkit("zones", "create", "Notes")
         let notes = (1...3).map { ##"{"recordType":"Note","recordName":"n\##($0)"}"## }.joined(separator: "\n")

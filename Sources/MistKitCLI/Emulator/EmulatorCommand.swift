@@ -122,6 +122,16 @@ struct EmulatorCommand: AsyncParsableCommand {
     )
     var database = DatabaseScope.private.rawValue
 
+    @Option(
+        help: ArgumentHelp(
+            "A file of faults for the requests of clients, in JSON.",
+            discussion: #"[{"fault":"throttle","retryAfter":3,"on":"records/modify","calls":{"first":2}}]"#,
+            valueName: "file"
+        ),
+        completion: .anyFile
+    )
+    var faults: String?
+
     @Flag(name: .customLong("exec"), help: "Run the emulator for the command behind -- only.")
     var executes = false
 
@@ -160,6 +170,7 @@ struct EmulatorCommand: AsyncParsableCommand {
         var configuration = CloudKitEmulatorServer.Configuration(logger: logger)
         limits.apply(to: &configuration)
         try access.apply(to: &configuration)
+        if let faults { configuration.faults = try FaultFile(path: faults).rules }
         if let exportOnExit { try replacement.check(exportOnExit) }
         ServerLimitOptions.raiseFileDescriptorLimit()
         if reset { try EmbeddedEmulator.removeData(in: dataFolder) }

@@ -33,8 +33,8 @@ public struct SimulationFaults: Hashable, Sendable {
     /// Another program deletes a record whose state a device does not know: its create arrived twice, the reply to its
     /// create was lost, or the service could not deliver it.
     public var deleteElsewhere = 0.0
-    /// A program shows a record in a form, and saves the form later, when other values have arrived or been written. Only
-    /// what was changed in the form counts as an edit.
+    /// A program shows a record in a form, and saves the form later, when other values have arrived or been written.
+    /// Only what was changed in the form counts as an edit.
     public var staleForm = 0.0
     /// The file of a device is copied, and the copy is used on a device of its own. Two copies are made at most.
     public var copy = 0.0

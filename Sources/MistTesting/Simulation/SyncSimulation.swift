@@ -746,8 +746,8 @@ private struct SimulatedWorld {
         }
     }
 
-    /// The counters of which a device cannot know whether the service has its count, by record: another copy of its file
-    /// has counted after a reply was lost. The device has a receipt for each.
+    /// The counters of which a device cannot know whether the service has its count, by record: another copy of its
+    /// file has counted after a reply was lost. The device has a receipt for each.
     private func unclearCounts(_ db: Database) throws -> [String: Set<String>] {
         let rows = try Row.fetchAll(db, sql: "SELECT name, fields FROM mist_recovery WHERE reason = 'unclearCount'")
         return try rows.reduce(into: [:]) { result, row in
@@ -985,12 +985,13 @@ private struct ReferenceModel {
         return false
     }
 
-    /// The first difference of the service's records from the expected state; `nil` where there is none.
+    /// Finds the first difference of the service's records from the expected state.
     ///
     /// - Parameters:
     ///   - records: The service's records.
     ///   - schemas: The record types.
     ///   - unclear: The counters that may have another value, by record.
+    /// - Returns: A description of the difference; `nil` where there is none.
     func problem(
         with records: [Record],
         _ schemas: [RecordSchema],
@@ -1036,7 +1037,8 @@ private struct ReferenceModel {
                     return "\(name).\(field.name) is \(value?.brief ?? "absent"), and should have \(union.sorted())."
                 case .counter:
                     let expected = added[name]?[field.name] ?? 0
-                    guard value?.int64Value ?? 0 != expected, unclear[name]?.contains(field.name) != true else { continue }
+                    let isUnclear = unclear[name]?.contains(field.name) ?? false
+                    guard value?.int64Value ?? 0 != expected, !isUnclear else { continue }
                     return
                         "\(name).\(field.name) is \(value?.int64Value ?? 0), and the sum of all steps is \(expected)."
                 }
