@@ -47,7 +47,7 @@ struct ImportRecordsCommand: AsyncParsableCommand {
     )
     var type: String?
 
-    @Option(name: .customLong("as"), help: "The format, if the name of the file does not show it.")
+    @Option(name: .shortAndLong, help: "The format, if the name of the file does not show it.")
     var format: TransferFormat?
 
     @Flag(help: "The members of JSON objects are the fields, with recordName for the record's name.")
@@ -56,7 +56,7 @@ struct ImportRecordsCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "What is between the cells of CSV: a character, or tab. By default a comma, or else a semicolon or a tab if the header has it.",
-            valueName: "character"
+            valueName: "text"
         )
     )
     var separator: CellSeparator?
@@ -128,14 +128,14 @@ struct ImportRecordsCommand: AsyncParsableCommand {
             throw CommandError(
                 code: .usage,
                 message: "--plain is about JSON, and the file is CSV.",
-                remedy: "Leave --plain out, or name the format with --as."
+                remedy: "Leave --plain out, or name the format with --format."
             )
         }
         guard separator == nil || format == .csv else {
             throw CommandError(
                 code: .usage,
                 message: "--separator is about CSV, and the file is \(format == .json ? "JSON" : "NDJSON").",
-                remedy: "Leave --separator out, or give --as csv."
+                remedy: "Leave --separator out, or give --format csv."
             )
         }
     }

@@ -120,7 +120,7 @@ struct TransferSafetyTests {
     }
 
     @Test(arguments: [".", "none"]) func aFolderIsNotImported(_ file: String) throws {
-        let outcome = try commands.mistkit("records", "import", file, "--type", "Note", "--as", "ndjson")
+        let outcome = try commands.mistkit("records", "import", file, "--type", "Note", "--format", "ndjson")
         #expect(outcome.status == 65)
         #expect(outcome.errors.contains(" \(file) "), "\(outcome.errors)")
     }

@@ -256,7 +256,7 @@ struct TransferTests {
         // The file with the failed objects can be imported unchanged.
         let again = try commands.mistkit("records", "import", "notes.json.failed")
         #expect(again.errors.contains("3 records imported"), "\(again.errors)")
-        #expect(try commands.mistkit("records", "export", "Note", "--output", "-", "--as", "json").status == 64)
+        #expect(try commands.mistkit("records", "export", "Note", "--output", "-", "--format", "json").status == 64)
         #expect(
             FileManager.default.subpaths(atPath: commands.folder.path)?.contains { $0.contains("notes.json.part") }
                 == false
