@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import MistKit
 
 /// The candidates with which the shell completes an argument.
@@ -14,6 +15,15 @@ extension CompletionKind {
     /// A profile of the configuration files.
     static let profile = CompletionKind.custom { _, _, _ in
         Set(((try? SettingsFile.withProfiles()) ?? []).flatMap { $0.profiles.keys }).sorted()
+    }
+
+    /// A user of the embedded emulator.
+    static let localUser = CompletionKind.custom { _, _, _ in
+        guard let settings = try? Settings.read(flags: ConnectionOptions.parse([])),
+            FileManager.default.fileExists(atPath: settings.emulatorFolder + "/emulator.sqlite")
+        else { return [] }
+        let users = (try? EmbeddedEmulator.ofThisMachine(settings).users()) ?? []
+        return users.compactMap { CompletionLine.literal($0.title, in: CompletionShell.requesting) }
     }
 
     /// A file of any kind.

@@ -7,19 +7,29 @@ import MistSignIn
 struct SignInCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sign-in",
-        abstract: "Sign a user in with the browser, and keep the token for later commands.",
+        abstract:
+            "Sign a user in with the browser, or as a user of an emulator, and keep the token for later commands.",
         discussion: """
-            Needs an API token of the container. The web authentication token is kept in the data folder, in a file that only you can read. \
+            With --user, a user of the emulator on this machine is signed in without a browser; `mistkit users create` makes users. Without it, \
+            the command needs an API token of the container. The web authentication token is kept in the data folder, in a file that only you can read. \
             Each command replaces it with the next one. MISTKIT_WEB_AUTH_TOKEN takes precedence over the file.
 
             Examples:
               mistkit auth sign-in --container iCloud.com.example.app --api-token 3f1c8e
               mistkit auth sign-in --no-browser
+              mistkit auth sign-in --user Mei
             """,
         aliases: ["login"]
     )
 
     @OptionGroup var connection: ConnectionOptions
+
+    @Option(
+        name: .customLong("user"),
+        help: ArgumentHelp("A user of the emulator on this machine, by name or user record name.", valueName: "user"),
+        completion: .localUser
+    )
+    var localUser: String?
 
     @Option(
         help: ArgumentHelp(
@@ -48,6 +58,7 @@ struct SignInCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try Settings.read(flags: connection)
+        if let localUser { return try await signIn(localUser, settings) }
         guard let apiToken = settings.apiToken, let container = settings.container,
             let session = try settings.sessionFile()
         else {
@@ -82,6 +93,26 @@ struct SignInCommand: AsyncParsableCommand {
         Terminal.writeLine("The token is in \(session.path).")
     }
 
+    /// Signs a user of the emulator on this machine in.
+    private func signIn(_ name: String, _ settings: Settings) async throws {
+        var local = try EmbeddedEmulator.ofThisMachine(settings)
+        let recordName = try local.user(named: name)
+        if settings.hasCredentials, let session = try settings.sessionFile() {
+            guard settings.webAuthToken == nil else {
+                throw CommandError(
+                    code: .usage,
+                    message: "A web authentication token is set, which takes precedence over the user who signs in.",
+                    remedy: "Leave out MISTKIT_WEB_AUTH_TOKEN, or name the user of a single command with --as."
+                )
+            }
+            try await session.storage.store(webAuthToken: local.webAuthToken(for: recordName))
+            Terminal.writeLine("Signed in as \(recordName). The token is in \(session.path).")
+        } else {
+            try local.signIn(recordName)
+            Terminal.writeLine("Signed in as \(recordName), in \(local.folder) until `mistkit auth sign-out`.")
+        }
+    }
+
     private func tokenCallback() throws -> WebAuthenticator.Callback {
         guard let callback else { return .postMessage(port: port) }
         guard let url = URL(string: callback) else {
@@ -112,6 +143,13 @@ struct SignOutCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try Settings.read(flags: connection)
+        if !settings.hasCredentials, FileManager.default.fileExists(atPath: settings.emulatorFolder + "/account.json") {
+            var local = try EmbeddedEmulator.ofThisMachine(settings)
+            if let user = local.account.signedInUser {
+                try local.signIn(nil)
+                return Terminal.writeLine("Signed out \(user); the user is \(local.account.userRecordName) again.")
+            }
+        }
         guard let session = try settings.sessionFile(), session.exists else {
             Terminal.writeLine("No user was signed in.")
             return

@@ -199,6 +199,7 @@ extension ManualPage {
         case .privateKey: "The PEM text of the key. No option has it: command lines are visible to other users."
         case .privateKeyFile: "The PEM file of the key, as --private-key-file."
         case .dataFolder: "The folder of the embedded emulator's data, as --data-folder."
+        case .user: "A user of the emulator on this machine, as --as."
         }
     }
 

@@ -156,11 +156,10 @@ struct MirrorCommand: AsyncParsableCommand {
         var transfer = ImportTransfer(
             verb: "restored",
             file: file,
+            title: file,
             failedFile: failed ?? file + ".failed",
             header: [],
             existing: existing,
-            type: nil,
-            zone: nil,
             database: connection.database,
             journal: journal
         )

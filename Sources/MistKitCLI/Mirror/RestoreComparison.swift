@@ -64,7 +64,9 @@ struct RestoreComparison {
         for (zone, types) in types.sorted(by: { $0.key < $1.key }) {
             do {
                 if zone == ZoneID.default.zoneName {
-                    for type in types.sorted() { total += try await database.count(matching: Query<Record>(recordType: type)) }
+                    for type in types.sorted() {
+                        total += try await database.count(matching: Query<Record>(recordType: type))
+                    }
                 } else {
                     for try await page in database.changes(inZone: ZoneID(zoneName: zone), desiredKeys: []) {
                         total += page.changedRecords.count { $0.recordType != "cloudkit.share" }
@@ -113,19 +115,25 @@ struct RestoreComparison {
     private var fieldList: String {
         let shown = fields.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         let names = shown.prefix(5).map { "\($0.key) (\($0.value))" }
-        return names.joined(separator: ", ") + (shown.count > names.count ? " and \(shown.count - names.count) more" : "")
+        return names.joined(separator: ", ")
+            + (shown.count > names.count ? " and \(shown.count - names.count) more" : "")
     }
 
     /// The question before the change; `nil` where no record that exists would be changed.
     var question: String? {
-        changed == 0 ? nil : "Change \(String.counting(changed, "record")) that the service has, in the fields \(fieldList)?"
+        changed == 0
+            ? nil : "Change \(String.counting(changed, "record")) that the service has, in the fields \(fieldList)?"
     }
 
     /// One line for each number.
     var description: String {
         var lines = ["create   \(String.counting(created, "record"))"]
-        lines.append("change   \(String.counting(changed, "record"))" + (changed > 0 ? ", in the fields \(fieldList)" : ""))
-        lines.append("leave    \(String.counting(unchanged, "record"))" + (existing == .skip ? " that exist" : " that are equal"))
+        lines.append(
+            "change   \(String.counting(changed, "record"))" + (changed > 0 ? ", in the fields \(fieldList)" : "")
+        )
+        lines.append(
+            "leave    \(String.counting(unchanged, "record"))" + (existing == .skip ? " that exist" : " that are equal")
+        )
         if refused > 0 { lines.append("refuse   \(String.counting(refused, "record"))") }
         if let onlyAtService {
             lines.append("only at the service: \(String.counting(onlyAtService, "record")), which stay")

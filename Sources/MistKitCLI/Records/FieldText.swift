@@ -134,14 +134,27 @@ enum FieldText {
         case "BYTES_LIST": return .bytesList(try items("base64 between commas") { Data(base64Encoded: $0) })
         case "REFERENCE_LIST":
             return .referenceList(try items("record names between commas") { Reference(recordName: $0) })
-        default:
-            throw CommandError(
-                code: .usage,
-                message: "The field \(name) has the type \(type), which does not exist.",
-                remedy:
-                    "The types are STRING, INT64, DOUBLE, TIMESTAMP, BYTES, REFERENCE, LOCATION, their _LIST forms, and NULL."
-            )
+        default: throw unknownType(type, of: name)
         }
+    }
+
+    /// Checks that a type exists, whether or not there are values of it.
+    ///
+    /// - Throws: ``CommandError`` that names the nearest type.
+    static func checkType(_ type: String, of name: String) throws(CommandError) {
+        let plain = type.hasSuffix("!") ? String(type.dropLast()) : type
+        guard plain == "NULL" || FieldType.names.contains(where: { $0.name == plain }) else {
+            throw unknownType(type, of: name)
+        }
+    }
+
+    private static func unknownType(_ type: String, of name: String) -> CommandError {
+        CommandError(
+            code: .usage,
+            message: "The field \(name) has the type \(type), which does not exist.",
+            remedy: NearestName.hint(for: type, among: FieldType.names.map(\.name))
+                + "The types are STRING, INT64, DOUBLE, TIMESTAMP, BYTES, REFERENCE, LOCATION, their _LIST forms, and NULL."
+        )
     }
 
     /// A hint for a value that was read as a text although it looks like a date; `nil` for other values.

@@ -152,7 +152,8 @@ struct BatchOutcome {
             throw CommandError(
                 code: lacksPermission && !remedies.isEmpty ? .permission : .failure,
                 message: isAtomic
-                    ? "Nothing was saved: --atomic saves all of the \(count) or none." : "\(failures) of \(count) failed.",
+                    ? "Nothing was saved: --atomic saves all of the \(count) or none."
+                    : "\(failures) of \(count) failed.",
                 remedy: failedRemedy
             )
         }

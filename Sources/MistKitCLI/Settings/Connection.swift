@@ -111,7 +111,14 @@ struct Connection {
             )
         }
         let address = try settings.address()
-        let (manager, identity) = try settings.tokenManager()
+        let (manager, identity): (any TokenManager, Identity)
+        if let user = settings.user {
+            let local = try EmbeddedEmulator.ofThisMachine(settings)
+            let token = try local.webAuthToken(for: local.user(named: user))
+            (manager, identity) = (WebAuthTokenManager(apiToken: local.account.apiToken, webAuthToken: token), .user)
+        } else {
+            (manager, identity) = try settings.tokenManager()
+        }
         let service = CloudKitService(
             containerIdentifier: container,
             environment: environment,
@@ -137,17 +144,18 @@ struct Connection {
         rules: EmulatorConfiguration
     ) throws -> Connection {
         let embedded = try EmbeddedEmulator(
-            folder: settings.dataFolder ?? EmbeddedEmulator.defaultFolder,
+            folder: settings.emulatorFolder,
             container: settings.container ?? EmbeddedEmulator.defaultContainer,
             configuration: .init(logger: logger),
             rules: rules
         )
+        let user = try settings.user.map { try embedded.user(named: $0) } ?? embedded.account.currentUser
         let service = CloudKitService(
             containerIdentifier: embedded.container,
             environment: environment,
             tokenManager: WebAuthTokenManager(
                 apiToken: embedded.account.apiToken,
-                webAuthToken: try embedded.webAuthToken()
+                webAuthToken: try embedded.webAuthToken(for: user)
             ),
             transport: embedded.server,
             assetTransport: embedded.server,

@@ -48,6 +48,16 @@ struct ConnectionOptions: ParsableArguments {
     )
     var webAuthToken: String?
 
+    @Option(
+        name: .customLong("as"),
+        help: ArgumentHelp(
+            "A user of the emulator on this machine, by name or user record name; `mistkit users create` makes one.",
+            valueName: "user"
+        ),
+        completion: .localUser
+    )
+    var user: String?
+
     @Option(name: .customLong("key-id"), help: ArgumentHelp("The ID of a server-to-server key.", valueName: "id"))
     var keyID: String?
 

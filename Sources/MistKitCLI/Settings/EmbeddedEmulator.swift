@@ -13,11 +13,16 @@ struct EmbeddedEmulator {
     struct Account: Hashable, JSONReadable, JSONWritable {
         var apiToken: String
         var userRecordName: String
+        /// The user who signed in with `mistkit auth sign-in --user`; `nil` for the user of the folder.
+        var signedInUser: String?
+
+        /// The user as whom commands act.
+        var currentUser: String { signedInUser ?? userRecordName }
     }
 
     let folder: String
     let container: String
-    let account: Account
+    private(set) var account: Account
     private let use: FolderUse
     let emulator: CloudKitEmulator
     let server: CloudKitEmulatorServer
@@ -57,16 +62,38 @@ struct EmbeddedEmulator {
         }
     }
 
-    /// Issues a web authentication token of the folder's user, valid for two weeks.
-    func webAuthToken() throws -> String {
-        try emulator.issueWebAuthToken(for: account.userRecordName, keepsSignedIn: true)
+    /// Issues a web authentication token, valid for two weeks.
+    ///
+    /// - Parameter user: The user record name; `nil` for the folder's user.
+    func webAuthToken(for user: String? = nil) throws -> String {
+        try emulator.issueWebAuthToken(for: user ?? account.userRecordName, keepsSignedIn: true)
     }
+
+    /// Lets commands without credentials act as a user from now on.
+    ///
+    /// - Parameter user: The user record name; `nil` for the folder's user.
+    mutating func signIn(_ user: String?) throws {
+        let path = Self.accountPath(in: folder)
+        try FileLock.withLock(atPath: path + "-lock") {
+            account.signedInUser = user == account.userRecordName ? nil : user
+            // The new file gets the name of the old one when it is complete.
+            let bytes = try JSONWriter.bytes(of: account, options: [.prettyPrinted])
+            do {
+                try Data(bytes).write(to: URL(fileURLWithPath: path), options: .atomic)
+                try OwnerPermissions.restrict(atPath: path)
+            } catch {
+                throw CommandError.unwritable(path, error)
+            }
+        }
+    }
+
+    private static func accountPath(in folder: String) -> String { folder + "/account.json" }
 
     /// The folder's account, which is made where there is none.
     ///
     /// If several processes find none, one of them makes it, and the others read it.
     private static func account(in folder: String, of emulator: CloudKitEmulator) throws -> Account {
-        let path = folder + "/account.json"
+        let path = accountPath(in: folder)
         return try FileLock.withLock(atPath: path + "-lock") { try account(at: path, in: folder, of: emulator) }
     }
 
@@ -107,23 +134,25 @@ struct EmbeddedEmulator {
 }
 
 extension EmbeddedEmulator.Account {
-    private static let keys = JSONKeys("apiToken", "userRecordName")
+    private static let keys = JSONKeys("apiToken", "userRecordName", "signedInUser")
 
     init(json reader: inout JSONReader) throws(JSONError) {
         var apiToken: String?
         var userRecordName: String?
+        var signedInUser: String?
         try reader.beginObject()
         while let key = try reader.nextKey(in: Self.keys) {
             switch key {
             case 0: apiToken = try reader.readString()
             case 1: userRecordName = try reader.readString()
+            case 2: signedInUser = try reader.readString()
             default: try reader.skipValue()
             }
         }
         guard let apiToken, let userRecordName else {
             throw reader.error(.missingKey, "an account needs \"apiToken\" and \"userRecordName\"")
         }
-        self.init(apiToken: apiToken, userRecordName: userRecordName)
+        self.init(apiToken: apiToken, userRecordName: userRecordName, signedInUser: signedInUser)
     }
 
     func write(json writer: inout JSONWriter) {
@@ -132,6 +161,10 @@ extension EmbeddedEmulator.Account {
         writer.write(apiToken)
         writer.key("userRecordName")
         writer.write(userRecordName)
+        if let signedInUser {
+            writer.key("signedInUser")
+            writer.write(signedInUser)
+        }
         writer.endObject()
     }
 }

@@ -20,6 +20,11 @@ struct Settings: Sendable {
     var privateKey: String? { values[.privateKey] }
     var privateKeyFile: String? { values[.privateKeyFile] }
     var dataFolder: String? { values[.dataFolder] }
+    /// The user as whom a command acts, of an emulator on this machine.
+    var user: String? { values[.user] }
+
+    /// The folder of the emulator's data.
+    var emulatorFolder: String { dataFolder ?? EmbeddedEmulator.defaultFolder }
 
     init(_ values: [Key: String], configurationFile: String? = nil) {
         self.values = values
@@ -29,7 +34,7 @@ struct Settings: Sendable {
     /// The names of the settings: in the file as written here, in the environment in upper case after `MISTKIT_`.
     enum Key: String, CaseIterable {
         case container, environment, database, serverURL, apiToken, webAuthToken, keyID, privateKey, privateKeyFile
-        case dataFolder
+        case dataFolder, user
 
         /// The name of the setting in the environment.
         var environmentVariable: String {
@@ -119,7 +124,7 @@ extension ConnectionOptions {
         let given: [(Settings.Key, String?)] = [
             (.container, container), (.environment, environment), (.database, database), (.serverURL, serverURL),
             (.apiToken, apiToken), (.webAuthToken, webAuthToken), (.keyID, keyID), (.privateKeyFile, privateKeyFile),
-            (.dataFolder, dataFolder),
+            (.dataFolder, dataFolder), (.user, user),
         ]
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
         for case (let key, let value?) in given {

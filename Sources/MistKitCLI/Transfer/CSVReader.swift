@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 
 /// A cell of a CSV file.
@@ -11,6 +12,8 @@ struct CSVCell: Hashable {
 ///
 /// A row with line ends between quotes is read in several pieces.
 struct CSVRow {
+    /// What is between two cells.
+    private let separator: Unicode.Scalar
     private var complete: [CSVCell] = []
     private var cell = CSVCell(text: "")
     /// Whether a quote is open, so that the row goes on in the next line.
@@ -19,7 +22,10 @@ struct CSVRow {
     /// All cells, once no quote is open.
     var cells: [CSVCell] { complete + [cell] }
 
-    init(_ line: String) { append(line) }
+    init(_ line: String, separator: Unicode.Scalar = ",") {
+        self.separator = separator
+        append(line)
+    }
 
     /// Adds a line, or the next line of a quoted cell together with the line end before it.
     mutating func append(_ line: String) {
@@ -35,7 +41,7 @@ struct CSVRow {
             case "\"" where cell.text.isEmpty && !cell.isQuoted:
                 isOpen = true
                 cell.isQuoted = true
-            case "," where !isOpen:
+            case separator where !isOpen:
                 complete.append(cell)
                 cell = CSVCell(text: "")
             // The first half of the line end.
@@ -43,6 +49,31 @@ struct CSVRow {
             default: cell.text.unicodeScalars.append(scalar)
             }
         }
+    }
+}
+
+/// What is between the cells of a CSV file.
+struct CellSeparator: Hashable, ExpressibleByArgument {
+    let scalar: Unicode.Scalar
+
+    /// The separators that are found in the header of a file.
+    private static let usual: [Unicode.Scalar] = [",", ";", "\t"]
+
+    /// Reads a separator of the command line: a character, or `tab`.
+    init?(argument: String) {
+        switch argument.lowercased() {
+        case "tab", "\\t": scalar = "\t"
+        default:
+            guard argument.unicodeScalars.count == 1, let only = argument.unicodeScalars.first,
+                !"\"\r\n".unicodeScalars.contains(only)
+            else { return nil }
+            scalar = only
+        }
+    }
+
+    /// The separator of a header: a comma, or else a semicolon or a tab, as the first of these that the header has.
+    init(ofHeader line: String) {
+        scalar = Self.usual.first { CSVRow(line, separator: $0).cells.count > 1 } ?? ","
     }
 }
 

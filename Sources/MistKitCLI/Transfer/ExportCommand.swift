@@ -32,7 +32,7 @@ struct ExportRecordsCommand: AsyncParsableCommand {
     )
     var output: String
 
-    @Option(name: .customLong("as"), help: "The format, if the name of the file does not show it.")
+    @Option(name: .shortAndLong, help: "The format, if the name of the file does not show it.")
     var format: TransferFormat?
 
     @Flag(help: "Export all custom zones.")
@@ -56,7 +56,7 @@ struct ExportRecordsCommand: AsyncParsableCommand {
             throw ValidationError("--all-zones and --zone cannot be combined.\nName one zone, or export all of them.")
         }
         guard output != "-" || format ?? .ndjson == .ndjson else {
-            throw ValidationError("Standard output takes NDJSON only.\nName a file, or leave --as out.")
+            throw ValidationError("Standard output takes NDJSON only.\nName a file, or leave --format out.")
         }
         guard filters.expressions.isEmpty || !types.isEmpty else {
             throw ValidationError("--filter needs record types.\nName the record types that the filters are for.")

@@ -9,11 +9,12 @@ struct ImportRecordsCommand: AsyncParsableCommand {
         abstract: "Save the records of a file.",
         discussion: """
             The file has one record on each line (NDJSON), as `records export` writes it, is a JSON array of records, or is CSV with a header such as \
-            recordName,title:STRING,rating:INT64. A run that was killed goes on where it was when the same command is given again: nothing is \
-            saved twice, and nothing is missed. Memory does not grow with the size of the file.
+            recordName,title:STRING,rating:INT64. With --plain, its objects are {"title":"Hello","rating":4}. A run that was killed goes on where \
+            it was when the same command is given again: nothing is saved twice, and nothing is missed. Memory does not grow with the size of \
+            the file. Standard input (-) and pipes are copied into a temporary file first, which is kept if the import does not end.
 
-            Lines that fail are written to a file of their own, which can be imported again. Records of zones are saved into zones of the same \
-            names, which are made where they do not exist; --zone names one zone for all.
+            Lines that fail are written to a file of their own, which can be imported again; a second record of the same name in one file \
+            fails. Records of zones are saved into zones of the same names, which are made where they do not exist; --zone names one zone for all.
 
             With --assets, files of records are uploaded from a folder: the value of a field is {"file":"photo.jpg"}, as exports with \
             --assets write it, and in a cell of CSV under photo:ASSETID the path alone.
@@ -21,6 +22,7 @@ struct ImportRecordsCommand: AsyncParsableCommand {
             Examples:
               mistkit records import notes.ndjson
               mistkit records import notes.csv --type Note --dry-run
+              echo '{"title":"Hello","rating":4}' | mistkit records import - --type Note --plain
             """
     )
 
@@ -36,7 +38,7 @@ struct ImportRecordsCommand: AsyncParsableCommand {
         case fail
     }
 
-    @Argument(help: "The file.", completion: .recordFile)
+    @Argument(help: "The file; - is standard input.", completion: .recordFile)
     var file: String
 
     @Option(
@@ -45,8 +47,19 @@ struct ImportRecordsCommand: AsyncParsableCommand {
     )
     var type: String?
 
-    @Option(name: .customLong("as"), help: "The format, if the name of the file does not show it.")
+    @Option(name: .shortAndLong, help: "The format, if the name of the file does not show it.")
     var format: TransferFormat?
+
+    @Flag(help: "The members of JSON objects are the fields, with recordName for the record's name.")
+    var plain = false
+
+    @Option(
+        help: ArgumentHelp(
+            "What is between the cells of CSV: a character, or tab. By default a comma, or else a semicolon or a tab if the header has it.",
+            valueName: "text"
+        )
+    )
+    var separator: CellSeparator?
 
     @Option(help: "What happens to a record whose name exists.")
     var existing = Existing.update
@@ -76,31 +89,29 @@ struct ImportRecordsCommand: AsyncParsableCommand {
     /// - Parameter connection: The service; `nil` only to check the file.
     /// - Throws: A ``CommandError``, or the `CloudKitError` of a request.
     func run(over connection: Connection?) async throws {
-        guard let handle = FileHandle(forReadingAtPath: file) else { throw CommandError.unreadable(file) }
-        defer { try? handle.close() }
-        guard TransferLock.isRegular(handle) else {
-            throw CommandError(
-                code: .data,
-                message: "\(file) is not a regular file: a folder or a pipe cannot be imported.",
-                remedy: "Write the records into a file, and import that."
-            )
-        }
-        let format = format ?? TransferFormat(path: file)
-        guard let connection else { return try check(source(handle, format).records) }
-        try TransferLock.take(handle, path: file)
+        let input = try ImportInput(file, format: format)
+        defer { input.close() }
+        try check(input.format)
+        let source = { (journal: TransferJournal) in try self.source(input.handle, input.format, from: journal) }
+        guard let connection else { return try check(source(TransferJournal(purpose: "")).records, of: input) }
+        try TransferLock.take(input.handle, path: input.path)
         let journal = try TransferJournal.open(
-            for: file,
-            purpose: ["import", existing.rawValue, type, zone.zone],
+            for: input.path,
+            purpose: [
+                "import", existing.rawValue, type, zone.zone, plain ? "plain" : nil,
+                separator.map { "separated by \($0.scalar)" },
+            ],
             over: connection,
-            source: TransferLock.state(of: handle)
+            source: TransferLock.state(of: input.handle)
         )
-        let size = Int64(try handle.seekToEnd())
-        try handle.seek(toOffset: 0)
-        let source = try source(handle, format, from: journal)
+        let size = Int64(try input.handle.seekToEnd())
+        try input.handle.seek(toOffset: 0)
+        let (records, header) = try source(journal)
         var transfer = ImportTransfer(
-            file: file,
-            failedFile: failed ?? file + ".failed",
-            header: source.header,
+            file: input.path,
+            title: input.title,
+            failedFile: failed ?? input.failedFile,
+            header: header,
             existing: existing,
             type: type,
             zone: zone.zoneID,
@@ -108,44 +119,71 @@ struct ImportRecordsCommand: AsyncParsableCommand {
             database: connection.database,
             journal: journal
         )
-        try await transfer.run(source.records, size: size)
+        try await transfer.run(records, size: size)
+    }
+
+    /// Checks the options that are for one format only.
+    private func check(_ format: TransferFormat) throws(CommandError) {
+        guard !plain || format != .csv else {
+            throw CommandError(
+                code: .usage,
+                message: "--plain is about JSON, and the file is CSV.",
+                remedy: "Leave --plain out, or name the format with --format."
+            )
+        }
+        guard separator == nil || format == .csv else {
+            throw CommandError(
+                code: .usage,
+                message: "--separator is about CSV, and the file is \(format == .json ? "JSON" : "NDJSON").",
+                remedy: "Leave --separator out, or give --format csv."
+            )
+        }
     }
 
     /// The records of the file after those that a journal counts, and the header of a CSV file.
     private func source(
         _ handle: FileHandle,
         _ format: TransferFormat,
-        from journal: TransferJournal = TransferJournal(purpose: "")
+        from journal: TransferJournal
     ) throws -> (records: any TransferSource, header: [UInt8]) {
         guard format != .json else {
-            return (try JSONImportReader(handle, from: journal.bytes, line: journal.lines), [])
+            return (try JSONImportReader(handle, isPlain: plain, from: journal.bytes, line: journal.lines), [])
         }
-        let reader = try ImportReader(handle, isCSV: format == .csv, from: journal.bytes, line: journal.lines)
+        let reader = try ImportReader(
+            handle,
+            isCSV: format == .csv,
+            isPlain: plain,
+            separator: separator,
+            from: journal.bytes,
+            line: journal.lines
+        )
         return (reader, reader.header)
     }
 
     /// Reads the whole file, and prints the number of records of each type, and the errors.
-    private func check(_ source: any TransferSource) throws {
+    private func check(_ source: any TransferSource, of input: ImportInput) throws {
         var reader = source
         var counts: [String: Int] = [:]
-        var failures = 0
+        var names = RecordNames()
+        var report = FailureReport()
         while let item = try reader.next() {
             do {
                 let record = try ImportTransfer.operation(for: item, existing, type, run: "", files: files.files).record
                 _ = try files.files?.uploads(of: record)
+                try names.add(item)
                 counts[record.recordType ?? "", default: 0] += 1
             } catch {
-                failures += 1
-                Terminal.writeFailure(error, at: "\(file), \(item.label)")
+                report.add(error, at: "\(input.title), \(item.label)")
             }
         }
+        report.finish(in: nil)
         for (type, count) in counts.sorted(by: { $0.key < $1.key }) {
             Terminal.writeLine("\(type): \(String.counting(count, "record"))")
         }
-        guard failures == 0 else {
+        guard report.count == 0 else {
             throw CommandError(
                 code: .data,
-                message: "\(failures) lines of \(file) cannot be imported.",
+                message: "\(String.counting(report.count, "line")) of \(input.title) cannot be imported.",
                 remedy: "Correct the lines above."
             )
         }
@@ -155,8 +193,11 @@ struct ImportRecordsCommand: AsyncParsableCommand {
 /// Saves the records of a file step by step, with a journal.
 struct ImportTransfer {
     /// The verb in the past for messages.
-    var verb = "imported"
+    let verb: String
+    /// The path of the file, beside which the journal is.
     let file: String
+    /// The name of the file in messages.
+    let title: String
     let failedFile: String
     /// The first line of the file of failed lines, for CSV.
     let header: [UInt8]
@@ -171,6 +212,37 @@ struct ImportTransfer {
     /// The items of a step: a few requests, which may be under way at once.
     private static let itemsPerStep = 800
     private static let bytesPerStep = 8 << 20
+    /// The records at the beginning of a file that are checked together: if all of them are wrong, so are the options.
+    private static let checkedItems = 10
+
+    private var names = RecordNames()
+    private var report = FailureReport()
+
+    init(
+        verb: String = "imported",
+        file: String,
+        title: String,
+        failedFile: String,
+        header: [UInt8],
+        existing: ImportRecordsCommand.Existing,
+        type: String? = nil,
+        zone: ZoneID? = nil,
+        files: RecordFiles? = nil,
+        database: CloudKitDatabase,
+        journal: TransferJournal
+    ) {
+        self.verb = verb
+        self.file = file
+        self.title = title
+        self.failedFile = failedFile
+        self.header = header
+        self.existing = existing
+        self.type = type
+        self.zone = zone
+        self.files = files
+        self.database = database
+        self.journal = journal
+    }
 
     mutating func run(_ source: any TransferSource, size: Int64) async throws {
         let interrupt = TransferProgress.handleInterrupt()
@@ -202,6 +274,7 @@ struct ImportTransfer {
                 if let unreadable { throw unreadable }
                 break
             }
+            if journal.isEmpty { try checkBeginning(items) }
             journal.sent = last.end
             try journal.save(for: file)
             let failures = try await saved(items, doubtful: doubtful, &zones)
@@ -217,7 +290,8 @@ struct ImportTransfer {
             if let unreadable { throw unreadable }
         }
         TransferJournal.remove(for: file)
-        progress.finish(records: journal.records, failures: journal.failures, to: " from \(file)")
+        report.finish(in: failedFile)
+        progress.finish(records: journal.records, failures: journal.failures, to: " from \(title)")
         guard journal.failures == 0 else {
             throw CommandError(
                 code: .failure,
@@ -226,6 +300,27 @@ struct ImportTransfer {
                 remedy: "Their lines are in \(failedFile): correct them, and `mistkit records import` saves them."
             )
         }
+    }
+
+    /// Checks the first items before anything is sent.
+    ///
+    /// - Throws: The error of the first item, if all of the first items are wrong.
+    private func checkBeginning(_ items: [ImportReader.Item]) throws(CommandError) {
+        var problem: CommandError?
+        for item in items.prefix(Self.checkedItems) {
+            do throws(CommandError) {
+                let operation = try Self.operation(for: item, existing, type, run: journal.run, files: files)
+                _ = try files?.uploads(of: operation.record)
+                return
+            } catch {
+                guard problem == nil else { continue }
+                problem = error
+                problem?.code = .data
+                problem?.message = "\(title), \(item.label): \(error.message)"
+                problem?.remedy += " Nothing was sent."
+            }
+        }
+        if let problem { throw problem }
     }
 
     /// Saves some items.
@@ -239,6 +334,9 @@ struct ImportTransfer {
         _ zones: inout Set<String>
     ) async throws -> [ImportReader.Item] {
         var failures: [Int: Failure] = [:]
+        for (index, item) in items.enumerated() {
+            do throws(CommandError) { try names.add(item) } catch { failures[index] = Failure(error: error) }
+        }
         do {
             try await save(items, doubtful: doubtful, &zones, into: &failures)
         } catch {
@@ -247,7 +345,7 @@ struct ImportTransfer {
             throw error
         }
         return failures.sorted { $0.key < $1.key }.map { index, failure in
-            Terminal.writeFailure(failure.error, at: "\(file), \(items[index].label)")
+            report.add(failure.error, at: "\(title), \(items[index].label)")
             return items[index]
         }
     }
@@ -274,7 +372,7 @@ struct ImportTransfer {
         into failures: inout [Int: Failure]
     ) async throws {
         var groups: [String: [(index: Int, operation: RecordOperation)]] = [:]
-        for (index, item) in items.enumerated() {
+        for (index, item) in items.enumerated() where failures[index] == nil {
             do {
                 var operation = try Self.operation(for: item, existing, type, run: journal.run, files: files)
                 let name = zone?.zoneName ?? operation.record.zoneID?.zoneName ?? ZoneID.default.zoneName
@@ -302,7 +400,6 @@ struct ImportTransfer {
             let results = try await database.modify(
                 ready.map(\.operation),
                 inZone: zoneID,
-                duplicates: .keepLast,
                 desiredKeys: []
             )
             var ending: CloudKitError?

@@ -28,16 +28,28 @@ struct ImportReader: TransferSource {
     private var lines: LineReader
     private var line: Int
     private let columns: RecordColumns?
+    private let separator: Unicode.Scalar
+    private let isPlain: Bool
     /// The header of a CSV file with its line end; empty for NDJSON.
     private(set) var header: [UInt8] = []
 
     /// - Parameters:
     ///   - handle: The file.
     ///   - isCSV: Whether it is CSV; NDJSON otherwise.
+    ///   - isPlain: Whether lines of NDJSON are plain objects.
+    ///   - separator: What is between the cells of CSV; with `nil`, the header shows it.
     ///   - offset: The bytes that an earlier run has done.
     ///   - line: The lines that an earlier run has done.
     /// - Throws: ``CommandError`` for a file without a header, or with a wrong one.
-    init(_ handle: FileHandle, isCSV: Bool, from offset: Int64, line: Int) throws {
+    init(
+        _ handle: FileHandle,
+        isCSV: Bool,
+        isPlain: Bool = false,
+        separator: CellSeparator? = nil,
+        from offset: Int64,
+        line: Int
+    ) throws {
+        self.isPlain = isPlain
         if isCSV {
             var first = try LineReader(handle)
             guard let bytes = try first.next() else {
@@ -48,11 +60,14 @@ struct ImportReader: TransferSource {
                 )
             }
             header = bytes + [UInt8(ascii: "\n")]
-            columns = try RecordColumns(header: CSVRow(Self.withoutByteOrderMark(bytes)).cells)
+            let text = Self.withoutByteOrderMark(bytes)
+            self.separator = (separator ?? CellSeparator(ofHeader: text)).scalar
+            columns = try RecordColumns(header: CSVRow(text, separator: self.separator).cells)
             lines = offset > first.offset ? try LineReader(handle, from: offset) : first
             self.line = max(line, 1)
         } else {
             columns = nil
+            self.separator = ","
             lines = try LineReader(handle, from: offset)
             self.line = line
         }
@@ -69,11 +84,11 @@ struct ImportReader: TransferSource {
                     line: first,
                     label: "line \(first)",
                     bytes: bytes,
-                    record: Self.record(inJSON: bytes),
+                    record: Self.record(inJSON: bytes, isPlain: isPlain),
                     end: lines.offset
                 )
             }
-            var row = CSVRow(String(decoding: bytes, as: UTF8.self))
+            var row = CSVRow(String(decoding: bytes, as: UTF8.self), separator: separator)
             while row.isOpen, bytes.count < LineReader.longestLine, let more = try lines.next() {
                 line += 1
                 bytes += [UInt8(ascii: "\n")] + more
@@ -98,11 +113,21 @@ struct ImportReader: TransferSource {
         String(decoding: bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...], as: UTF8.self)
     }
 
-    /// The record of a line of NDJSON.
-    static func record(inJSON bytes: [UInt8]) -> Result<Record, CommandError> {
+    /// The record of an object.
+    ///
+    /// - Parameters:
+    ///   - bytes: The object.
+    ///   - isPlain: Whether its members are fields; otherwise it is a record dictionary of CloudKit Web Services.
+    /// - Returns: The record, or what is wrong with the object.
+    static func record(inJSON bytes: [UInt8], isPlain: Bool = false) -> Result<Record, CommandError> {
         result {
+            guard !isPlain else { return try PlainRecord.record(inJSON: bytes) }
             do {
-                return try JSONReader.read(Record.self, from: bytes)
+                let record = try JSONReader.read(Record.self, from: bytes)
+                if record.fields.isEmpty { try refusePlainObject(record, bytes) }
+                return record
+            } catch let error as CommandError {
+                throw error
             } catch {
                 throw CommandError(
                     code: .data,
@@ -112,6 +137,18 @@ struct ImportReader: TransferSource {
                 )
             }
         }
+    }
+
+    /// Refuses an object whose members would be lost, since they are not a part of a record dictionary.
+    private static func refusePlainObject(_ record: Record, _ bytes: [UInt8]) throws {
+        guard let lost = record.otherKeys.elements.map(\.name).min(),
+            try JSONReader.read([String: JSONRawValue].self, from: bytes)["fields"] == nil
+        else { return }
+        throw CommandError(
+            code: .data,
+            message: "The record has no fields, and a member \(lost) that is not a part of a record.",
+            remedy: "Give --plain if the members are the fields, or write them into \"fields\"."
+        )
     }
 
     private static func result(_ body: () throws -> Record) -> Result<Record, CommandError> {

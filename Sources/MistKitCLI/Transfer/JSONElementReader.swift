@@ -74,7 +74,9 @@ struct JSONElementReader {
         switch expectation {
         case .beginning, .object, .end: return nil
         case .firstElement, .separator, .element:
-            throw problem("The file ends at byte \(offset), in line \(line), and the array of records has no end there.")
+            throw problem(
+                "The file ends at byte \(offset), in line \(line), and the array of records has no end there."
+            )
         }
     }
 
@@ -143,13 +145,16 @@ struct JSONElementReader {
 /// The records of a JSON file, one after the other, whatever its size.
 struct JSONImportReader: TransferSource {
     private var objects: JSONElementReader
+    private let isPlain: Bool
 
     /// - Parameters:
     ///   - handle: The file.
+    ///   - isPlain: Whether the objects are plain, as ``PlainRecord`` reads them.
     ///   - offset: The bytes that an earlier run has done.
     ///   - line: The line in which these end; 0 at the beginning.
     /// - Throws: An error of the operating system where the file cannot be positioned.
-    init(_ handle: FileHandle, from offset: Int64, line: Int) throws {
+    init(_ handle: FileHandle, isPlain: Bool = false, from offset: Int64, line: Int) throws {
+        self.isPlain = isPlain
         objects = try JSONElementReader(handle, from: offset, line: max(line, 1))
     }
 
@@ -159,7 +164,7 @@ struct JSONImportReader: TransferSource {
             line: objects.line,
             label: "line \(line)",
             bytes: bytes,
-            record: ImportReader.record(inJSON: bytes),
+            record: ImportReader.record(inJSON: bytes, isPlain: isPlain),
             end: objects.offset
         )
     }

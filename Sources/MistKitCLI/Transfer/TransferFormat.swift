@@ -71,6 +71,15 @@ struct RecordColumns: Hashable {
                             "Give each column recordName, recordType, zone or the name of a field, such as title:STRING."
                     )
                 }
+                if let type {
+                    do throws(CommandError) {
+                        try FieldText.checkType(type, of: name)
+                    } catch {
+                        var problem = error
+                        problem.code = .data
+                        throw problem
+                    }
+                }
                 column = .field(name: name, type: type ?? "")
             }
             guard !columns.contains(column) else {

@@ -33,6 +33,9 @@ struct TransferJournal: Hashable, JSONReadable, JSONWritable {
     /// The prefix of the names of records without a name, so that a second run gives them the same names.
     var run: String
 
+    /// Whether no record is done yet.
+    var isEmpty: Bool { bytes == 0 && records == 0 && finished.isEmpty && position == nil && !isComplete }
+
     init(purpose: String, run: String = UUID().uuidString) {
         self.purpose = purpose
         self.run = run
@@ -42,6 +45,9 @@ struct TransferJournal: Hashable, JSONReadable, JSONWritable {
     static func path(for file: String) -> String { file + ".journal" }
 
     /// Reads the journal that an earlier run of the same purpose left, or begins a new one.
+    ///
+    /// A journal without a record does not keep another run from beginning. Its prefix of names is taken over, so that
+    /// records which the earlier run was sending are not saved twice.
     ///
     /// - Parameters:
     ///   - file: The path of the data.
@@ -71,6 +77,11 @@ struct TransferJournal: Hashable, JSONReadable, JSONWritable {
         let remedy = "Run the command with the same options to go on, or remove \(path) to begin from the start."
         guard let journal = try? JSONReader.read(TransferJournal.self, from: [UInt8](data)) else {
             throw CommandError(code: .data, message: "\(path) cannot be read.", remedy: remedy)
+        }
+        if journal.isEmpty, journal.purpose != purpose || journal.source != source {
+            var begun = TransferJournal(purpose: purpose, run: journal.run)
+            begun.source = source
+            return begun
         }
         guard journal.purpose == purpose else {
             throw CommandError(

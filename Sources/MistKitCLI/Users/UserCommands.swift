@@ -5,10 +5,10 @@ import MistKit
 struct UsersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "users",
-        abstract: "Look up the people who use the container.",
+        abstract: "Look up the people who use the container, and make users of an emulator.",
         subcommands: [
-            CurrentUserCommand.self, LookUpUsersCommand.self, ListUsersCommand.self, RestrictUserCommand.self,
-            UnrestrictUserCommand.self,
+            CurrentUserCommand.self, LookUpUsersCommand.self, ListUsersCommand.self, CreateUserCommand.self,
+            RestrictUserCommand.self, UnrestrictUserCommand.self,
         ]
     )
 }
@@ -93,6 +93,46 @@ struct ListUsersCommand: AsyncParsableCommand {
     func run() async throws {
         let users = try await Connection.open(connection).service.discoverAllUsers()
         try ValueList.users.write(users, as: output)
+    }
+}
+
+/// `mistkit users create`
+struct CreateUserCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create",
+        abstract: "Make another user of the emulator on this machine.",
+        discussion: """
+            The user is made in the data folder, which the embedded emulator and `mistkit emulator` have in common. --as lets one command act as \
+            the user, and `mistkit auth sign-in --user` all later ones. Users of Apple's service are Apple Accounts, which no command makes.
+
+            Examples:
+              mistkit users create Mei
+              mistkit users create 'Ben Berg' --email ben@example.com
+            """
+    )
+
+    @Argument(help: "The person's given name, and behind a space the family name.")
+    var name: String?
+
+    @Option(help: ArgumentHelp("The e-mail address of the account.", valueName: "text"))
+    var email: String?
+
+    @Option(help: ArgumentHelp("The phone number of the account.", valueName: "number"))
+    var phone: String?
+
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let local = try EmbeddedEmulator.ofThisMachine(Settings.read(flags: connection))
+        let user = try local.createUser(name, emailAddress: email, phoneNumber: phone)
+        let parts = user.name.split(separator: " ", maxSplits: 1).map(String.init)
+        let components =
+            parts.isEmpty ? nil : NameComponents(givenName: parts[0], familyName: parts.count > 1 ? parts[1] : nil)
+        try ValueList.users.write(
+            [UserIdentity(userRecordName: user.recordName, nameComponents: components)],
+            as: output
+        )
     }
 }
 

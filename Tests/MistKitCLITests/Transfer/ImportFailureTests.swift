@@ -78,7 +78,9 @@ struct ImportFailureTests {
         try await ImportRecordsCommand.asyncParse([file.path, "--type", "Note"] + options).run(over: connection)
     }
 
-    private var failedLines: String? { try? String(contentsOf: folder.appendingPathComponent("notes.ndjson.failed"), encoding: .utf8) }
+    private var failedLines: String? {
+        try? String(contentsOf: folder.appendingPathComponent("notes.ndjson.failed"), encoding: .utf8)
+    }
 
     @Test(arguments: [0, 1, 2, 3, 5])
     func linesThatWereNotSentAreSentByTheNextRun(afterChanges changes: Int) async throws {

@@ -32,11 +32,24 @@ struct TransferSafetyTests {
         )
     }
 
-    /// Leaves the journal of an import whose service could not be reached.
-    private func leaveJournal() throws {
+    /// Leaves the journal of an import whose service could not be reached, and which says that records are done.
+    private func leaveJournal(records: Int = 1) throws {
         let outcome = try importOverClosedPort()
         #expect(outcome.status == 75, "\(outcome.errors)")
-        #expect(FileManager.default.fileExists(atPath: journal))
+        let text = try String(contentsOfFile: journal, encoding: .utf8)
+        #expect(text.contains("\"records\":0"), "\(text)")
+        try text.replacing("\"records\":0", with: "\"records\":\(records)")
+            .write(toFile: journal, atomically: true, encoding: .utf8)
+    }
+
+    /// A journal of a run that saved nothing does not keep the next run from its own options, or from another file.
+    @Test func anEmptyJournalBlocksNothing() throws {
+        try leaveJournal(records: 0)
+        #expect(try importNotes("--database", "public").status == 0)
+        try leaveJournal(records: 0)
+        try write("{\"recordName\":\"n0\"}\n{\"recordName\":\"n1\"}\n", to: "notes.ndjson")
+        let outcome = try importOverClosedPort()
+        #expect(outcome.status == 75, "\(outcome.errors)")
     }
 
     @Test func anImportIsNotContinuedElsewhere() throws {
@@ -106,8 +119,8 @@ struct TransferSafetyTests {
         #expect(try String(contentsOfFile: commands.folder.path + "/target.ndjson", encoding: .utf8) == "kept")
     }
 
-    @Test(arguments: [".", "-", "none"]) func onlyARegularFileIsImported(_ file: String) throws {
-        let outcome = try commands.mistkit("records", "import", file, "--type", "Note", "--as", "ndjson")
+    @Test(arguments: [".", "none"]) func aFolderIsNotImported(_ file: String) throws {
+        let outcome = try commands.mistkit("records", "import", file, "--type", "Note", "--format", "ndjson")
         #expect(outcome.status == 65)
         #expect(outcome.errors.contains(" \(file) "), "\(outcome.errors)")
     }
