@@ -55,7 +55,7 @@ struct EmbeddedEmulator {
             throw error
         } catch {
             throw CommandError(
-                code: .data,
+                code: CommandError.meansUnwritable(error) ? .cannotWrite : .data,
                 message: "The embedded emulator cannot use the folder \(folder): \(CommandError.reason(of: error)).",
                 remedy: "Check its permissions, or name another folder with --data-folder."
             )
@@ -65,6 +65,8 @@ struct EmbeddedEmulator {
     /// Issues a web authentication token, valid for two weeks.
     ///
     /// - Parameter user: The user record name; `nil` for the folder's user.
+    /// - Returns: The token.
+    /// - Throws: An error of the emulator where there is no such user.
     func webAuthToken(for user: String? = nil) throws -> String {
         try emulator.issueWebAuthToken(for: user ?? account.userRecordName, keepsSignedIn: true)
     }
@@ -72,6 +74,7 @@ struct EmbeddedEmulator {
     /// Lets commands without credentials act as a user from now on.
     ///
     /// - Parameter user: The user record name; `nil` for the folder's user.
+    /// - Throws: ``CommandError`` where the account cannot be written.
     mutating func signIn(_ user: String?) throws {
         let path = Self.accountPath(in: folder)
         try FileLock.withLock(atPath: path + "-lock") {
