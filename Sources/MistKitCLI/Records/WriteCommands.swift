@@ -32,6 +32,11 @@ struct CreateCommand: AsyncParsableCommand {
     var fields: [String] = []
 
     @Option(
+        help: ArgumentHelp("The name of the record above it, with which it is shared.", valueName: "name")
+    )
+    var parent: String?
+
+    @Option(
         help: ArgumentHelp("Records in JSON: one, an array, or one a line; - is standard input.", valueName: "file"),
         completion: .recordFile
     )
@@ -56,9 +61,9 @@ struct CreateCommand: AsyncParsableCommand {
         guard !atomic || ![nil, ZoneID.default.zoneName].contains(zone.zone) else {
             throw ValidationError("--atomic needs a custom zone.\nName it with --zone, or leave --atomic out.")
         }
-        guard from == nil || (name == nil && fields.isEmpty) else {
+        guard from == nil || (name == nil && fields.isEmpty && parent == nil) else {
             throw ValidationError(
-                "--from cannot be combined with --name or --field.\nWrite names and fields into the file."
+                "--from cannot be combined with --name, --field or --parent.\nWrite names, fields and parents into the file."
             )
         }
     }
@@ -75,6 +80,7 @@ struct CreateCommand: AsyncParsableCommand {
                 record[name] = value
                 Terminal.writeHint(FieldText.dateHint(for: value, of: name))
             }
+            record.parent = parent.map { Reference(recordName: $0) }
             records = [record]
         }
         // The change tag and the zone of a record in the file do not apply to a new record.
@@ -127,6 +133,11 @@ struct UpdateCommand: AsyncParsableCommand {
     )
     var from: String?
 
+    @Option(
+        help: ArgumentHelp("The name of the record above it, with which it is shared.", valueName: "name")
+    )
+    var parent: String?
+
     @Option(help: ArgumentHelp("The change tag of the record that the change is based on.", valueName: "tag"))
     var tag: String?
 
@@ -139,12 +150,12 @@ struct UpdateCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
-        guard from == nil || (name == nil && fields.isEmpty) else {
+        guard from == nil || (name == nil && fields.isEmpty && parent == nil) else {
             throw ValidationError(
-                "--from cannot be combined with a name or --field.\nWrite names and fields into the file."
+                "--from cannot be combined with a name, --field or --parent.\nWrite names, fields and parents into the file."
             )
         }
-        guard from != nil || !fields.isEmpty else {
+        guard from != nil || !fields.isEmpty || parent != nil else {
             throw ValidationError("There is nothing to change.\nGive --field, such as --field rating=5, or --from.")
         }
         try selection.validate(
@@ -182,6 +193,7 @@ struct UpdateCommand: AsyncParsableCommand {
             )
             change.recordChangeTag = force ? nil : tag ?? record.recordChangeTag
             for (name, value) in changes { change[name] = value }
+            change.parent = from == nil ? parent.map { Reference(recordName: $0) } : record.parent
             return RecordOperation(force ? .forceUpdate : .update, record: change)
         }
         for result in try await database.modify(operations, inZone: zone.zoneID) {
