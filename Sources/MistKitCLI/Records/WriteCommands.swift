@@ -91,7 +91,7 @@ struct CreateCommand: AsyncParsableCommand {
         let database = try Connection.open(connection).database
         var outcome = BatchOutcome(output, atomic: atomic)
         let creations = records.map(RecordOperation.create)
-        let results = try await database.modify(creations, inZone: zone.zoneID, atomic: atomic)
+        let results = try await database.modify(creations, inZone: zone.zoneID(in: database), atomic: atomic)
         for result in results { try outcome.append(result) }
         try outcome.finish()
     }
@@ -181,9 +181,9 @@ struct UpdateCommand: AsyncParsableCommand {
         if let from {
             known = try await self.known(try RecordInput.read(from: from), in: database, failingInto: &outcome)
         } else if let name {
-            known = [try await database.fetch(name, inZone: zone.zoneID, desiredKeys: [])]
+            known = [try await database.fetch(name, inZone: zone.zoneID(in: database), desiredKeys: [])]
         } else {
-            known = try await selection.records(in: database, zone: zone.zoneID, verb: "Change")
+            known = try await selection.records(in: database, zone: zone.zoneID(in: database), verb: "Change")
         }
         let operations = known.map { record in
             var change = Record(
@@ -196,7 +196,15 @@ struct UpdateCommand: AsyncParsableCommand {
             change.parent = from == nil ? parent.map { Reference(recordName: $0) } : record.parent
             return RecordOperation(force ? .forceUpdate : .update, record: change)
         }
-        for result in try await database.modify(operations, inZone: zone.zoneID) {
+        let progress = BatchProgressLine("changed", of: operations.count)
+        defer { progress.end() }
+        let results = try await database.modify(
+            operations,
+            inZone: zone.zoneID(in: database),
+            progress: progress.handler
+        )
+        progress.end()
+        for result in results {
             // If the command line names a record, its failure is the command's failure.
             if name != nil { _ = try result.get() }
             try outcome.append(result)
@@ -226,7 +234,7 @@ extension UpdateCommand {
         }
         let results = try await database.fetch(
             records.filter(isIncomplete).compactMap(\.recordName),
-            inZone: zone.zoneID,
+            inZone: zone.zoneID(in: database),
             desiredKeys: []
         )
         var found: [String: Record] = [:]
@@ -287,18 +295,28 @@ struct DeleteCommand: AsyncParsableCommand {
         let database = try Connection.open(connection).database
         var outcome = BatchOutcome(output)
         if names.isEmpty {
-            let found = try await selection.records(in: database, zone: zone.zoneID, verb: "Delete")
+            let found = try await selection.records(in: database, zone: zone.zoneID(in: database), verb: "Delete")
+            let progress = BatchProgressLine("deleted", of: found.count)
+            defer { progress.end() }
+            let zoneID = try await zone.zoneID(in: database)
             let results =
                 force
-                ? try await database.forceDelete(found.compactMap(\.recordName), inZone: zone.zoneID)
-                : try await database.delete(found, inZone: zone.zoneID)
+                ? try await database.forceDelete(
+                    found.compactMap(\.recordName),
+                    inZone: zoneID,
+                    progress: progress.handler
+                )
+                : try await database.delete(found, inZone: zoneID, progress: progress.handler)
+            progress.end()
             for result in results { try outcome.append(result) }
         } else if force {
-            for result in try await database.forceDelete(names, inZone: zone.zoneID) { try outcome.append(result) }
+            for result in try await database.forceDelete(names, inZone: zone.zoneID(in: database)) {
+                try outcome.append(result)
+            }
         } else {
-            let known = try await database.fetch(names, inZone: zone.zoneID, desiredKeys: [])
+            let known = try await database.fetch(names, inZone: zone.zoneID(in: database), desiredKeys: [])
             let found = known.compactMap { try? $0.get() }
-            var deleted = try await database.delete(found, inZone: zone.zoneID).makeIterator()
+            var deleted = try await database.delete(found, inZone: zone.zoneID(in: database)).makeIterator()
             for result in known {
                 switch result {
                 case .success: try deleted.next().map { try outcome.append($0) }
