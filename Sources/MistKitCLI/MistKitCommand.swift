@@ -26,7 +26,8 @@ struct MistKitCommand: AsyncParsableCommand {
         subcommands: [
             DemoCommand.self, RecordsCommand.self, ZonesCommand.self, AssetsCommand.self, SharesCommand.self,
             SubscriptionsCommand.self, UsersCommand.self, SchemaCommand.self, MirrorCommand.self, WatchCommand.self,
-            AuthCommand.self, EmulatorCommand.self, CompletionsCommand.self, ManualCommand.self,
+            AuthCommand.self, EmulatorCommand.self, InitCommand.self, DoctorCommand.self, OpenCommand.self,
+            CompletionsCommand.self, ManualCommand.self,
         ]
     )
 
@@ -131,7 +132,7 @@ struct RecordsCommand: AsyncParsableCommand {
         subcommands: [
             QueryCommand.self, CountCommand.self, LookupCommand.self, CreateCommand.self, UpdateCommand.self,
             EditCommand.self, ResolveConflictCommand.self, DeleteCommand.self, ChangesCommand.self,
-            ExportRecordsCommand.self, ImportRecordsCommand.self,
+            ExportRecordsCommand.self, ImportRecordsCommand.self, RecordTypesCommand.self,
         ]
     )
 }
