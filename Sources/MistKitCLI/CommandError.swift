@@ -120,8 +120,30 @@ extension CommandError {
         }
         let error = error as NSError
         let cause = (error.userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError } ?? error
-        guard cause.domain == NSPOSIXErrorDomain else { return cause.localizedDescription }
-        return String(cString: strerror(Int32(cause.code)))
+        if cause.domain == NSPOSIXErrorDomain { return String(cString: strerror(Int32(cause.code))) }
+        return cause.domain == NSCocoaErrorDomain ? reason(ofFoundationError: cause.code) : cause.localizedDescription
+    }
+
+    /// Foundation on Linux has no texts for most of its errors.
+    private static func reason(ofFoundationError code: Int) -> String {
+        let number: Int32? =
+            switch CocoaError.Code(rawValue: code) {
+            case .fileNoSuchFile, .fileReadNoSuchFile: ENOENT
+            case .fileReadNoPermission, .fileWriteNoPermission: EACCES
+            case .fileWriteFileExists: EEXIST
+            case .fileWriteOutOfSpace: ENOSPC
+            case .fileWriteVolumeReadOnly: EROFS
+            case .fileReadInvalidFileName, .fileWriteInvalidFileName: ENAMETOOLONG
+            case .fileReadTooLarge: EFBIG
+            default: nil
+            }
+        return number.map { String(cString: strerror($0)) } ?? "the system refuses it (error \(code) of Foundation)"
+    }
+
+    /// Whether an error says that a file or a folder may not be written.
+    static func meansUnwritable(_ error: any Error) -> Bool {
+        let reason = reason(of: error)
+        return [EACCES, EPERM, EROFS, ENOSPC].contains { reason.hasPrefix(String(cString: strerror($0))) }
     }
 
     /// The store's error in the words of the command line.
@@ -151,6 +173,16 @@ extension CommandError {
 
     /// What a person can do about a failure.
     static func remedy(for error: CloudKitError) -> String {
+        if missingType(in: error) != nil {
+            return """
+                In development, the first record that is saved creates its type; production gets it with `mistkit schema deploy`. \
+                `mistkit records types` lists the types.
+                """
+        }
+        if error.code == .badRequest, case .zone? = error.item {
+            return "A zone name has 1 to 255 ASCII characters, and does not begin with an underscore."
+        }
+        if let remedy = remedy(forSubscription: error) { return remedy }
         if error.reason?.hasSuffix("in production schema") == true {
             return
                 "Deploy the schema from development: `mistkit schema deploy`, or the CloudKit console for Apple's service."
@@ -191,6 +223,25 @@ extension CommandError {
         }
     }
 
+    /// What to do about an error of a subscription, where it differs from that of records.
+    private static func remedy(forSubscription error: CloudKitError) -> String? {
+        guard case .subscription? = error.item else { return nil }
+        switch error.code {
+        case .notFound: return "`mistkit subscriptions list` prints the subscriptions of the database."
+        case .exists, .conflict: return "Choose another name, or delete it first with `mistkit subscriptions delete`."
+        case .badRequest:
+            return "Correct the record type, the conditions or the zone; a query needs fields that are queryable."
+        default: return nil
+        }
+    }
+
+    /// The record type of a query that the container does not have yet.
+    private static func missingType(in error: CloudKitError) -> String? {
+        let prefix = "Did not find record type: "
+        guard let reason = error.reason, reason.hasPrefix(prefix) else { return nil }
+        return String(reason.dropFirst(prefix.count))
+    }
+
     /// The failed item, where there is one, and the message.
     private static func message(of error: CloudKitError) -> String {
         let cause = cause(of: error)
@@ -206,14 +257,29 @@ extension CommandError {
 
     /// The message without the advice for programs, which names functions of the client. The remedy is the command's own.
     private static func cause(of error: CloudKitError) -> String {
+        if let type = missingType(in: error) { return "The container has no record type \(type) yet." }
         switch error.code {
         case .authenticationRequired: return "A user must sign in."
         case .conflict, .exists, .atomicError:
             let end = error.message.range(of: ". ")?.lowerBound
-            let cause = end.map { String(error.message[..<$0]) + "." } ?? error.message
+            let cause = withoutAdvice(end.map { String(error.message[..<$0]) + "." } ?? error.message)
             return cause + (error.mayHaveBeenDone ? " An earlier attempt may have changed the record." : "")
-        default: return error.message
+        default: return withoutAdvice(error.message)
         }
+    }
+
+    /// A message of the client without the sentences that name its functions, which no user of the command can call.
+    static func withoutAdvice(_ message: String) -> String {
+        let symbol = #/[A-Za-z_]\w*\((?:[A-Za-z_]\w*:)+\)|\b[a-z]\w*\(\)|``|\b(?:atomic|duplicates): /#
+        guard message.contains(symbol) else { return message }
+        func without(_ separator: String, _ text: String, _ end: String) -> String? {
+            let parts = text.components(separatedBy: separator).filter { !$0.contains(symbol) }
+            guard !parts.isEmpty else { return nil }
+            let joined = parts.joined(separator: separator)
+            return joined.hasSuffix(".") ? joined : joined + end
+        }
+        return without(". ", message, ".") ?? without("; ", message, ".") ?? without(", ", message, ".")
+            ?? "The request cannot be sent as it is."
     }
 
     /// The service's own words, the code and the number of the request.

@@ -26,7 +26,8 @@ struct MistKitCommand: AsyncParsableCommand {
         subcommands: [
             DemoCommand.self, RecordsCommand.self, ZonesCommand.self, AssetsCommand.self, SharesCommand.self,
             SubscriptionsCommand.self, UsersCommand.self, SchemaCommand.self, MirrorCommand.self, WatchCommand.self,
-            AuthCommand.self, EmulatorCommand.self, CompletionsCommand.self, ManualCommand.self,
+            AuthCommand.self, EmulatorCommand.self, InitCommand.self, DoctorCommand.self, OpenCommand.self,
+            CompletionsCommand.self, ManualCommand.self,
         ]
     )
 
@@ -66,7 +67,44 @@ struct MistKitCommand: AsyncParsableCommand {
         // The last line of the full text quotes the command that prints the help of the command that was meant.
         let quoted = fullMessage(for: error).split(separator: "\n").last?.split(separator: "'")
         let help = quoted.flatMap { $0.count > 1 ? String($0[1]) : nil } ?? "mistkit --help"
-        end(with: CommandError(commandLine: message(for: error), help: help))
+        var problem = CommandError(commandLine: message(for: error), help: help)
+        if let word = problem.message.firstMatch(of: /^(?:Unexpected argument|\d+ unexpected arguments:) '([^']+)'/)?.1,
+            let suggestion = suggestion(for: String(word), in: Array(CommandLine.arguments.dropFirst()))
+        {
+            problem.message = "There is no command \(suggestion.group) \(word)."
+            problem.remedy = suggestion.remedy
+        }
+        end(with: problem)
+    }
+
+    /// What to do about a word that is not a command of its group.
+    ///
+    /// - Parameters:
+    ///   - word: The word.
+    ///   - arguments: The words of the command line, the first of which are the group.
+    /// - Returns: The group, and what to do; `nil` where the word is not in the place of a command.
+    static func suggestion(for word: String, in arguments: [String]) -> (group: String, remedy: String)? {
+        var group: any ParsableCommand.Type = MistKitCommand.self
+        var path = "mistkit"
+        for argument in arguments where !argument.hasPrefix("-") {
+            let commands = group.configuration.subcommands
+            guard !commands.isEmpty else { return nil }
+            if let next = commands.first(where: { names(of: $0).contains(argument) }) {
+                group = next
+                path += " " + argument
+                continue
+            }
+            guard argument == word else { return nil }
+            let shown = commands.filter { $0.configuration.shouldDisplay }.map { names(of: $0)[0] }
+            let nearest = NearestName.of(word, among: commands.flatMap { names(of: $0) })
+            let help = "`\(path) --help` explains the commands: \(shown.joined(separator: ", "))."
+            return (path, (nearest.map { "Did you mean `\(path) \($0)`? " } ?? "") + help)
+        }
+        return nil
+    }
+
+    private static func names(of command: any ParsableCommand.Type) -> [String] {
+        [command._commandName] + command.configuration.aliases
     }
 
     private static func end(with error: CommandError) -> Never {
@@ -94,7 +132,7 @@ struct RecordsCommand: AsyncParsableCommand {
         subcommands: [
             QueryCommand.self, CountCommand.self, LookupCommand.self, CreateCommand.self, UpdateCommand.self,
             EditCommand.self, ResolveConflictCommand.self, DeleteCommand.self, ChangesCommand.self,
-            ExportRecordsCommand.self, ImportRecordsCommand.self,
+            ExportRecordsCommand.self, ImportRecordsCommand.self, RecordTypesCommand.self,
         ]
     )
 }

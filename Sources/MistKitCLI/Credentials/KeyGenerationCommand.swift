@@ -37,7 +37,7 @@ struct KeyGenerationCommand: AsyncParsableCommand {
                     remedy: "Name another file with --output, or move that one away."
                 )
                 : CommandError(
-                    code: .usage,
+                    code: .cannotWrite,
                     message: "The file \(output) cannot be written: \(String(cString: strerror(errno))).",
                     remedy: "Name a file in a folder that you can write to with --output."
                 )

@@ -48,10 +48,10 @@ struct UploadAssetCommand: AsyncParsableCommand {
             for: field,
             of: type,
             named: name,
-            inZone: zone.zoneID
+            inZone: zone.zoneID(in: database)
         )
         var outcome = BatchOutcome(output)
-        try outcome.append(.success(try await database.forceUpdate(upload.record(), inZone: zone.zoneID)))
+        try outcome.append(.success(try await database.forceUpdate(upload.record(), inZone: zone.zoneID(in: database))))
         try outcome.finish()
     }
 }
@@ -89,7 +89,7 @@ struct DownloadAssetCommand: AsyncParsableCommand {
     func run() async throws {
         try replacement.check(file)
         let database = try Connection.open(connection).database
-        let asset = AssetField(field, of: name, inZone: zone.zoneID, at: index)
+        let asset = try await AssetField(field, of: name, inZone: zone.zoneID(in: database), at: index)
         try await database.download(asset, to: URL(fileURLWithPath: file))
     }
 }

@@ -41,8 +41,8 @@ struct ChangesCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        guard let zoneID = zone.zoneID else { return }
         let database = try Connection.open(connection).database
+        guard let zoneID = try await zone.zoneID(in: database) else { return }
         var last = try token.start { ZoneChangeToken($0) }
         var feed = ChangeOutput(output)
         for try await page in database.changes(inZone: zoneID, since: last, pageSize: pageSize) {

@@ -69,9 +69,9 @@ struct QueryCommand: AsyncParsableCommand {
         let database = try Connection.open(connection).database
         var outcome = BatchOutcome(output)
         var remaining = limit ?? .max
-        let records = database.records(
+        let records = try await database.records(
             matching: query,
-            inZone: zone.zoneID,
+            inZone: zone.zoneID(in: database),
             zoneWide: zoneWide,
             desiredKeys: fields.desiredKeys,
             pageSize: pageSize ?? limit.map { min($0, 200) }
@@ -110,7 +110,7 @@ struct LookupCommand: AsyncParsableCommand {
         var outcome = BatchOutcome(output)
         let results = try await database.fetch(
             names,
-            inZone: zone.zoneID,
+            inZone: zone.zoneID(in: database),
             desiredKeys: fields.desiredKeys
         )
         for result in results { try outcome.append(result) }

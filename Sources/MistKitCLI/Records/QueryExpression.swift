@@ -85,6 +85,15 @@ enum QueryExpression {
             if let sign = signs.first(where: { $0.sign == words[1] }) {
                 return (String(words[0]), sign.comparator, value)
             }
+            // The first word is a field, so that the second one has to be a comparator: `title begin_with He`.
+            if !words[0].contains(where: "=!<>".contains), words[1].allSatisfy({ $0.isLetter || $0 == "_" }) {
+                let names = QueryFilter.Comparator.allCases.map(\.rawValue)
+                throw CommandError(
+                    code: .usage,
+                    message: "The filter \"\(text)\" has the comparator \(words[1]), which does not exist.",
+                    remedy: NearestName.hint(for: String(words[1]), among: names) + comparatorList(names)
+                )
+            }
         }
         // Without spaces, the first sign splits the text. Of the signs that fit there, the longest counts.
         if let start = trimmed.firstIndex(where: { "=!<>".contains($0) }),
@@ -99,9 +108,12 @@ enum QueryExpression {
         throw CommandError(
             code: .usage,
             message: "The filter \"\(text)\" has no comparator.",
-            remedy: "Write it as: field == value (also != < <= > >=), or with one of "
-                + QueryFilter.Comparator.allCases.map(\.rawValue).joined(separator: ", ") + "."
+            remedy: comparatorList(QueryFilter.Comparator.allCases.map(\.rawValue))
         )
+    }
+
+    private static func comparatorList(_ names: [String]) -> String {
+        "Write it as: field == value (also != < <= > >=), or with one of " + names.joined(separator: ", ") + "."
     }
 
     /// The text between the quotation marks of a value; `nil` if the value has no quotation marks.

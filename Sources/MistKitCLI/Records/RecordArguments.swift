@@ -15,13 +15,43 @@ struct ZoneOptions: ParsableArguments {
     var zone: String?
 
     @Option(
-        help: ArgumentHelp("The zone's owner, in the shared database.", valueName: "user record name"),
+        help: ArgumentHelp(
+            "The zone's owner, in the shared database; found by itself where one owner has a zone of the name.",
+            valueName: "user record name"
+        ),
         completion: .zoneOwner
     )
     var zoneOwner: String?
 
+    /// The zone as the options name it; `nil` for the default zone.
     var zoneID: ZoneID? {
         zone.map { ZoneID(zoneName: $0, ownerRecordName: zoneOwner) }
+    }
+
+    /// The zone with its owner, who is found in the list of zones of a shared database.
+    ///
+    /// - Parameter database: The database of the zone.
+    /// - Returns: The zone; `nil` for the default zone.
+    /// - Throws: ``CommandError`` where no zone, or more than one, has the name; a `CloudKitError` of the request.
+    func zoneID(in database: CloudKitDatabase) async throws -> ZoneID? {
+        guard database.scope == .shared, let zone, zoneOwner == nil else { return zoneID }
+        let zones = try await database.fetchZones().map(\.zoneID)
+        let found = zones.filter { $0.zoneName == zone }
+        if found.count == 1 { return found[0] }
+        let names = zones.map(\.zoneName)
+        throw found.isEmpty
+            ? CommandError(
+                code: .usage,
+                message: "The shared database has no zone \(zone).",
+                remedy: NearestName.hint(for: zone, among: names)
+                    + "`mistkit zones list --database shared` lists the zones; `mistkit shares accept` adds one."
+            )
+            : CommandError(
+                code: .usage,
+                message: "\(found.count) people share a zone \(zone) with you.",
+                remedy:
+                    "Name the owner with --zone-owner: \(found.compactMap(\.ownerRecordName).joined(separator: ", "))."
+            )
     }
 }
 

@@ -32,6 +32,11 @@ struct CreateCommand: AsyncParsableCommand {
     var fields: [String] = []
 
     @Option(
+        help: ArgumentHelp("The name of the record above it, with which it is shared.", valueName: "name")
+    )
+    var parent: String?
+
+    @Option(
         help: ArgumentHelp("Records in JSON: one, an array, or one a line; - is standard input.", valueName: "file"),
         completion: .recordFile
     )
@@ -56,9 +61,9 @@ struct CreateCommand: AsyncParsableCommand {
         guard !atomic || ![nil, ZoneID.default.zoneName].contains(zone.zone) else {
             throw ValidationError("--atomic needs a custom zone.\nName it with --zone, or leave --atomic out.")
         }
-        guard from == nil || (name == nil && fields.isEmpty) else {
+        guard from == nil || (name == nil && fields.isEmpty && parent == nil) else {
             throw ValidationError(
-                "--from cannot be combined with --name or --field.\nWrite names and fields into the file."
+                "--from cannot be combined with --name, --field or --parent.\nWrite names, fields and parents into the file."
             )
         }
     }
@@ -75,6 +80,7 @@ struct CreateCommand: AsyncParsableCommand {
                 record[name] = value
                 Terminal.writeHint(FieldText.dateHint(for: value, of: name))
             }
+            record.parent = parent.map { Reference(recordName: $0) }
             records = [record]
         }
         // The change tag and the zone of a record in the file do not apply to a new record.
@@ -85,7 +91,7 @@ struct CreateCommand: AsyncParsableCommand {
         let database = try Connection.open(connection).database
         var outcome = BatchOutcome(output, atomic: atomic)
         let creations = records.map(RecordOperation.create)
-        let results = try await database.modify(creations, inZone: zone.zoneID, atomic: atomic)
+        let results = try await database.modify(creations, inZone: zone.zoneID(in: database), atomic: atomic)
         for result in results { try outcome.append(result) }
         try outcome.finish()
     }
@@ -127,6 +133,11 @@ struct UpdateCommand: AsyncParsableCommand {
     )
     var from: String?
 
+    @Option(
+        help: ArgumentHelp("The name of the record above it, with which it is shared.", valueName: "name")
+    )
+    var parent: String?
+
     @Option(help: ArgumentHelp("The change tag of the record that the change is based on.", valueName: "tag"))
     var tag: String?
 
@@ -139,12 +150,12 @@ struct UpdateCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
-        guard from == nil || (name == nil && fields.isEmpty) else {
+        guard from == nil || (name == nil && fields.isEmpty && parent == nil) else {
             throw ValidationError(
-                "--from cannot be combined with a name or --field.\nWrite names and fields into the file."
+                "--from cannot be combined with a name, --field or --parent.\nWrite names, fields and parents into the file."
             )
         }
-        guard from != nil || !fields.isEmpty else {
+        guard from != nil || !fields.isEmpty || parent != nil else {
             throw ValidationError("There is nothing to change.\nGive --field, such as --field rating=5, or --from.")
         }
         try selection.validate(
@@ -170,9 +181,9 @@ struct UpdateCommand: AsyncParsableCommand {
         if let from {
             known = try await self.known(try RecordInput.read(from: from), in: database, failingInto: &outcome)
         } else if let name {
-            known = [try await database.fetch(name, inZone: zone.zoneID, desiredKeys: [])]
+            known = [try await database.fetch(name, inZone: zone.zoneID(in: database), desiredKeys: [])]
         } else {
-            known = try await selection.records(in: database, zone: zone.zoneID, verb: "Change")
+            known = try await selection.records(in: database, zone: zone.zoneID(in: database), verb: "Change")
         }
         let operations = known.map { record in
             var change = Record(
@@ -182,9 +193,18 @@ struct UpdateCommand: AsyncParsableCommand {
             )
             change.recordChangeTag = force ? nil : tag ?? record.recordChangeTag
             for (name, value) in changes { change[name] = value }
+            change.parent = from == nil ? parent.map { Reference(recordName: $0) } : record.parent
             return RecordOperation(force ? .forceUpdate : .update, record: change)
         }
-        for result in try await database.modify(operations, inZone: zone.zoneID) {
+        let progress = BatchProgressLine("changed", of: operations.count)
+        defer { progress.end() }
+        let results = try await database.modify(
+            operations,
+            inZone: zone.zoneID(in: database),
+            progress: progress.handler
+        )
+        progress.end()
+        for result in results {
             // If the command line names a record, its failure is the command's failure.
             if name != nil { _ = try result.get() }
             try outcome.append(result)
@@ -214,7 +234,7 @@ extension UpdateCommand {
         }
         let results = try await database.fetch(
             records.filter(isIncomplete).compactMap(\.recordName),
-            inZone: zone.zoneID,
+            inZone: zone.zoneID(in: database),
             desiredKeys: []
         )
         var found: [String: Record] = [:]
@@ -275,18 +295,28 @@ struct DeleteCommand: AsyncParsableCommand {
         let database = try Connection.open(connection).database
         var outcome = BatchOutcome(output)
         if names.isEmpty {
-            let found = try await selection.records(in: database, zone: zone.zoneID, verb: "Delete")
+            let found = try await selection.records(in: database, zone: zone.zoneID(in: database), verb: "Delete")
+            let progress = BatchProgressLine("deleted", of: found.count)
+            defer { progress.end() }
+            let zoneID = try await zone.zoneID(in: database)
             let results =
                 force
-                ? try await database.forceDelete(found.compactMap(\.recordName), inZone: zone.zoneID)
-                : try await database.delete(found, inZone: zone.zoneID)
+                ? try await database.forceDelete(
+                    found.compactMap(\.recordName),
+                    inZone: zoneID,
+                    progress: progress.handler
+                )
+                : try await database.delete(found, inZone: zoneID, progress: progress.handler)
+            progress.end()
             for result in results { try outcome.append(result) }
         } else if force {
-            for result in try await database.forceDelete(names, inZone: zone.zoneID) { try outcome.append(result) }
+            for result in try await database.forceDelete(names, inZone: zone.zoneID(in: database)) {
+                try outcome.append(result)
+            }
         } else {
-            let known = try await database.fetch(names, inZone: zone.zoneID, desiredKeys: [])
+            let known = try await database.fetch(names, inZone: zone.zoneID(in: database), desiredKeys: [])
             let found = known.compactMap { try? $0.get() }
-            var deleted = try await database.delete(found, inZone: zone.zoneID).makeIterator()
+            var deleted = try await database.delete(found, inZone: zone.zoneID(in: database)).makeIterator()
             for result in known {
                 switch result {
                 case .success: try deleted.next().map { try outcome.append($0) }

@@ -12,7 +12,8 @@ struct SchemaCommand: AsyncParsableCommand {
             """,
         subcommands: [
             ValidateSchemaCommand.self, FormatSchemaCommand.self, DiffSchemaCommand.self, GenerateModelsCommand.self,
-            ImportSchemaCommand.self, ExportSchemaCommand.self, DeploySchemaCommand.self, ResetSchemaCommand.self,
+            ImportSchemaCommand.self, ShowRecordTypeCommand.self, ExportSchemaCommand.self, DeploySchemaCommand.self,
+            ResetSchemaCommand.self,
         ]
     )
 }

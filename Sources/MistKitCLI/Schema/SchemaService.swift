@@ -22,6 +22,17 @@ struct SchemaService {
     static func open(_ options: ConnectionOptions, for action: Action) throws -> SchemaService {
         let connection = try Connection.open(options)
         let service = connection.service
+        let settings = try Settings.read(flags: options)
+        if case .address = connection.destination, settings.apiToken != nil,
+            let local = try? EmbeddedEmulator.ofThisMachine(settings)
+        {
+            // An emulator on this machine, with its data in the data folder.
+            return SchemaService(
+                emulator: local.emulator,
+                container: local.container,
+                environment: service.environment
+            )
+        }
         guard case .embedded(let embedded) = connection.destination else {
             throw CommandError(
                 code: .usage,

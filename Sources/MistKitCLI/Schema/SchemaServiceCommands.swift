@@ -37,6 +37,49 @@ struct ImportSchemaCommand: AsyncParsableCommand {
     }
 }
 
+/// `mistkit schema show`
+struct ShowRecordTypeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Print a record type of the embedded emulator, or of a schema file.",
+        discussion: """
+            `mistkit records types` lists the types.
+
+            Examples:
+              mistkit schema show Note
+              mistkit schema show Feed --from schema.ckdb
+            """
+    )
+
+    @Argument(help: "The record type.", completion: .recordType)
+    var type: String
+
+    @Option(
+        name: .customLong("from"),
+        help: ArgumentHelp("A schema file; without it, the schema of the embedded emulator.", valueName: "file")
+    )
+    var source: SchemaFile?
+
+    @OptionGroup var connection: ConnectionOptions
+
+    func run() async throws {
+        let schema =
+            try source?.validDocument().schema ?? SchemaService.open(connection, for: .export).schema()
+        guard let found = schema[recordType: type] else {
+            let names = schema.recordTypes.map(\.name)
+            throw CommandError(
+                code: .usage,
+                message: "The schema has no record type \(type).",
+                remedy: NearestName.hint(for: type, among: names)
+                    + (names.isEmpty
+                        ? "In development, the first record that is saved creates its type."
+                        : "Its record types are \(names.joined(separator: ", ")).")
+            )
+        }
+        Terminal.write(ContainerSchema(recordTypes: [found]).description)
+    }
+}
+
 /// `mistkit schema export`
 struct ExportSchemaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

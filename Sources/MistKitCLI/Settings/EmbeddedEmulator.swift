@@ -55,7 +55,7 @@ struct EmbeddedEmulator {
             throw error
         } catch {
             throw CommandError(
-                code: .data,
+                code: CommandError.meansUnwritable(error) ? .cannotWrite : .data,
                 message: "The embedded emulator cannot use the folder \(folder): \(CommandError.reason(of: error)).",
                 remedy: "Check its permissions, or name another folder with --data-folder."
             )

@@ -92,7 +92,7 @@ private func write(_ share: Share, as output: OutputOptions) throws {
 struct SharedItemOptions: ParsableArguments {
     @Argument(
         help:
-            "The name of the shared record. For a zone that is shared as a whole, leave it out and name the zone with --zone."
+            "The name of the shared record, or for `leave` the share's link. For a zone that is shared as a whole, leave it out and name the zone with --zone."
     )
     var name: String?
 
@@ -109,7 +109,7 @@ struct SharedItemOptions: ParsableArguments {
 
     func fetchShare(from database: CloudKitDatabase) async throws -> Share {
         if let name {
-            let record = try await database.fetch(name, inZone: zone.zoneID, desiredKeys: [])
+            let record = try await database.fetch(name, inZone: zone.zoneID(in: database), desiredKeys: [])
             guard record.share != nil else {
                 throw CommandError(
                     code: .usage,
@@ -117,10 +117,10 @@ struct SharedItemOptions: ParsableArguments {
                     remedy: "Name the record that was shared, or share this one with `mistkit shares create`."
                 )
             }
-            return try await database.fetchShare(of: record, inZone: zone.zoneID)
+            return try await database.fetchShare(of: record, inZone: zone.zoneID(in: database))
         }
         do {
-            return try await database.fetchShare(ofZone: zone.zoneID ?? .default)
+            return try await database.fetchShare(ofZone: zone.zoneID(in: database) ?? .default)
         } catch let error as CloudKitError where error.code == .notFound {
             throw CommandError(
                 code: .usage,
@@ -159,13 +159,13 @@ struct CreateShareCommand: AsyncParsableCommand {
     func run() async throws {
         let participants = try invitations.invitations().map { Participant.invited($0.0, permission: $0.1) }
         let database = try Connection.open(connection).database
-        let record = try await database.fetch(name, inZone: zone.zoneID, desiredKeys: [])
+        let record = try await database.fetch(name, inZone: zone.zoneID(in: database), desiredKeys: [])
         let share = try await database.share(
             record,
             title: title,
             publicPermission: invitations.publicPermission?.permission ?? .none,
             participants: participants,
-            inZone: zone.zoneID
+            inZone: zone.zoneID(in: database)
         )
         try write(share, as: output)
     }
@@ -383,25 +383,34 @@ struct LeaveShareCommand: AsyncParsableCommand {
         commandName: "leave",
         abstract: "End taking part in another user's share.",
         discussion: """
+            The share is named by its link, or by its record and zone.
+
             Examples:
+              mistkit shares leave https://www.icloud.com/share/02aPe3Jgy3COgyPaWfUJPyfFw
               mistkit shares leave list-1 --zone Lists --zone-owner _2f1c8e
-              mistkit shares leave list-1 --zone Lists --zone-owner _2f1c8e --verbose
             """
     )
 
     @OptionGroup var item: SharedItemOptions
     @OptionGroup var connection: ConnectionOptions
 
-    func validate() throws {
-        guard item.zone.zone != nil, item.zone.zoneOwner != nil else {
-            throw ValidationError(
-                "The share's zone is not given.\nName it with --zone and --zone-owner; `mistkit zones list --database shared` prints both."
-            )
-        }
-    }
-
     func run() async throws {
-        let database = try Connection.open(connection).service.sharedDatabase
+        let service = try Connection.open(connection).service
+        let database = service.sharedDatabase
+        var item = item
+        if let name = item.name, item.zone.zone == nil {
+            let metadata = try await service.resolve(try ShareLink(name))
+            guard let zone = metadata.zoneID else {
+                throw CommandError(
+                    code: .failure,
+                    message: "The service does not say which zone the link leads to.",
+                    remedy: "Name the zone with --zone; `mistkit zones list --database shared` lists the zones."
+                )
+            }
+            item.name = metadata.rootRecordName
+            item.zone.zone = zone.zoneName
+            item.zone.zoneOwner = zone.ownerRecordName
+        }
         try await database.leave(try await item.fetchShare(from: database))
         Terminal.writeError("You no longer take part in the share of the \(item.title).")
     }

@@ -112,21 +112,23 @@ struct CreateSubscriptionCommand: AsyncParsableCommand {
         if message != nil || fields.desiredKeys != nil {
             info = NotificationInfo(alertBody: message, additionalFields: fields.desiredKeys)
         }
+        let database = try Connection.open(connection).database
+        let zoneID = try await zone.zoneID(in: database)
         let subscription: Subscription
         if let type {
             subscription = Subscription(
                 name,
                 to: Query(recordType: type, filters: try filters.filters()),
                 firesOn: (on.isEmpty ? Event.allCases : on).map(\.event),
-                inZone: zone.zoneID,
+                inZone: zoneID,
                 zoneWide: zoneWide ? true : nil,
                 firesOnce: once ? true : nil,
                 notificationInfo: info
             )
         } else {
-            subscription = Subscription(name, toZone: zone.zoneID ?? .default, notificationInfo: info)
+            subscription = Subscription(name, toZone: zoneID ?? .default, notificationInfo: info)
         }
-        let saved = try await Connection.open(connection).database.save(subscription)
+        let saved = try await database.save(subscription)
         try ValueList.subscriptions.write([saved], as: output)
     }
 }

@@ -182,13 +182,14 @@ struct ExportRecordsCommand: AsyncParsableCommand {
 
     /// The parts of the export.
     private func steps(in database: CloudKitDatabase, _ filters: [Filter<Record>]) async throws -> [ExportStep] {
+        let zoneID = try await zone.zoneID(in: database)
         guard types.isEmpty else {
             return types.map { type in
                 let query = Query(recordType: type, filters: filters)
-                return .query(query, type: type, zone: zone.zoneID, zoneWide: allZones)
+                return .query(query, type: type, zone: zoneID, zoneWide: allZones)
             }
         }
-        if let zoneID = zone.zoneID { return [.zone(zoneID)] }
+        if let zoneID { return [.zone(zoneID)] }
         return try await database.fetchZones().map(\.zoneID).filter { $0.zoneName != ZoneID.default.zoneName }
             .map { .zone($0) }
     }

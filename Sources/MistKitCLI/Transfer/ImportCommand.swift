@@ -114,7 +114,7 @@ struct ImportRecordsCommand: AsyncParsableCommand {
             header: header,
             existing: existing,
             type: type,
-            zone: zone.zoneID,
+            zone: try await zone.zoneID(in: connection.database),
             files: files.files,
             database: connection.database,
             journal: journal

@@ -70,8 +70,9 @@ struct WatchCommand: AsyncParsableCommand {
             )
         }
         let output = WatchOutput(format, limit: count)
-        let byQueries = QueryWatcher(connection.database, zone: zone.zoneID, types: types, output: output)
-        let byChanges = ChangeWatcher(connection.service, connection.scope, zone: zone.zoneID, output: output)
+        let zoneID = try await zone.zoneID(in: connection.database)
+        let byQueries = QueryWatcher(connection.database, zone: zoneID, types: types, output: output)
+        let byChanges = ChangeWatcher(connection.service, connection.scope, zone: zoneID, output: output)
         let (interval, usesPushes, types) = (Duration.seconds(interval), !noPush, types)
         let watch = Task {
             if types.isEmpty {
