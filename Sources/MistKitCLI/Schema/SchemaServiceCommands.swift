@@ -91,7 +91,7 @@ struct ExportSchemaCommand: AsyncParsableCommand {
 
             Examples:
               mistkit schema export
-              mistkit schema export --environment production --output schema.ckdb
+              mistkit schema export --environment production --output production.ckdb
             """
     )
 
