@@ -82,7 +82,7 @@ struct MistKitCommand: AsyncParsableCommand {
     /// - Parameters:
     ///   - word: The word.
     ///   - arguments: The words of the command line, the first of which are the group.
-    /// - Returns: The group, and what to do; `nil` where the word is not in the place of a command.
+    /// - Returns: The group, and what to do; `nil` where the word is an argument of a command.
     static func suggestion(for word: String, in arguments: [String]) -> (group: String, remedy: String)? {
         var group: any ParsableCommand.Type = MistKitCommand.self
         var path = "mistkit"

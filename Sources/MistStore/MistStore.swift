@@ -50,6 +50,14 @@ public final class MistStore: Sendable {
     let logger: Logger
     let loop: SyncLoop?
 
+    /// The logger of a store that is given none. It logs warnings and errors alone, so that notices do not appear in the
+    /// output of a program that has set up no logging. ``ScopeStatus`` has what the notices say.
+    public static var defaultLogger: Logger {
+        var logger = Logger(label: "MistStore")
+        logger.logLevel = .warning
+        return logger
+    }
+
     /// Opens the store in a folder, and creates it when it does not exist.
     ///
     /// - Parameters:
@@ -58,7 +66,7 @@ public final class MistStore: Sendable {
     ///   - service: The service to synchronise with, usually a `CloudKitService`; `nil` for a store that is never
     ///     synchronised.
     ///   - configuration: The settings of the store.
-    ///   - logger: The logger for the store's log lines.
+    ///   - logger: The logger for the store's log lines; by default, one for warnings and errors.
     /// - Throws: A ``StoreError``: `schema` for record types that do not fit each other or the file, and for a trigger of
     ///   another program that changes records while versions of the service are stored; `value` for a zone name that
     ///   the service does not accept; or a code about the file.
@@ -67,7 +75,7 @@ public final class MistStore: Sendable {
         records: [any CloudKitRecord.Type],
         service: (any SyncService)? = nil,
         configuration: StoreConfiguration = StoreConfiguration(),
-        logger: Logger = Logger(label: "MistStore")
+        logger: Logger = MistStore.defaultLogger
     ) throws {
         let schemas = records.map { $0.schema }
         try configuration.check(schemas)

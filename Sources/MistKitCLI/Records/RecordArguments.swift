@@ -102,6 +102,20 @@ enum RecordInput {
             throw CommandError.unreadable(path)
         }
         let name = path == "-" ? "standard input" : path
+        let records = try read(bytes, name)
+        for (index, record) in records.enumerated() where record.fields.isEmpty {
+            guard let lost = record.otherKeys.elements.map(\.name).min() else { continue }
+            throw CommandError(
+                code: .data,
+                message:
+                    "Record \(index + 1) of \(name) has no fields, and a member \(lost) that is not a part of a record.",
+                remedy: "Write the members into \"fields\", or give plain objects to `mistkit records import --plain`."
+            )
+        }
+        return records
+    }
+
+    private static func read(_ bytes: [UInt8], _ name: String) throws -> [Record] {
         do {
             if bytes.first(where: { !" \t\r\n".utf8.contains($0) }) == UInt8(ascii: "[") {
                 return try JSONReader.read([Record].self, from: bytes)

@@ -69,6 +69,10 @@ struct ImportFormTests {
     /// The members of a plain object are not lost where --plain is missing.
     @Test func aPlainObjectIsNotARecord() throws {
         let plain = #"{"recordName":"a","title":"Hello"}"#
+        for text in [plain, "[\(plain)]"] {
+            let created = try commands.mistkit("records", "create", "--type", "Note", "--from", "-", input: text)
+            #expect(created.status == 65 && created.errors.contains("records import --plain"), "\(created.errors)")
+        }
         let outcome = try commands.mistkit("records", "import", "-", "--type", "Note", input: plain)
         #expect(outcome.status == 65 && outcome.errors.contains("Give --plain"), "\(outcome.errors)")
         let imported = try commands.mistkit("records", "import", "-", "--type", "Note", "--plain", input: plain)

@@ -14,6 +14,15 @@ import Tracing
 
 /// The log, the metrics and the traces of a synchronisation.
 struct SyncObserverTests {
+    /// A program that sets up no logging does not get the store's notices into its output.
+    @Test func aStoreWithoutALoggerIsQuiet() async throws {
+        try await inTemporaryFolder { folder in
+            let store = try MistStore(at: folder, records: [Shelf.self, Book.self])
+            #expect(store.logger.logLevel == .warning)
+            try store.close()
+        }
+    }
+
     /// A store with a record that is sent and one that the service refuses. It synchronises twice, the second time
     /// without the service.
     private func synchronise(_ log: RecordedLines, _ tracer: InMemoryTracer) async throws {
