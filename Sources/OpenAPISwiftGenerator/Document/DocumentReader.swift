@@ -21,13 +21,13 @@ struct DocumentReader {
 
     /// The path items of the components, by name.
     private struct PathItems {
-        private var items: [String: DocumentNode] = [:]
+        private var items: [ExactText: DocumentNode] = [:]
 
         init(_ node: DocumentNode?) {
-            for member in node?.members ?? [] { items[member.key] = member.value }
+            for member in node?.members ?? [] { items[ExactText(member.key)] = member.value }
         }
 
-        subscript(name: String) -> DocumentNode? { items[name] }
+        subscript(name: String) -> DocumentNode? { items[ExactText(name)] }
     }
 
     init(diagnostics: Diagnostics) {

@@ -85,7 +85,7 @@ public struct DocumentFilter: Hashable, Sendable {
         }
         for name in schemas { kept.add(kind: "schemas", name: name) }
         while let next = kept.next() {
-            if let node = components[next.kind, next.name] { kept.collect(from: node) }
+            if let node = components[next.kind, next.name.text] { kept.collect(from: node) }
         }
         guard let members = root.members else { return root }
         var result: [DocumentNode.Member] = []
@@ -101,18 +101,18 @@ public struct DocumentFilter: Hashable, Sendable {
 
     /// The components of a document by kind and name.
     private struct ComponentNodes {
-        private var nodes: [String: [String: DocumentNode]] = [:]
+        private var nodes: [String: [ExactText: DocumentNode]] = [:]
 
         init(_ components: DocumentNode?) {
             for kind in components?.members ?? [] {
                 nodes[kind.key] = Dictionary(
-                    (kind.value.members ?? []).map { ($0.key, $0.value) },
+                    (kind.value.members ?? []).map { (ExactText($0.key), $0.value) },
                     uniquingKeysWith: { first, _ in first }
                 )
             }
         }
 
-        subscript(kind: String, name: String) -> DocumentNode? { nodes[kind]?[name] }
+        subscript(kind: String, name: String) -> DocumentNode? { nodes[kind]?[ExactText(name)] }
     }
 
     /// The lists that select operations, as sets.
@@ -193,14 +193,14 @@ public struct DocumentFilter: Hashable, Sendable {
 private struct References {
     struct Name: Hashable {
         var kind: String
-        var name: String
+        var name: ExactText
     }
 
     private var all: Set<Name> = []
     private var waiting: [Name] = []
 
     mutating func add(kind: String, name: String) {
-        let name = Name(kind: kind, name: name)
+        let name = Name(kind: kind, name: ExactText(name))
         if all.insert(name).inserted { waiting.append(name) }
     }
 
@@ -241,7 +241,7 @@ private struct References {
         var result: [DocumentNode.Member] = []
         for kind in components.members ?? [] {
             let kept: [DocumentNode.Member] = (kind.value.members ?? []).filter {
-                all.contains(Name(kind: kind.key, name: $0.key))
+                all.contains(Name(kind: kind.key, name: ExactText($0.key)))
             }
             if !kept.isEmpty { result.append(.init(key: kind.key, value: kind.value.replacing(kept))) }
         }
