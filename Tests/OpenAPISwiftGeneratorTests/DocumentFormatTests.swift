@@ -288,6 +288,43 @@ struct DocumentFormatTests {
         #expect(generation.errors == [])
     }
 
+    @Test func serverVariablesHaveDistinctNamesAndValues() {
+        let generation = Generation(
+            document: """
+                openapi: 3.1.0
+                info: {title: Test, version: "1"}
+                servers:
+                  - url: https://{base_path}/{basePath}/{any}
+                    variables:
+                      base_path: {default: b c, enum: [a, a, b-c, b c]}
+                      basePath: {default: d, enum: [d]}
+                      any: {default: z, enum: []}
+                paths: {}
+                """,
+            naming: .idiomatic
+        )
+        #expect(generation.errors == [])
+        #expect(
+            generation.warnings == [
+                "openapi.yaml:6:43: warning: The value 'a' of the server variable 'base_path' appears twice, the second is "
+                    + "dropped.",
+                "openapi.yaml:8:31: warning: The 'enum' of the server variable 'any' has no effect: it must be a list of at "
+                    + "least one value. (list the allowed values, or leave 'enum' out to allow any)",
+            ]
+        )
+        let file = "Types.swift"
+        #expect(generation.contains("case a = \"a\"\ncase bC = \"b-c\"\ncase bC_2 = \"b c\"", in: file))
+        let parameters = "basePath: BasePath = .bC_2,\nbasePath_2: Basepath = .d,\nany: Swift.String = \"z\""
+        #expect(generation.contains(parameters, in: file))
+        #expect(
+            generation.contains(
+                #"[.init(name: "base_path", value: basePath.rawValue), .init(name: "basePath", value: basePath_2.rawValue), "#
+                    + #".init(name: "any", value: any)]"#,
+                in: file
+            )
+        )
+    }
+
     @Test func aServerVariableHasItsDefaultAmongItsValues() {
         let generation = Generation(
             document: """

@@ -208,9 +208,36 @@ struct DocumentReader {
 
     /// The allowed values of a server variable, always with the default; `nil` where any value is allowed.
     private mutating func readAllowedValues(_ variable: DocumentNode.Member, default value: String) -> [String]? {
-        guard let node = variable.value["enum"], let values = node.elements?.compactMap(\.scalarText), !values.isEmpty
-        else { return nil }
-        guard !values.contains(value) else { return values }
+        guard let node = variable.value["enum"], !node.isNull else { return nil }
+        guard let elements = node.elements, !elements.isEmpty else {
+            diagnostics.warn(
+                "The 'enum' of the server variable '\(variable.key)' has no effect: it must be a list of at least one value"
+                    + "\(node.elements == nil ? ", this is \(node.kindName)" : "").",
+                at: node.position,
+                remedy: "list the allowed values, or leave 'enum' out to allow any"
+            )
+            return nil
+        }
+        var values: [String] = []
+        var seen = KeySet()
+        for element in elements {
+            guard let text = element.scalarText else {
+                diagnostics.warn(
+                    "A value of the server variable '\(variable.key)' is left out: it must be text, this is \(element.kindName).",
+                    at: element.position
+                )
+                continue
+            }
+            guard seen.insert(text) else {
+                diagnostics.warn(
+                    "The value '\(text)' of the server variable '\(variable.key)' appears twice, the second is dropped.",
+                    at: element.position
+                )
+                continue
+            }
+            values.append(text)
+        }
+        guard seen.insert(value) else { return values }
         diagnostics.warn(
             "The default '\(value)' of the server variable '\(variable.key)' is not among its values, it is added.",
             at: node.position
