@@ -176,6 +176,7 @@ struct OperationTranslator {
         var cookieScope = DeclarationScope(path: "\(inputPath).Cookies")
         let parameters = parameters(of: resolved)
         let pathFields = fields(of: parameters, at: .path, in: &pathScope)
+        checkPlaceholders(of: resolved.operation, pathFields)
         var queryFields = fields(of: parameters, at: .query, in: &queryScope)
         queryFields += fields(of: parameters, at: .querystring, in: &queryScope)
         let headerFields = fields(of: parameters, at: .header, in: &headerScope)
@@ -258,6 +259,20 @@ struct OperationTranslator {
                 )
             )
         )
+    }
+
+    /// Reports each placeholder whose parameter was left out. Without its value, requests would have a wrong path.
+    private func checkPlaceholders(of operation: Operation, _ fields: [TranslatedParameter]) {
+        for name in PathTemplate(operation.path).names where !fields.contains(where: { $0.key == name }) {
+            diagnostics.report(
+                diagnostics.error(
+                    "The operation \(operation.method) \(operation.path) has no form for its path parameter '\(name)'.",
+                    at: operation.position,
+                    remedy: "describe the parameter by a schema of text, numbers, arrays or objects, in the style "
+                        + "'simple', 'label' or 'matrix'"
+                )
+            )
+        }
     }
 
     /// The summary and the description of an operation, and its method and path.
@@ -345,6 +360,7 @@ struct OperationTranslator {
         let explode = parameter.explode ?? ["form", "deepObject", "cookie"].contains(name)
         switch (parameter.location, name) {
         case (.path, "simple"): return (name, false)
+        case (.path, "matrix"), (.path, "label"): return (name, explode)
         case (.query, "form"): return (name, explode)
         case (.query, "deepObject") where explode: return (name, true)
         // With `explode`, these styles give the same text as the form style.
