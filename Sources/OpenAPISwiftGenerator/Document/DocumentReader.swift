@@ -245,7 +245,7 @@ struct DocumentReader {
         return values + [value]
     }
 
-    private static let methods: [String] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"]
+    static let methods: [String] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"]
 
     private mutating func readPath(
         _ member: DocumentNode.Member,

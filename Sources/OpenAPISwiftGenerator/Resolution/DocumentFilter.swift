@@ -11,6 +11,8 @@ public struct DocumentFilter: Hashable, Sendable {
     public var paths: [String]
     /// Selects component schemas by name.
     public var schemas: [String]
+    /// Where the names come from, for diagnostics.
+    var locations = SettingLocations()
 
     /// Creates a filter.
     public init(operations: [String] = [], tags: [String] = [], paths: [String] = [], schemas: [String] = []) {
@@ -50,7 +52,7 @@ public struct DocumentFilter: Hashable, Sendable {
         let diagnostics = Diagnostics(source: source)
         var linker = DocumentLinker(root: try DocumentParser.parse(source), diagnostics: diagnostics, load: load)
         var root = linker.link()
-        if let filter { root = try filter.apply(to: root, diagnostics: diagnostics) }
+        if let filter { root = try filter.apply(to: root) }
         do {
             switch format {
             case .yaml: return try Yams.serialize(node: root.yaml, sortKeys: false)
@@ -71,9 +73,9 @@ public struct DocumentFilter: Hashable, Sendable {
     var isEmpty: Bool { operations.isEmpty && tags.isEmpty && paths.isEmpty && schemas.isEmpty }
 
     /// The root with the selected parts and everything that they need.
-    func apply(to root: DocumentNode, diagnostics: Diagnostics) throws(Diagnostic) -> DocumentNode {
+    func apply(to root: DocumentNode) throws(Diagnostic) -> DocumentNode {
         guard !isEmpty else { return root }
-        try checkNames(in: root, diagnostics: diagnostics)
+        try checkNames(in: root)
         let components = ComponentNodes(root["components"])
         let selection = Selection(operations: Set(operations), tags: Set(tags), paths: Set(self.paths))
         var kept = References()
@@ -157,7 +159,7 @@ public struct DocumentFilter: Hashable, Sendable {
         }
     }
 
-    private func checkNames(in root: DocumentNode, diagnostics: Diagnostics) throws(Diagnostic) {
+    private func checkNames(in root: DocumentNode) throws(Diagnostic) {
         var knownOperations: Set<String> = []
         var knownTags: Set<String> = Set((root["tags"]?.elements ?? []).compactMap { $0["name"]?.scalarText })
         var items: [DocumentNode] = root["paths"]?.members?.map(\.value) ?? []
@@ -174,15 +176,17 @@ public struct DocumentFilter: Hashable, Sendable {
         }
         let knownPaths: Set<String> = Set((root["paths"]?.members ?? []).map(\.key))
         let knownSchemas: Set<String> = Set((root["components"]?["schemas"]?.members ?? []).map(\.key))
-        let checks: [(kind: String, names: [String], known: Set<String>)] = [
-            ("operation", operations, knownOperations), ("tag", tags, knownTags), ("path", paths, knownPaths),
-            ("schema", schemas, knownSchemas),
+        let checks: [(kind: String, key: String, names: [String], known: Set<String>)] = [
+            ("operation", "operations", operations, knownOperations), ("tag", "tags", tags, knownTags),
+            ("path", "paths", paths, knownPaths), ("schema", "schemas", schemas, knownSchemas),
         ]
-        for (kind, names, known) in checks {
+        for (kind, key, names, known) in checks {
             for name in names where !known.contains(name) {
-                throw diagnostics.error(
-                    "The filter names the \(kind) '\(name)', which the document does not have.",
-                    at: nil
+                throw Diagnostic(
+                    severity: .error,
+                    message: "The filter names the \(kind) '\(name)', which the document does not have.",
+                    location: locations["filter", key, name],
+                    remedy: NearestName.question(about: name, among: known.sorted())
                 )
             }
         }

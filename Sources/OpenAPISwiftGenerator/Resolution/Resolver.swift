@@ -3,6 +3,8 @@ struct Resolver {
     var names: NameAssigner
     var typeOverrides: [String: String]
     var unknownMembers: UnknownMembersRule
+    /// Where the settings come from.
+    var locations: SettingLocations
     /// The type that contains the types of the schemas; `nil` for types of the module itself.
     var namespace: String?
     let diagnostics: Diagnostics
@@ -51,10 +53,18 @@ struct Resolver {
             )
         }
         for key in typeOverrides.keys.sorted() where document.components.schemas[key] == nil {
-            diagnostics.warn("The type override for '\(key)' has no effect: there is no such schema.", at: nil)
+            diagnostics.warn(
+                "The type override for '\(key)' has no effect: there is no such schema.",
+                at: locations["typeOverrides", "schemas", key],
+                remedy: NearestName.question(about: key, among: document.components.schemas.keys)
+            )
         }
         for key in unknownMembers.schemas.keys.sorted() where document.components.schemas[key] == nil {
-            diagnostics.warn("'unknownMembers' of '\(key)' has no effect: there is no such schema.", at: nil)
+            diagnostics.warn(
+                "'unknownMembers' of '\(key)' has no effect: there is no such schema.",
+                at: locations["unknownMembers", "schemas", key],
+                remedy: NearestName.question(about: key, among: document.components.schemas.keys)
+            )
         }
         return SchemaCatalog(version: document.version, entries: entries, diagnostics: diagnostics)
     }
