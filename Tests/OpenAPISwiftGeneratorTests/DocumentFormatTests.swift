@@ -267,6 +267,7 @@ struct DocumentFormatTests {
         let generation = Generation(
             document: """
                 openapi: 3.1.0
+                info: {title: Test, version: "1"}
                 webhooks: {new: {post: {responses: {'200': {description: x}}}}, old: {}}
                 paths:
                   /a:
@@ -329,6 +330,7 @@ struct DocumentFormatTests {
         let generation = Generation(
             document: """
                 openapi: 3.1.0
+                info: {title: Test, version: "1"}
                 servers: [{url: 'https://{host}', variables: {host: {default: c, enum: [a, b]}}}]
                 paths: {}
                 """

@@ -43,6 +43,7 @@ struct DocumentReader {
             throw diagnostics.error("A document is an object, this is \(root.kindName).", at: root.position)
         }
         version = try readVersion(of: root)
+        checkRequiredKeys(of: root)
         var components = Components()
         if let node = root["components"], !node.isNull {
             let node = recovering { (reader) throws(Diagnostic) in try reader.object(node, "components") }
@@ -135,6 +136,35 @@ struct DocumentReader {
                 remedy: "use 3.0.0 to 3.0.4, 3.1.0 to 3.1.2 or 3.2.0"
             )
         }
+    }
+
+    /// Reports what a whole document must have.
+    private mutating func checkRequiredKeys(of root: DocumentNode) {
+        if root["info"]?.members == nil {
+            let problem = root["info"].map { "'info' must be an object, this is \($0.kindName)." }
+            diagnostics.warn(
+                problem ?? "The key 'info' is missing.",
+                at: root["info"]?.position ?? root.position,
+                remedy: "say what the document describes: info: {title: …, version: …}"
+            )
+        }
+        let needed: [String] = version == .v30 ? ["paths"] : ["paths", "components", "webhooks"]
+        guard !needed.contains(where: { root[$0] != nil }) else { return }
+        let known = ["openapi", "info", "servers", "security", "tags", "externalDocs", "jsonSchemaDialect"] + needed
+        let question = (root.members ?? []).lazy
+            .filter { !known.contains($0.key) && !$0.key.hasPrefix("x-") }
+            .compactMap { member in
+                NearestName.of(member.key, among: needed).map { "did you mean '\($0)' by '\(member.key)'?" }
+            }.first
+        diagnostics.report(
+            diagnostics.error(
+                version == .v30
+                    ? "The key 'paths' is missing."
+                    : "The document has neither 'paths' nor 'components' nor 'webhooks'.",
+                at: root.position,
+                remedy: question ?? "write 'paths: {}' for a document without paths"
+            )
+        )
     }
 
     // MARK: Shapes
@@ -255,7 +285,14 @@ struct DocumentReader {
         var steps = 0
         while let reference = try reference(in: node) {
             steps += 1
-            guard steps < 100, let name = reference.componentName(in: .pathItems), let target = pathItems[name],
+            guard steps < 100 else {
+                throw diagnostics.error(
+                    "The path '\(member.key)' refers to '\(reference.text)', which leads back to itself.",
+                    at: reference.position,
+                    remedy: "refer to a path item with operations"
+                )
+            }
+            guard let name = reference.componentName(in: .pathItems), let target = pathItems[name],
                 let members = target.members
             else {
                 throw diagnostics.failure(
@@ -272,11 +309,26 @@ struct DocumentReader {
                 position: target.position
             )
         }
+        var template = member.key
+        if !template.hasPrefix("/") {
+            diagnostics.warn(
+                "The path '\(template)' does not begin with a slash, one is added.",
+                at: member.value.position
+            )
+            template = "/\(template)"
+        }
+        if let problem = PathTemplate(template).problem {
+            throw diagnostics.error(
+                "The path '\(template)' is not a template: \(problem).",
+                at: member.value.position,
+                remedy: "write a placeholder as '{name}'"
+            )
+        }
         return Path(
-            template: member.key,
+            template: template,
             position: member.value.position,
             parameters: try readParameters(node["parameters"]),
-            operations: readOperations(node, path: member.key)
+            operations: readOperations(node, path: template)
         )
     }
 
