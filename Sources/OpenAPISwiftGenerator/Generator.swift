@@ -159,6 +159,8 @@ public struct GeneratorResult: Sendable {
 public struct Generator: Sendable {
     /// What to generate.
     public var configuration: GeneratorConfiguration
+    /// Whether keys of the document that are neither known nor extensions are reported as warnings.
+    public var checksKeys = false
 
     /// Creates a generator.
     public init(configuration: GeneratorConfiguration) {
@@ -228,11 +230,10 @@ public struct Generator: Sendable {
                 remedy: "generate 'types' instead, or the schemas into a target of their own"
             )
         }
-        var linker = DocumentLinker(
-            root: try DocumentParser.parse(diagnostics.mainSource),
-            diagnostics: diagnostics,
-            load: load
-        )
+        if let problem = configuration.firstProblem(modes: configuration.modes) { throw problem }
+        let main = try DocumentParser.parse(diagnostics.mainSource)
+        if checksKeys { KeyChecker(diagnostics: diagnostics).check(main) }
+        var linker = DocumentLinker(root: main, diagnostics: diagnostics, load: load)
         var root = linker.link()
         warnOfUnusedNames(in: root, diagnostics: diagnostics)
         if let filter = configuration.filter {
