@@ -2,7 +2,8 @@
 ///
 /// The path is relative to the same folder as the name of the document that generation began with, for instance
 /// `schemas/pet.yaml`, or `api/schemas/pet.yaml` for a document named `api/openapi.yaml`. An error that it throws
-/// becomes part of a diagnostic, so its description should be text for the user.
+/// becomes part of a diagnostic, so its description should be text for the user. If the error is a ``Diagnostic``, its
+/// message continues the sentence "The reference leaves the document for 'path', which …", and its remedy is kept.
 public typealias DocumentLoader = (_ path: String) throws -> [UInt8]
 
 /// Brings everything that references lead to into one document.
@@ -291,6 +292,12 @@ struct DocumentLinker {
         let bytes: [UInt8]
         do {
             bytes = try load(path)
+        } catch let error as Diagnostic {
+            throw diagnostics.error(
+                "The reference '\(text)' leaves the document for '\(path)', which \(error.message)",
+                at: position,
+                remedy: error.remedy
+            )
         } catch {
             throw diagnostics.error(
                 "The reference '\(text)' leaves the document for '\(path)', which cannot be read: \(error)",
