@@ -19,7 +19,8 @@ struct GenerateOpenAPI: CommandPlugin {
         var hasGenerated = false
         for target in candidates where own.contains(target.id) && seen.insert(target.id).inserted {
             let isNamed = named.contains { $0.id == target.id }
-            if try generate(target, isNamed: isNamed, tool: context.tool(named: "openapi-swift").url) {
+            let tool = try context.tool(named: "openapi-swift").url
+            if try generate(target, isNamed: isNamed, tool: tool, package: context.package.directoryURL) {
                 hasGenerated = true
             }
         }
@@ -33,7 +34,7 @@ struct GenerateOpenAPI: CommandPlugin {
 
     /// Generates into the folder of a target; returns `false` for a target without an OpenAPI document or
     /// configuration.
-    private func generate(_ target: any Target, isNamed: Bool, tool: URL) throws -> Bool {
+    private func generate(_ target: any Target, isNamed: Bool, tool: URL, package: URL) throws -> Bool {
         guard let target = target as? SwiftSourceModuleTarget else {
             if isNamed { throw PluginError.noSwift(in: target.name) }
             return false
@@ -46,7 +47,7 @@ struct GenerateOpenAPI: CommandPlugin {
         print("Generating Swift for \(target.name) from \(files.document.lastPathComponent)")
         let process = Process()
         process.executableURL = tool
-        process.arguments = files.arguments(writingTo: output, plugin: "command")
+        process.arguments = files.arguments(writingTo: output, plugin: "command", package: package)
         process.environment = [:]
         try process.run()
         process.waitUntilExit()

@@ -15,17 +15,24 @@ struct OpenAPISwiftPlugin: BuildToolPlugin {
                 for: files,
                 of: target.name,
                 tool: context.tool(named: "openapi-swift").url,
-                folder: context.pluginWorkDirectoryURL
+                folder: context.pluginWorkDirectoryURL,
+                package: context.package.directoryURL
             )
         ]
     }
 
-    private func command(for files: GeneratorFiles, of target: String, tool: URL, folder: URL) throws -> Command {
+    private func command(
+        for files: GeneratorFiles,
+        of target: String,
+        tool: URL,
+        folder: URL,
+        package: URL
+    ) throws -> Command {
         let output = folder.appending(path: GeneratorFiles.outputFolder, directoryHint: .isDirectory)
         return .buildCommand(
             displayName: "Generating Swift for \(target) from \(files.document.lastPathComponent)",
             executable: tool,
-            arguments: files.arguments(writingTo: output, plugin: "build"),
+            arguments: files.arguments(writingTo: output, plugin: "build", package: package),
             environment: [:],
             inputFiles: [files.configuration, files.document] + files.others,
             outputFiles: GeneratorFiles.outputNames.map { output.appending(path: $0) }
@@ -44,7 +51,8 @@ struct OpenAPISwiftPlugin: BuildToolPlugin {
                     for: files,
                     of: target.displayName,
                     tool: context.tool(named: "openapi-swift").url,
-                    folder: context.pluginWorkDirectoryURL
+                    folder: context.pluginWorkDirectoryURL,
+                    package: context.xcodeProject.directoryURL
                 )
             ]
         }

@@ -48,10 +48,15 @@ struct GeneratorFiles {
     }
 
     /// The arguments of the call of `openapi-swift`.
-    func arguments(writingTo directory: URL, plugin: String) -> [String] {
+    /// - Parameters:
+    ///   - directory: The folder of the generated files.
+    ///   - plugin: The plugin that calls.
+    ///   - package: The folder of the package, which references in the document must not leave.
+    /// - Returns: The arguments.
+    func arguments(writingTo directory: URL, plugin: String, package: URL) -> [String] {
         [
             "generate", document.path, "--config", configuration.path, "--output-directory", directory.path,
-            "--plugin-source", plugin,
+            "--plugin-source", plugin, "--package-directory", package.path,
         ]
     }
 

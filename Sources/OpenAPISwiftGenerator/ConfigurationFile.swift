@@ -4,6 +4,8 @@ public struct ConfigurationFile: Hashable, Sendable {
     public var generate: [GeneratorConfiguration.Mode]?
     /// Everything else that the file says; ``GeneratorConfiguration/modes`` is empty.
     public var settings = GeneratorConfiguration()
+    /// What the file says without an effect: keys inside of other keys that are not known.
+    public var warnings: [Diagnostic] = []
 
     /// The configuration of a run without a file.
     public init() {}
@@ -31,7 +33,9 @@ public struct ConfigurationFile: Hashable, Sendable {
             case "additionalFileComments": settings.additionalFileComments = try reader.strings()
             case "namingStrategy": settings.namingStrategy = try reader.choice(NamingStrategy.self)
             case "nameOverrides": settings.nameOverrides = try reader.dictionary()
-            case "typeOverrides": settings.typeOverrides = try reader.nested("schemas")?.dictionary() ?? [:]
+            case "typeOverrides":
+                settings.typeOverrides = try reader.nested("schemas")?.dictionary() ?? [:]
+                reader.warnOfOtherKeys(than: ["schemas"])
             case "enumerations": settings.enumerations = try reader.choice(EnumerationStyle.self)
             case "unknownMembers": settings.unknownMembers = try reader.unknownMembers()
             case "handlerContext": settings.handlerContext = try reader.bool()
@@ -44,14 +48,25 @@ public struct ConfigurationFile: Hashable, Sendable {
                     paths: try reader.nested("paths")?.strings() ?? [],
                     schemas: try reader.nested("schemas")?.strings() ?? []
                 )
+                reader.warnOfOtherKeys(than: ["operations", "tags", "paths", "schemas"])
             case "operationExtensions": settings.operationExtensions = try reader.strings()
+            case "referenceFolders": settings.referenceFolders = try reader.strings()
             case "featureFlags": _ = try reader.strings()
             default:
-                guard isStrict else { continue }
+                guard isStrict else {
+                    diagnostics.warn(
+                        "The key '\(member.key)' is not known.",
+                        at: member.value.position,
+                        remedy: NearestName.question(about: member.key, among: ConfigurationFile.keys)
+                    )
+                    continue
+                }
+                let question = NearestName.question(about: member.key, among: ConfigurationFile.keys)
                 throw diagnostics.error(
                     "The key '\(member.key)' is not known.",
                     at: member.value.position,
-                    remedy: "known keys: \(ConfigurationFile.keys.joined(separator: ", "))"
+                    remedy: (question.map { "\($0) " } ?? "")
+                        + "known keys: \(ConfigurationFile.keys.joined(separator: ", "))"
                 )
             }
         }
@@ -62,13 +77,89 @@ public struct ConfigurationFile: Hashable, Sendable {
                 remedy: "list what to generate: types, client, server"
             )
         }
+        settings.locations = SettingLocations(of: root, diagnostics: diagnostics)
+        settings.filter?.locations = settings.locations
+        if let problem = settings.firstProblem(modes: Set(generate ?? [])) { throw problem }
+        warnings = diagnostics.all
     }
 
     private static let keys: [String] = [
         "generate", "accessModifier", "additionalImports", "additionalFileComments", "filter", "namingStrategy",
         "nameOverrides", "typeOverrides", "enumerations", "unknownMembers", "operationExtensions",
-        "handlerContext", "bufferedResponses", "pathTypes", "featureFlags",
+        "handlerContext", "bufferedResponses", "pathTypes", "referenceFolders", "featureFlags",
     ]
+}
+
+/// Where the values of a configuration are in its file.
+///
+/// Two configurations with the same values are equal, wherever they come from.
+struct SettingLocations: Hashable, Sendable {
+    private var locations: [[ExactText]: SourceLocation] = [:]
+
+    init() {}
+
+    init(of root: DocumentNode, diagnostics: Diagnostics) {
+        add(root, below: [], diagnostics)
+    }
+
+    private mutating func add(_ node: DocumentNode, below path: [ExactText], _ diagnostics: Diagnostics) {
+        if !path.isEmpty { locations[path] = diagnostics.location(of: node.position) }
+        guard path.count < 3 else { return }
+        for member in node.members ?? [] {
+            add(member.value, below: path + [ExactText(member.key)], diagnostics)
+        }
+        for element in node.elements ?? [] {
+            guard let text = element.scalarText, locations[path + [ExactText(text)]] == nil else { continue }
+            add(element, below: path + [ExactText(text)], diagnostics)
+        }
+    }
+
+    /// The location of the value below some keys; the last can be an element of a list.
+    subscript(_ path: String...) -> SourceLocation? {
+        locations[path.map(ExactText.init)]
+    }
+
+    static func == (left: SettingLocations, right: SettingLocations) -> Bool {
+        true
+    }
+
+    func hash(into hasher: inout Hasher) {}
+}
+
+extension GeneratorConfiguration {
+    /// The first value that would become code but is not of the form that its key needs.
+    ///
+    /// - Parameter modes: The parts to generate: a type of the mode for schemas can be put into another type.
+    /// - Returns: The problem as an error.
+    func firstProblem(modes: Set<Mode>) -> Diagnostic? {
+        func problem(_ key: String, _ name: String?, _ value: String, _ expected: String, _ location: SourceLocation?)
+            -> Diagnostic
+        {
+            Diagnostic(
+                severity: .error,
+                message: "The value '\(value)' of '\(key)'\(name.map { " for '\($0)'" } ?? "") is not \(expected).",
+                location: location,
+                remedy: "letters, digits and underscores; a reserved word is written in backticks"
+            )
+        }
+        for (name, value) in nameOverrides.sorted(by: { $0.key < $1.key }) {
+            if SwiftSpelling.isIdentifier(value) { continue }
+            if modes.contains(.schemas), SwiftSpelling.isPath(value) { continue }
+            return problem("nameOverrides", name, value, "a Swift identifier", locations["nameOverrides", name])
+        }
+        for (name, value) in typeOverrides.sorted(by: { $0.key < $1.key }) where !SwiftSpelling.isType(value) {
+            let location = locations["typeOverrides", "schemas", name]
+            return problem("typeOverrides.schemas", name, value, "a Swift type", location)
+        }
+        for value in additionalImports where !SwiftSpelling.isImport(value) {
+            let location = locations["additionalImports", value]
+            return problem("additionalImports", nil, value, "the name of a module", location)
+        }
+        for (name, _) in pathTypes.sorted(by: { $0.key < $1.key }) where !SwiftSpelling.isIdentifier(name) {
+            return problem("pathTypes", nil, name, "a Swift identifier", locations["pathTypes", name])
+        }
+        return nil
+    }
 }
 
 /// One value of the file, with a method for each type that a key may ask for.
@@ -116,6 +207,18 @@ private struct ValueReader {
         return result
     }
 
+    /// Warns of members of an object that have no meaning.
+    func warnOfOtherKeys(than known: [String]) {
+        for member in node.members ?? [] where !known.contains(member.key) {
+            let question = NearestName.question(about: member.key, among: known)
+            diagnostics.warn(
+                "The key '\(key).\(member.key)' is not known and has no effect.",
+                at: member.value.position,
+                remedy: (question.map { "\($0) " } ?? "") + "known keys: \(known.joined(separator: ", "))"
+            )
+        }
+    }
+
     /// An object whose members are lists of strings.
     func lists() throws(Diagnostic) -> [String: [String]] {
         if node.isNull { return [:] }
@@ -139,6 +242,7 @@ private struct ValueReader {
     func unknownMembers() throws(Diagnostic) -> UnknownMembersRule {
         guard node.members != nil else { return UnknownMembersRule(try choice(UnknownMembersStyle.self)) }
         var rule = UnknownMembersRule()
+        warnOfOtherKeys(than: ["default", "schemas"])
         if let reader = try nested("default") { rule.default = try reader.choice(UnknownMembersStyle.self) }
         guard let schemas = try nested("schemas") else { return rule }
         for name in try schemas.dictionary().keys {

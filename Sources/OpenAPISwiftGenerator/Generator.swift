@@ -53,6 +53,12 @@ public struct GeneratorConfiguration: Hashable, Sendable {
     public var filter: DocumentFilter?
     /// Vendor extensions of operations that become tables of `Operations`, such as `x-cost`.
     public var operationExtensions: [String] = []
+    /// Folders that references may lead into, besides the folder of the document or the package.
+    ///
+    /// The generator itself reads no files; a ``DocumentLoader`` obeys this setting.
+    public var referenceFolders: [String] = []
+    /// Where the values come from, for diagnostics.
+    var locations = SettingLocations()
     /// Whether the operations of each tag, and the schemas that only they use, get a file of their own.
     ///
     /// The names of these files begin with ``Generator/splitFileNamePrefix`` and depend on the document. A build plugin
@@ -153,6 +159,8 @@ public struct GeneratorResult: Sendable {
 public struct Generator: Sendable {
     /// What to generate.
     public var configuration: GeneratorConfiguration
+    /// Whether keys of the document that are neither known nor extensions are reported as warnings.
+    public var checksKeys = false
 
     /// Creates a generator.
     public init(configuration: GeneratorConfiguration) {
@@ -222,14 +230,14 @@ public struct Generator: Sendable {
                 remedy: "generate 'types' instead, or the schemas into a target of their own"
             )
         }
-        var linker = DocumentLinker(
-            root: try DocumentParser.parse(diagnostics.mainSource),
-            diagnostics: diagnostics,
-            load: load
-        )
+        if let problem = configuration.firstProblem(modes: configuration.modes) { throw problem }
+        let main = try DocumentParser.parse(diagnostics.mainSource)
+        if checksKeys { KeyChecker(diagnostics: diagnostics).check(main) }
+        var linker = DocumentLinker(root: main, diagnostics: diagnostics, load: load)
         var root = linker.link()
+        warnOfUnusedNames(in: root, diagnostics: diagnostics)
         if let filter = configuration.filter {
-            root = try filter.apply(to: root, diagnostics: diagnostics)
+            root = try filter.apply(to: root)
         }
         var reader = DocumentReader(diagnostics: diagnostics)
         let document = try reader.read(root)
@@ -240,6 +248,7 @@ public struct Generator: Sendable {
             names: names,
             typeOverrides: configuration.typeOverrides,
             unknownMembers: configuration.unknownMembers,
+            locations: configuration.locations,
             namespace: configuration.modes.contains(.schemas) ? nil : SchemaCatalog.namespace,
             diagnostics: diagnostics
         )
@@ -253,5 +262,62 @@ public struct Generator: Sendable {
             diagnostics: diagnostics
         )
         return translator.translate()
+    }
+
+    /// Warns of name overrides for names that the document does not have.
+    private func warnOfUnusedNames(in root: DocumentNode, diagnostics: Diagnostics) {
+        guard !configuration.nameOverrides.isEmpty else { return }
+        var names = DocumentNames()
+        names.collect(from: root)
+        for name in configuration.nameOverrides.keys.sorted() where !names.contains(name) {
+            diagnostics.warn(
+                "The name override for '\(name)' has no effect: the document has no such name.",
+                at: configuration.locations["nameOverrides", name],
+                remedy: NearestName.question(about: name, among: names.all)
+            )
+        }
+    }
+}
+
+/// The texts of a document that can become names in the output: keys, and values of keys such as `operationId`.
+private struct DocumentNames {
+    private var names: Set<String> = [
+        // Names that the output has without a name in the document.
+        "additionalProperties", "unknownMembers", "accept", "json", "body",
+    ]
+
+    var all: [String] { names.sorted() }
+
+    func contains(_ name: String) -> Bool {
+        names.contains(name) || name.lowercased().wholeMatch(of: /(case|value)[0-9]+(payload)?/) != nil
+    }
+
+    private static let keys: Set<String> = ["name", "operationId", "default", "const"]
+
+    mutating func collect(from node: DocumentNode) {
+        switch node.content {
+        case .object(let members):
+            for member in members {
+                names.insert(member.key)
+                if DocumentNames.keys.contains(member.key), let text = member.value.scalarText { names.insert(text) }
+                if member.key == "enum" || member.key == "x-extensible-enum" {
+                    names.formUnion((member.value.elements ?? []).compactMap(\.scalarText))
+                }
+                if member.key == "mapping" { names.formUnion((member.value.members ?? []).map(\.key)) }
+                if member.key == "paths" {
+                    // An operation without an identifier is named by its method and path.
+                    for path in member.value.members ?? [] {
+                        let others = path.value["additionalOperations"]?.members?.map(\.key) ?? []
+                        for method in DocumentReader.methods + ["query"] + others {
+                            names.insert("\(method.lowercased())\(path.key)")
+                        }
+                    }
+                }
+                collect(from: member.value)
+            }
+        case .array(let elements):
+            for element in elements { collect(from: element) }
+        case .null, .bool, .integer, .number, .string: break
+        }
     }
 }

@@ -106,8 +106,8 @@ private final class TreeNode: JSONWritable {
 }
 
 /// An encoder into one node.
-private struct TreeEncoder: Encoder {
-    let node: TreeNode
+struct TreeEncoder: Encoder {
+    fileprivate let node: TreeNode
     let codingPath: [any CodingKey]
     /// The `userInfo` of the writer.
     let json: (any AnyObject & Sendable)?

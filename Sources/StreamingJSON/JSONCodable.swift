@@ -18,9 +18,14 @@ public protocol JSONCodable: JSONBackedCodable, Hashable {}
 extension JSONBackedCodable {
     /// Decodes the value as JSON.
     ///
-    /// Fails as `decoder` does, and with `DecodingError.dataCorrupted` around the ``JSONError`` of the type itself.
+    /// Dates are read as the decoder's strategy says. Fails as `decoder` does, and with `DecodingError.dataCorrupted`
+    /// around the ``JSONError`` of the type itself.
     public init(from decoder: any Decoder) throws {
         let value = try JSONValue(from: decoder)
+        guard decoder is TreeDecoder else {
+            self = try Self(value, from: decoder, asking: ForeignValues())
+            return
+        }
         do {
             let options = JSONReader.Options(userInfo: decoder.userInfo.json)
             self = try JSONReader.read(from: JSONWriter.bytes(of: value), options: options)
@@ -35,13 +40,41 @@ extension JSONBackedCodable {
         }
     }
 
+    /// Reads a value from the tree of a decoder of another library.
+    ///
+    /// The first reading finds the values for which the decoder has a strategy. The tree is read again once these are
+    /// known, since they can decide how it is read.
+    private init(_ tree: JSONValue, from decoder: any Decoder, asking values: ForeignValues) throws {
+        var result: Result<Self, any Error>
+        repeat {
+            do {
+                let options = JSONReader.Options(userInfo: values)
+                result = .success(try JSONReader.read(from: JSONWriter.bytes(of: tree), options: options))
+            } catch {
+                result = .failure(
+                    DecodingError.dataCorrupted(
+                        DecodingError.Context(
+                            codingPath: decoder.codingPath,
+                            debugDescription: error.description,
+                            underlyingError: error
+                        )
+                    )
+                )
+            }
+        } while try values.resolve(tree, from: decoder)
+        self = try result.get()
+    }
+
     /// Encodes the value as JSON.
     ///
-    /// Fails as `encoder` does, and with `EncodingError.invalidValue` around the ``JSONError`` of the type itself.
+    /// Dates are written as the encoder's strategy says. Fails as `encoder` does, and with `EncodingError.invalidValue`
+    /// around the ``JSONError`` of the type itself.
     public func encode(to encoder: any Encoder) throws {
         let value: JSONValue
+        let foreign: ForeignValues? = encoder is TreeEncoder ? nil : ForeignValues()
         do {
-            value = try JSONReader.read(from: JSONWriter.bytes(of: self, userInfo: encoder.userInfo.json))
+            let userInfo = foreign ?? encoder.userInfo.json
+            value = try JSONReader.read(from: JSONWriter.bytes(of: self, userInfo: userInfo))
         } catch {
             throw EncodingError.invalidValue(
                 self,
@@ -52,7 +85,11 @@ extension JSONBackedCodable {
                 )
             )
         }
-        try value.encode(to: encoder)
+        if let foreign {
+            try ForeignTree(tree: value, values: foreign).encode(to: encoder)
+        } else {
+            try value.encode(to: encoder)
+        }
     }
 }
 

@@ -170,7 +170,7 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
 }
 
 extension JSONValue: Codable {
-    private struct MemberKey: CodingKey {
+    struct MemberKey: CodingKey {
         var stringValue: String
         var intValue: Int? { nil }
 

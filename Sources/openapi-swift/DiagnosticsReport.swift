@@ -60,13 +60,15 @@ struct DiagnosticsReport {
     // MARK: The YAML file
 
     /// Writes the file of `--diagnostics-output-path`.
-    func write(to path: String) throws {
+    func write(to path: String) throws(Diagnostic) {
         let url = URL(fileURLWithPath: path)
-        try FileManager.default.createDirectory(
-            at: url.deletingLastPathComponent(),
-            withIntermediateDirectories: true
-        )
-        try Data(yaml.utf8).write(to: url)
+        try FileAccess.writing(path) {
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(),
+                withIntermediateDirectories: true
+            )
+            try Data(yaml.utf8).write(to: url)
+        }
     }
 
     private var yaml: String {

@@ -18,7 +18,10 @@ struct FilterCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The format to print: yaml or json.", valueName: "format"))
     var outputFormat: DocumentFilter.OutputFormat = .yaml
 
-    @Argument(help: "The OpenAPI document, YAML or JSON.")
+    @Option(help: .packageDirectory)
+    var packageDirectory: String?
+
+    @Argument(help: "The OpenAPI document, YAML or JSON; '-' for standard input.")
     var docPath: String
 
     func run() throws {
@@ -26,21 +29,28 @@ struct FilterCommand: ParsableCommand {
         let document: [UInt8]
         do throws(Diagnostic) {
             configuration = try ConfigurationFile(path: config, isStrict: false)
-            document = try contents(of: docPath, what: "OpenAPI document")
+            document = try FileAccess.document(at: docPath)
         } catch {
             printToStandardError(error.description)
             throw ExitCode.validationFailure
         }
+        for warning in configuration.warnings { printToStandardError(warning.description) }
         if configuration.settings.filter == nil {
             printToStandardError("warning: the configuration has no 'filter', the whole document follows")
         }
+        let files = ReferencedFiles(
+            document: docPath,
+            package: packageDirectory,
+            others: configuration.settings.referenceFolders,
+            configuration: config
+        )
         do throws(Diagnostic) {
             let text = try DocumentFilter.filter(
                 document,
-                named: docPath,
+                named: FileAccess.name(ofDocument: docPath),
                 by: configuration.settings.filter,
                 as: outputFormat,
-                loadingReferencesWith: contentsOfReferencedFile
+                loadingReferencesWith: files.contents
             )
             print(text, terminator: text.hasSuffix("\n") ? "" : "\n")
         } catch {

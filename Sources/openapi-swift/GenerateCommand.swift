@@ -51,25 +51,25 @@ struct GenerateCommand: ParsableCommand {
     }
 
     func run() throws {
-        var configuration = try options.configuration()
-        configuration.splitsByTag = split
+        var settings = try options.configuration()
+        settings.configuration.splitsByTag = split
         if options.diagnosticsFormat == .text {
-            var banner = configuration.banner
+            var banner = settings.configuration.banner
             banner.append("- output directory: \(outputDirectory)")
             if split { banner.append("- split: by tag") }
             if dryRun { banner.append("- dry run: nothing is written") }
-            printToStandardError("\(options.docPath):\n\(banner.joined(separator: "\n"))")
+            printToStandardError("\(FileAccess.name(ofDocument: options.docPath)):\n\(banner.joined(separator: "\n"))")
         }
-        let result = try options.generate(with: configuration)
+        let result = try options.generate(with: settings)
         let report = DiagnosticsReport(diagnostics: result.diagnostics)
         for line in report.lines(as: options.diagnosticsFormat) { printToStandardError(line) }
         if report.hasErrors { throw ExitCode.failure }
-        try write(result.files, with: configuration)
+        try options.reporting { () throws(Diagnostic) in try write(result.files, with: settings.configuration) }
     }
 
     // MARK: Files
 
-    private func write(_ files: [GeneratedFile], with configuration: GeneratorConfiguration) throws {
+    private func write(_ files: [GeneratedFile], with configuration: GeneratorConfiguration) throws(Diagnostic) {
         var files = files
         if pluginSource == .build {
             let names = GeneratorConfiguration.Mode.allCases.flatMap(Generator.fileNames)
@@ -79,7 +79,9 @@ struct GenerateCommand: ParsableCommand {
         }
         let directory = URL(fileURLWithPath: outputDirectory, isDirectory: true)
         if !dryRun, !files.isEmpty {
-            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+            try FileAccess.writing(outputDirectory) {
+                try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+            }
         }
         if configuration.modes.contains(.types), pluginSource != .build {
             try removeStaleFiles(from: directory, keeping: Set(files.map(\.name)))
@@ -92,13 +94,13 @@ struct GenerateCommand: ParsableCommand {
                 continue
             }
             print("Writing \(file.name)\(dryRun ? " (dry run)" : "") to \(url.path)")
-            if !dryRun { try data.write(to: url) }
+            if !dryRun { try FileAccess.writing(url.path) { try data.write(to: url) } }
         }
     }
 
     /// Removes the files of tags that the document does not have any more. It only removes files that begin with the
     /// generator's first line.
-    private func removeStaleFiles(from directory: URL, keeping names: Set<String>) throws {
+    private func removeStaleFiles(from directory: URL, keeping names: Set<String>) throws(Diagnostic) {
         let present: [String] = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
         for name in present.sorted() {
             guard name.hasPrefix(Generator.splitFileNamePrefix), name.hasSuffix(".swift"), !names.contains(name) else {
@@ -109,7 +111,7 @@ struct GenerateCommand: ParsableCommand {
                 continue
             }
             print("Removing \(name)\(dryRun ? " (dry run)" : ""), which no tag needs any more")
-            if !dryRun { try FileManager.default.removeItem(at: url) }
+            if !dryRun { try FileAccess.writing(url.path) { try FileManager.default.removeItem(at: url) } }
         }
     }
 }

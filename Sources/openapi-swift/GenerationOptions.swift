@@ -5,10 +5,10 @@ import OpenAPISwiftGenerator
 struct GenerationOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "The OpenAPI document, YAML or JSON.",
+            "The OpenAPI document, YAML or JSON; '-' for standard input.",
             discussion: """
                 Files that it refers to are read too: their paths are relative to the file that the reference stands in. \
-                Nothing is fetched over the network.
+                They have to be below the folder of the document. Nothing is fetched over the network.
                 """
         )
     )
@@ -68,6 +68,15 @@ struct GenerationOptions: ParsableArguments {
     )
     var diagnosticsOutputPath: String?
 
+    @Option(help: .packageDirectory)
+    var packageDirectory: String?
+
+    /// The settings of a run, and what their file says without an effect.
+    struct Settings {
+        var configuration: GeneratorConfiguration
+        var warnings: [Diagnostic]
+    }
+
     /// The settings of the file, replaced by those of the command line.
     ///
     /// - Parameter defaultModes: The parts to generate if neither names any; `nil` to throw an error instead.
@@ -75,7 +84,7 @@ struct GenerationOptions: ParsableArguments {
     /// - Throws: An error about the command line or the file.
     func configuration(
         defaultModes: Set<GeneratorConfiguration.Mode>? = nil
-    ) throws -> GeneratorConfiguration {
+    ) throws -> Settings {
         var file = ConfigurationFile()
         if let config { file = try reporting { () throws(Diagnostic) in try ConfigurationFile(path: config) } }
         let requested = modes.isEmpty ? file.generate : modes
@@ -88,23 +97,39 @@ struct GenerationOptions: ParsableArguments {
         if let namingStrategy { configuration.namingStrategy = namingStrategy }
         if !additionalImports.isEmpty { configuration.additionalImports = additionalImports }
         if !additionalFileComments.isEmpty { configuration.additionalFileComments = additionalFileComments }
-        return configuration
+        return Settings(configuration: configuration, warnings: file.warnings)
     }
 
     /// Runs the generator on the document, and writes the diagnostics file also after errors.
-    func generate(with configuration: GeneratorConfiguration) throws -> GeneratorResult {
-        let document = try reporting { () throws(Diagnostic) in
-            try contents(of: docPath, what: "OpenAPI document")
-        }
-        let result = Generator(configuration: configuration)
-            .generate(from: document, named: docPath, loadingReferencesWith: contentsOfReferencedFile)
+    ///
+    /// - Parameters:
+    ///   - settings: The settings. Their warnings are the first of the result's diagnostics.
+    ///   - checksKeys: Whether keys of the document that are not known are among the diagnostics.
+    /// - Returns: The files and the diagnostics.
+    /// - Throws: The exit status after an error about a file.
+    func generate(with settings: Settings, checksKeys: Bool = false) throws -> GeneratorResult {
+        let document = try reporting { () throws(Diagnostic) in try FileAccess.document(at: docPath) }
+        let files = ReferencedFiles(
+            document: docPath,
+            package: packageDirectory,
+            others: settings.configuration.referenceFolders,
+            configuration: config
+        )
+        var generator = Generator(configuration: settings.configuration)
+        generator.checksKeys = checksKeys
+        var result = generator.generate(
+            from: document,
+            named: FileAccess.name(ofDocument: docPath),
+            loadingReferencesWith: files.contents
+        )
+        result.diagnostics = settings.warnings + result.diagnostics
         try writeDiagnosticsFile(result.diagnostics)
         return result
     }
 
     /// Runs a closure that reads a file named on the command line. An error is reported like any other diagnostic, and
     /// ends the program.
-    private func reporting<T>(_ body: () throws(Diagnostic) -> T) throws -> T {
+    func reporting<T>(_ body: () throws(Diagnostic) -> T) throws -> T {
         do throws(Diagnostic) {
             return try body()
         } catch {
@@ -118,8 +143,23 @@ struct GenerationOptions: ParsableArguments {
 
     private func writeDiagnosticsFile(_ diagnostics: [Diagnostic]) throws {
         guard let diagnosticsOutputPath else { return }
-        try DiagnosticsReport(diagnostics: diagnostics).write(to: diagnosticsOutputPath)
+        do throws(Diagnostic) {
+            try DiagnosticsReport(diagnostics: diagnostics).write(to: diagnosticsOutputPath)
+        } catch {
+            for line in DiagnosticsReport(diagnostics: [error]).lines(as: diagnosticsFormat) {
+                printToStandardError(line)
+            }
+            throw ExitCode.validationFailure
+        }
     }
+}
+
+extension ArgumentHelp {
+    /// The help of the option for the package's folder.
+    static let packageDirectory = ArgumentHelp(
+        "The folder that references to other files must not leave. (default: the folder of the document)",
+        valueName: "path"
+    )
 }
 
 extension GeneratorConfiguration {
@@ -144,6 +184,7 @@ extension GeneratorConfiguration {
             "- handler context: \(handlerContext)",
             "- buffered responses: \(bufferedText)",
             "- path types: \(pairs(pathTypes.mapValues { $0.joined(separator: "+") }))",
+            "- reference folders: \(list(referenceFolders))",
             "- additional imports: \(list(additionalImports))",
             "- additional file comments: \(list(additionalFileComments))",
         ]

@@ -22,10 +22,10 @@ struct LintCommand: ParsableCommand {
 
     func run() throws {
         let all: Set<GeneratorConfiguration.Mode> = [.types, .client, .server]
-        let result = try options.generate(with: try options.configuration(defaultModes: all))
+        let result = try options.generate(with: try options.configuration(defaultModes: all), checksKeys: true)
         let report = DiagnosticsReport(diagnostics: result.diagnostics).sorted
         for line in report.lines(as: options.diagnosticsFormat) { print(line) }
-        print(report.summary(of: options.docPath, as: options.diagnosticsFormat))
+        print(report.summary(of: FileAccess.name(ofDocument: options.docPath), as: options.diagnosticsFormat))
         if report.hasErrors { throw ExitCode.failure }
     }
 }

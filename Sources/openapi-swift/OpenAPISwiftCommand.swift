@@ -37,37 +37,10 @@ func printToStandardError(_ text: String) {
     FileHandle.standardError.write(Data((text + "\n").utf8))
 }
 
-/// The bytes of a file that the command line names.
-func contents(of path: String, what: String) throws(Diagnostic) -> [UInt8] {
-    do {
-        return try contentsOfReferencedFile(path)
-    } catch {
-        throw Diagnostic(severity: .error, message: "Cannot read the \(what) at '\(path)': \(error)")
-    }
-}
-
-/// The bytes of a file that a document refers to.
-func contentsOfReferencedFile(_ path: String) throws -> [UInt8] {
-    do {
-        return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
-    } catch CocoaError.fileReadNoSuchFile {
-        throw UnreadableFile(description: "there is no such file.")
-    } catch CocoaError.fileReadNoPermission {
-        throw UnreadableFile(description: "reading it is not permitted.")
-    } catch {
-        throw UnreadableFile(description: error.localizedDescription)
-    }
-}
-
-/// Why a file cannot be read.
-private struct UnreadableFile: Error, CustomStringConvertible {
-    var description: String
-}
-
 extension ConfigurationFile {
     /// Reads the file at a path.
     init(path: String, isStrict: Bool = true) throws(Diagnostic) {
-        let bytes = try contents(of: path, what: "configuration")
+        let bytes = try FileAccess.contents(of: path, what: "configuration")
         try self.init(parsing: bytes, named: path, isStrict: isStrict)
     }
 }

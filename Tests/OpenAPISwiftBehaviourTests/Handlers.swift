@@ -22,6 +22,7 @@ struct Handlers: Sendable {
     var getName: Handler<Operations.getName.Input, Operations.getName.Output> = unexpected
     var getArchived: Handler<Operations.getArchived.Input, Operations.getArchived.Output> = unexpected
     var getValues: Handler<Operations.getValues.Input, Operations.getValues.Output> = unexpected
+    var getPrefixed: Handler<Operations.getPrefixed.Input, Operations.getPrefixed.Output> = unexpected
     var getSpread: Handler<Operations.getSpread.Input, Operations.getSpread.Output> = unexpected
     var query: Handler<Operations.query.Input, Operations.query.Output> = unexpected
     var queryLists: Handler<Operations.queryLists.Input, Operations.queryLists.Output> = unexpected
@@ -138,6 +139,10 @@ struct Service: APIProtocol {
 
     func getValues(_ input: Operations.getValues.Input) async throws -> Operations.getValues.Output {
         try await handlers.getValues(input)
+    }
+
+    func getPrefixed(_ input: Operations.getPrefixed.Input) async throws -> Operations.getPrefixed.Output {
+        try await handlers.getPrefixed(input)
     }
 
     func getSpread(_ input: Operations.getSpread.Input) async throws -> Operations.getSpread.Output {

@@ -343,6 +343,43 @@ struct ObjectSchemaTests {
         #expect(try JSONDecoder().decode(Wrapper.self, from: data) == wrapper)
     }
 
+    @Test func otherCodersHaveDatesInTheirOwnWay() throws {
+        struct Wrapper: Codable, Equatable {
+            var filters: [Schemas.Filter]
+            var date: Date
+        }
+        let date = Date(timeIntervalSinceReferenceDate: 5.25)
+        let wrapper = Wrapper(filters: [.init(name: "5.25", since: date), .init(name: "a")], date: date)
+        func text(_ configure: (JSONEncoder) -> Void) throws -> String {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            configure(encoder)
+            return String(decoding: try encoder.encode(wrapper), as: UTF8.self)
+        }
+        func wrapped(_ date: String) -> String {
+            #"{"date":\#(date),"filters":[{"name":"5.25","since":\#(date)},{"name":"a"}]}"#
+        }
+        func read(_ text: String, _ configure: (JSONDecoder) -> Void) throws -> Wrapper {
+            let decoder = JSONDecoder()
+            configure(decoder)
+            return try decoder.decode(Wrapper.self, from: Data(text.utf8))
+        }
+        #expect(try text { _ in } == wrapped("5.25"))
+        #expect(try read(wrapped("5.25")) { _ in } == wrapper)
+        #expect(try text { $0.dateEncodingStrategy = .millisecondsSince1970 } == wrapped("978307205250"))
+        #expect(try read(wrapped("978307205250")) { $0.dateDecodingStrategy = .millisecondsSince1970 } == wrapper)
+        #expect(try text { $0.dateEncodingStrategy = .iso8601 } == wrapped(#""2001-01-01T00:00:05Z""#))
+        let whole = try read(wrapped(#""2001-01-01T00:00:05Z""#)) { $0.dateDecodingStrategy = .iso8601 }
+        #expect(whole.filters[0].since == Date(timeIntervalSinceReferenceDate: 5))
+
+        // The text of a message is read, too, which earlier versions wrote.
+        let filter = Data(#"{"since":"2001-01-01T00:00:05Z"}"#.utf8)
+        #expect(try JSONDecoder().decode(Schemas.Filter.self, from: filter).since == whole.filters[0].since)
+        #expect(throws: DecodingError.self) {
+            try JSONDecoder().decode(Schemas.Filter.self, from: Data(#"{"since":"soon"}"#.utf8))
+        }
+    }
+
     @Test func aDecoderSaysWhereItFailed() {
         #expect(throws: DecodingError.self) {
             try JSONDecoder().decode([Schemas.Point].self, from: Data(#"[{"x":1}]"#.utf8))

@@ -46,7 +46,55 @@ struct PathParameterTests {
         #expect(try wire.target == "/spread/a,b%2Cc,d%20e/x,1,y,-2")
     }
 
+    @Test func prefixedStylesAreExpandedAsInURITemplates() async throws {
+        let wire = Wire()
+        _ = try await wire.client().getPrefixed(path: prefixed)
+        #expect(try wire.target == "/prefixed/;matrix=a%3Bb/;matrices=1.5;matrices=-2.0/.x,y.z,%2C/.x=1.y=-2/;x=3;y=4")
+        var empty = prefixed
+        empty.matrix = ""
+        _ = try await wire.client().getPrefixed(path: empty)
+        let target = try wire.target
+        #expect(target.hasPrefix("/prefixed/;matrix/;matrices="))
+        empty.matrices = []
+        let input = Operations.getPrefixed.Input(path: empty)
+        await #expect(throws: ClientError.self) {
+            _ = try await wire.client().getPrefixed(input)
+        }
+    }
+
+    private var prefixed: Operations.getPrefixed.Input.Path {
+        .init(
+            matrix: "a;b",
+            matrices: [1.5, -2],
+            label: ["x", "y.z", ","],
+            labels: .init(x: 1, y: -2),
+            spot: .init(x: 3, y: 4)
+        )
+    }
+
     // MARK: What the server reads
+
+    @Test func prefixedStylesAreReadByTheirSigns() async throws {
+        let target = "/prefixed/;matrix=a%3Bb/;matrices=1.5;matrices=-2/.x,y.z,%2C/.y=-2.x=1/;y=4;x=3"
+        let input = try await received(\.getPrefixed, .get, target)
+        #expect(input.path == prefixed)
+        let client: Client = try Handlers(getPrefixed: { [prefixed] input in
+            #expect(input.path == prefixed)
+            return .noContent
+        }).client()
+        #expect(try await client.getPrefixed(path: prefixed) == .noContent)
+    }
+
+    @Test(
+        arguments: [
+            "matrix=a/;matrices=1/.x/.x=1.y=2/;x=3;y=4", ";other=a/;matrices=1/.x/.x=1.y=2/;x=3;y=4",
+            ";matrix=a/;matrices=b/.x/.x=1.y=2/;x=3;y=4", ";matrix=a/;matrices=1/x/.x=1.y=2/;x=3;y=4",
+            ";matrix=a/;matrices=1/.x/.x=1/;x=3;y=4", ";matrix=a/;matrices=1/.x/.x=1.y=2/;spot=3,4",
+        ]
+    )
+    func aPlaceholderWithoutItsSignsIsABadRequest(target: String) async throws {
+        #expect(try await Handlers().answer(.get, "/prefixed/\(target)") == Message(start: "400"))
+    }
 
     @Test(
         arguments: [

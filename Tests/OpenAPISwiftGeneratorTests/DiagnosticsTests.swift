@@ -66,6 +66,44 @@ struct DiagnosticsTests {
         }
     }
 
+    @Test func aDocumentSaysWhatItIsAndHasPaths() {
+        #expect(
+            Generation(document: "openapi: 3.1.0\npaths: {}\n").warnings == [
+                "openapi.yaml:1:1: warning: The key 'info' is missing. "
+                    + "(say what the document describes: info: {title: …, version: …})"
+            ]
+        )
+        #expect(
+            Generation(document: head("pahts: {}\n")).errors
+                == ["openapi.yaml:1:1: error: The key 'paths' is missing. (did you mean 'paths' by 'pahts'?)"]
+        )
+        let new = "openapi: 3.1.0\ninfo: {title: Test, version: '1'}\n"
+        #expect(
+            Generation(document: new).errors == [
+                "openapi.yaml:1:1: error: The document has neither 'paths' nor 'components' nor 'webhooks'. "
+                    + "(write 'paths: {}' for a document without paths)"
+            ]
+        )
+        for rest in ["paths: {}\n", "components: {}\n", "webhooks: {}\n"] {
+            #expect(Generation(document: new + rest).errors == [])
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("/a/{b", "a brace is not closed"), ("/a/b}", "a brace is closed that was not opened"),
+            ("/a/{}", "a placeholder has no name"), ("/{a{b}}", "a brace is opened inside of a placeholder"),
+        ]
+    )
+    func pathsHaveMatchingBraces(path: String, problem: String) {
+        let generation = Generation(document: head("paths:\n  '\(path)': {get: {responses: {'200': \(ok)}}}\n"))
+        #expect(
+            generation.errors.map { $0.split(separator: ": ", maxSplits: 1).last.map(String.init) } == [
+                "error: The path '\(path)' is not a template: \(problem). (write a placeholder as '{name}')"
+            ]
+        )
+    }
+
     @Test func anOperationNeedsAResponse() {
         let generation = Generation(document: head("paths:\n  /a:\n    get:\n      responses: {}\n"))
         #expect(

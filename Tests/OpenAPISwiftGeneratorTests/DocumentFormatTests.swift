@@ -129,7 +129,7 @@ struct DocumentFormatTests {
         #expect(
             errors(head + "paths: {}\ncomponents:\n  {{name}}: x\n") == [
                 "openapi.yaml:5:3: error: A key is text, this is an object. "
-                    + "(quote text that begins with a brace or a bracket)"
+                    + "(quote text that begins with a brace, a bracket or an asterisk)"
             ]
         )
     }
@@ -140,10 +140,10 @@ struct DocumentFormatTests {
                 "openapi.yaml:4:12: error: The document is not valid JSON: the same key appears twice: 'paths'"
             ]
         )
-        #expect(errors(head + "paths: {}\npaths: {}\n").map { $0.prefix(24) } == ["openapi.yaml:3:1: error:"])
+        #expect(errors(head + "paths: {}\npaths: {}\n").map { $0.prefix(24) } == ["openapi.yaml:4:1: error:"])
         #expect(
             errors(head + "paths: {/a: {get: {responses: {200: {description: x}, '200': {description: y}}}}}\n") == [
-                "openapi.yaml:3:55: error: The same key appears twice: '200'."
+                "openapi.yaml:3:55: error: The document is not valid YAML: the same key appears twice: '200'"
             ]
         )
     }
@@ -267,6 +267,7 @@ struct DocumentFormatTests {
         let generation = Generation(
             document: """
                 openapi: 3.1.0
+                info: {title: Test, version: "1"}
                 webhooks: {new: {post: {responses: {'200': {description: x}}}}, old: {}}
                 paths:
                   /a:
@@ -288,10 +289,48 @@ struct DocumentFormatTests {
         #expect(generation.errors == [])
     }
 
+    @Test func serverVariablesHaveDistinctNamesAndValues() {
+        let generation = Generation(
+            document: """
+                openapi: 3.1.0
+                info: {title: Test, version: "1"}
+                servers:
+                  - url: https://{base_path}/{basePath}/{any}
+                    variables:
+                      base_path: {default: b c, enum: [a, a, b-c, b c]}
+                      basePath: {default: d, enum: [d]}
+                      any: {default: z, enum: []}
+                paths: {}
+                """,
+            naming: .idiomatic
+        )
+        #expect(generation.errors == [])
+        #expect(
+            generation.warnings == [
+                "openapi.yaml:6:43: warning: The value 'a' of the server variable 'base_path' appears twice, the second is "
+                    + "dropped.",
+                "openapi.yaml:8:31: warning: The 'enum' of the server variable 'any' has no effect: it must be a list of at "
+                    + "least one value. (list the allowed values, or leave 'enum' out to allow any)",
+            ]
+        )
+        let file = "Types.swift"
+        #expect(generation.contains("case a = \"a\"\ncase bC = \"b-c\"\ncase bC_2 = \"b c\"", in: file))
+        let parameters = "basePath: BasePath = .bC_2,\nbasePath_2: Basepath = .d,\nany: Swift.String = \"z\""
+        #expect(generation.contains(parameters, in: file))
+        #expect(
+            generation.contains(
+                #"[.init(name: "base_path", value: basePath.rawValue), .init(name: "basePath", value: basePath_2.rawValue), "#
+                    + #".init(name: "any", value: any)]"#,
+                in: file
+            )
+        )
+    }
+
     @Test func aServerVariableHasItsDefaultAmongItsValues() {
         let generation = Generation(
             document: """
                 openapi: 3.1.0
+                info: {title: Test, version: "1"}
                 servers: [{url: 'https://{host}', variables: {host: {default: c, enum: [a, b]}}}]
                 paths: {}
                 """
@@ -321,7 +360,7 @@ struct DocumentFormatTests {
 
     @Test(arguments: ["allOf", "anyOf", "oneOf", "items", "properties", "additionalProperties"])
     func deepNestsEnd(key: String) {
-        let nest = (0..<80).reduce("{type: string}") { schema, _ in
+        let nest = (0..<(key == "items" ? 12 : 80)).reduce("{type: string}") { schema, _ in
             switch key {
             case "items": "{type: array, items: \(schema)}"
             case "properties": "{type: object, properties: {x: \(schema)}}"

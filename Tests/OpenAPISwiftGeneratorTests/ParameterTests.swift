@@ -104,6 +104,56 @@ struct ParameterTests {
         #expect(generation.warnings.count == 2)
     }
 
+    @Test func placeholdersHaveTheStylesOfPaths() {
+        func generation(_ parameter: String) -> Generation {
+            Generation(
+                document: """
+                    openapi: 3.1.0
+                    info: {title: Test, version: "1"}
+                    paths:
+                      /a/{m}:
+                        get:
+                          operationId: a
+                          parameters: [{name: m, in: path, required: true, \(parameter)}]
+                          responses: {"204": {description: None.}}
+                    """,
+                modes: [.types, .client, .server]
+            )
+        }
+        let matrix = generation("style: matrix, explode: true, schema: {type: array, items: {type: string}}")
+        #expect(matrix.diagnostics == [])
+        #expect(
+            matrix.contains(
+                #"try request.addPath(parameter: input.path.m, named: "m", style: .matrix, explode: true)"#,
+                in: "Client.swift"
+            )
+        )
+        #expect(
+            matrix.contains(
+                #"try request.path("m", .array(.string), [Swift.String].self, style: .matrix, explode: true)"#,
+                in: "Server.swift"
+            )
+        )
+        let label = generation("style: label, schema: {type: string}")
+        #expect(
+            label.contains(
+                #"try request.addPath(parameter: input.path.m, named: "m", style: .label, explode: false)"#,
+                in: "Client.swift"
+            )
+        )
+        for parameter in ["style: form, schema: {type: string}", "content: {text/plain: {}}"] {
+            let other = generation(parameter)
+            #expect(other.files.isEmpty)
+            #expect(
+                other.errors == [
+                    "openapi.yaml:6:7: error: The operation GET /a/{m} has no form for its path parameter 'm'. (describe the "
+                        + "parameter by a schema of text, numbers, arrays or objects, in the style 'simple', 'label' or 'matrix')"
+                ]
+            )
+            #expect(other.warnings.count == 1)
+        }
+    }
+
     @Test func aQueryStringIsTheWholeQuery() {
         let generation = Generation(
             document: """

@@ -576,7 +576,7 @@ struct SnippetTests {
             generation.warnings == [
                 "openapi.yaml:6:62: warning: The extension 'x-odd' is left out: this value is an array, and others are Swift.Int. "
                     + "(give each operation a boolean, each an integer, each a number, or each a string)",
-                "warning: No operation has the extension 'x-none'.",
+                "warning: No operation has the extension 'x-none'. (did you mean 'x-note'?)",
             ]
         )
     }

@@ -72,9 +72,10 @@ struct GeneratorFilesTests {
         let found = try files("openapi.yaml", "openapi-generator-config.yaml")
         let output = URL(fileURLWithPath: "/work/GeneratedSources")
         #expect(
-            found.arguments(writingTo: output, plugin: "build") == [
+            found.arguments(writingTo: output, plugin: "build", package: URL(fileURLWithPath: "/package")) == [
                 "generate", "/store/openapi.yaml", "--config", "/store/openapi-generator-config.yaml",
-                "--output-directory", "/work/GeneratedSources", "--plugin-source", "build",
+                "--output-directory", "/work/GeneratedSources", "--plugin-source", "build", "--package-directory",
+                "/package",
             ]
         )
     }

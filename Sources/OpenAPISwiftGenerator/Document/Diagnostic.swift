@@ -123,6 +123,17 @@ final class Diagnostics {
         add(.note, message, at: position, remedy: remedy, foundIn: foundIn)
     }
 
+    /// File, line and column of a position.
+    func location(of position: SourcePosition) -> SourceLocation {
+        sources.rememberedLocation(of: position)
+    }
+
+    /// Adds a warning about a setting.
+    func warn(_ message: String, at location: SourceLocation?, remedy: String? = nil) {
+        let diagnostic = Diagnostic(severity: .warning, message: message, location: location, remedy: remedy)
+        if seen.insert(diagnostic).inserted { all.append(diagnostic) }
+    }
+
     /// Creates an error for the caller to throw.
     func error(_ message: String, at position: SourcePosition?, remedy: String? = nil) -> Diagnostic {
         Diagnostic(

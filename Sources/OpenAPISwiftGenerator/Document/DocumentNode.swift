@@ -57,7 +57,7 @@ extension DocumentNode {
     /// The member of an object, `nil` where it is missing or this is not an object.
     subscript(key: String) -> DocumentNode? {
         guard case .object(let members) = content else { return nil }
-        for member in members where member.key == key {
+        for member in members where member.key.isExactly(key) {
             return member.value
         }
         return nil

@@ -1,7 +1,6 @@
 import StreamingJSON
-import Yams
 
-/// Parses the bytes of a document into nodes: JSON with StreamingJSON, everything else with Yams.
+/// Parses the bytes of a document into nodes: JSON with StreamingJSON, everything else with libyaml.
 enum DocumentParser {
     /// Reads one document.
     ///
@@ -75,23 +74,6 @@ enum DocumentParser {
         }
     }
 
-    /// The keys of one object, which find a key that appears twice.
-    private struct KeySet {
-        private var few: [String] = []
-        private var many: Set<String> = []
-
-        /// Whether the key is new.
-        mutating func insert(_ key: String) -> Bool {
-            if many.isEmpty {
-                if few.contains(key) { return false }
-                few.append(key)
-                if few.count == 16 { many = Set(few) }
-                return true
-            }
-            return many.insert(key).inserted
-        }
-    }
-
     // MARK: JSON
 
     private static func parseJSON(_ source: SourceText) throws(Diagnostic) -> DocumentNode {
@@ -155,171 +137,8 @@ enum DocumentParser {
     // MARK: YAML
 
     private static func parseYAML(_ source: SourceText) throws(Diagnostic) -> DocumentNode {
-        do {
-            let start = source.bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-            let parser = try Parser(yaml: String(decoding: source.bytes[start...], as: UTF8.self), encoding: .utf8)
-            guard let root = try parser.singleRoot() else { throw emptyDocument(source) }
-            var converter = YAMLConverter(source: source)
-            return try converter.convert(root)
-        } catch let error as Diagnostic {
-            throw error
-        } catch let error as YamlError {
-            throw diagnostic(for: error, in: source)
-        } catch {
-            throw Diagnostic(
-                severity: .error,
-                message: "The document is not valid YAML: \(error)",
-                location: SourceLocation(file: source.name, line: 1, column: 1)
-            )
-        }
-    }
-
-    private static func diagnostic(for error: YamlError, in source: SourceText) -> Diagnostic {
-        var message: String
-        var location: SourceLocation?
-        var remedy: String?
-        switch error {
-        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-            .composer(_, let problem, let mark, _):
-            message = problem
-            location = SourceLocation(file: source.name, line: mark.line, column: mark.column)
-            if problem.contains("another document") {
-                remedy = "keep one document in the file: remove what follows the second '---'"
-            } else if problem.contains("cannot start any token") {
-                remedy = "indent with spaces, not tabs, and quote text that begins with a sign of YAML"
-            } else if problem.contains("mapping values are not allowed") {
-                remedy = "check the indentation, and quote text that holds ': '"
-            }
-        case .reader(let problem, let offset, _, _):
-            message = problem
-            location = offset.map { source.location(of: SourcePosition(offset: $0, in: source.index)) }
-        case .duplicatedKeysInMapping(let duplicates, let context):
-            let names = duplicates.map { "'\($0)'" }.sorted()
-            message = "the same key appears twice: \(names.joined(separator: ", "))"
-            location = SourceLocation(file: source.name, line: context.mark.line, column: context.mark.column)
-        default:
-            message = "\(error)"
-            location = SourceLocation(file: source.name, line: 1, column: 1)
-        }
-        return Diagnostic(
-            severity: .error,
-            message: "The document is not valid YAML: \(message)",
-            location: location,
-            remedy: remedy
-        )
-    }
-
-    /// Converts nodes of Yams to nodes of the document.
-    ///
-    /// Yams replaces each alias with the value that it names. So a few lines with aliases of aliases can become more
-    /// values than the memory holds, or nest deeper than the stack allows.
-    private struct YAMLConverter {
-        let source: SourceText
-        /// The number of values that may still be converted. The limit is above the number of values that a text of
-        /// this size can hold without aliases.
-        private var room: Int
-        /// The number of levels that values may still nest.
-        private var depth = 512
-
-        init(source: SourceText) {
-            self.source = source
-            room = source.bytes.count + 1_000_000
-        }
-
-        mutating func convert(_ node: Node) throws(Diagnostic) -> DocumentNode {
-            room -= 1
-            guard room >= 0 else {
-                throw Diagnostic(
-                    severity: .error,
-                    message: "The document holds too many values once its aliases are written out.",
-                    location: SourceLocation(file: source.name, line: 1, column: 1),
-                    remedy: "use '$ref' instead of aliases"
-                )
-            }
-            depth -= 1
-            defer { depth += 1 }
-            guard depth > 0 else {
-                throw error("The document nests more than 512 levels deep.", at: position(node.mark))
-            }
-            switch node {
-            case .scalar(let scalar):
-                return DocumentNode(content: content(of: scalar), position: position(scalar.mark))
-            case .sequence(let sequence):
-                var elements: [DocumentNode] = []
-                elements.reserveCapacity(sequence.count)
-                for element in sequence {
-                    elements.append(try convert(element))
-                }
-                return DocumentNode(content: .array(elements), position: position(sequence.mark))
-            case .mapping(let mapping):
-                return try convert(mapping)
-            case .alias(let alias):
-                // Yams has replaced all aliases.
-                return DocumentNode(content: .null, position: position(alias.mark))
-            }
-        }
-
-        private mutating func convert(_ mapping: Node.Mapping) throws(Diagnostic) -> DocumentNode {
-            var members: [DocumentNode.Member] = []
-            members.reserveCapacity(mapping.count)
-            var merged: [DocumentNode.Member] = []
-            var keys = KeySet()
-            for (key, value) in mapping {
-                guard let name = key.scalar else {
-                    throw error(
-                        "A key is text, this is \(key.sequence == nil ? "an object" : "an array").",
-                        at: position(key.mark),
-                        remedy: "quote text that begins with a brace or a bracket"
-                    )
-                }
-                if name.string == "<<", name.style == .plain {
-                    merged += try mergedMembers(of: value)
-                } else {
-                    // Yams distinguishes the keys `1` and `"1"`; in a document both are the key "1".
-                    guard keys.insert(name.string) else {
-                        throw error("The same key appears twice: '\(name.string)'.", at: position(name.mark))
-                    }
-                    members.append(DocumentNode.Member(key: name.string, value: try convert(value)))
-                }
-            }
-            if !merged.isEmpty {
-                var known = Set(members.map(\.key))
-                for member in merged where known.insert(member.key).inserted {
-                    members.append(member)
-                }
-            }
-            return DocumentNode(content: .object(members), position: position(mapping.mark))
-        }
-
-        /// The members that a `<<` key merges: those of one mapping, or of several, of which the first has precedence.
-        private mutating func mergedMembers(of node: Node) throws(Diagnostic) -> [DocumentNode.Member] {
-            let value = try convert(node)
-            if let members = value.members { return members }
-            guard let elements = value.elements, elements.allSatisfy({ $0.members != nil }) else {
-                throw error(
-                    "The key '<<' merges an object or a list of objects, this is \(value.kindName).",
-                    at: value.position
-                )
-            }
-            return elements.flatMap { $0.members ?? [] }
-        }
-
-        private func error(_ message: String, at position: SourcePosition, remedy: String? = nil) -> Diagnostic {
-            Diagnostic(severity: .error, message: message, location: source.location(of: position), remedy: remedy)
-        }
-
-        private func position(_ mark: Mark?) -> SourcePosition {
-            SourcePosition(line: mark?.line ?? 1, column: mark?.column ?? 1, in: source.index)
-        }
-
-        /// The value of a scalar according to YAML 1.2's core schema. A scalar in quotes is always a string.
-        private func content(of scalar: Node.Scalar) -> DocumentNode.Content {
-            let text = scalar.string
-            guard scalar.style == .plain else { return .string(text) }
-            let content = DocumentParser.plainContent(of: text)
-            if case .string = content { return content }
-            return scalar.tag.description == Tag.Name.str.rawValue ? .string(text) : content
-        }
+        guard let root = try YAMLComposer.compose(source) else { throw emptyDocument(source) }
+        return root
     }
 
     /// The value of a scalar without quotes, according to YAML 1.2's core schema.

@@ -21,13 +21,13 @@ struct DocumentReader {
 
     /// The path items of the components, by name.
     private struct PathItems {
-        private var items: [String: DocumentNode] = [:]
+        private var items: [ExactText: DocumentNode] = [:]
 
         init(_ node: DocumentNode?) {
-            for member in node?.members ?? [] { items[member.key] = member.value }
+            for member in node?.members ?? [] { items[ExactText(member.key)] = member.value }
         }
 
-        subscript(name: String) -> DocumentNode? { items[name] }
+        subscript(name: String) -> DocumentNode? { items[ExactText(name)] }
     }
 
     init(diagnostics: Diagnostics) {
@@ -43,6 +43,7 @@ struct DocumentReader {
             throw diagnostics.error("A document is an object, this is \(root.kindName).", at: root.position)
         }
         version = try readVersion(of: root)
+        checkRequiredKeys(of: root)
         var components = Components()
         if let node = root["components"], !node.isNull {
             let node = recovering { (reader) throws(Diagnostic) in try reader.object(node, "components") }
@@ -137,6 +138,35 @@ struct DocumentReader {
         }
     }
 
+    /// Reports what a whole document must have.
+    private mutating func checkRequiredKeys(of root: DocumentNode) {
+        if root["info"]?.members == nil {
+            let problem = root["info"].map { "'info' must be an object, this is \($0.kindName)." }
+            diagnostics.warn(
+                problem ?? "The key 'info' is missing.",
+                at: root["info"]?.position ?? root.position,
+                remedy: "say what the document describes: info: {title: …, version: …}"
+            )
+        }
+        let needed: [String] = version == .v30 ? ["paths"] : ["paths", "components", "webhooks"]
+        guard !needed.contains(where: { root[$0] != nil }) else { return }
+        let known = ["openapi", "info", "servers", "security", "tags", "externalDocs", "jsonSchemaDialect"] + needed
+        let question = (root.members ?? []).lazy
+            .filter { !known.contains($0.key) && !$0.key.hasPrefix("x-") }
+            .compactMap { member in
+                NearestName.of(member.key, among: needed).map { "did you mean '\($0)' by '\(member.key)'?" }
+            }.first
+        diagnostics.report(
+            diagnostics.error(
+                version == .v30
+                    ? "The key 'paths' is missing."
+                    : "The document has neither 'paths' nor 'components' nor 'webhooks'.",
+                at: root.position,
+                remedy: question ?? "write 'paths: {}' for a document without paths"
+            )
+        )
+    }
+
     // MARK: Shapes
 
     private func object(_ node: DocumentNode, _ what: String) throws(Diagnostic) -> DocumentNode {
@@ -208,9 +238,36 @@ struct DocumentReader {
 
     /// The allowed values of a server variable, always with the default; `nil` where any value is allowed.
     private mutating func readAllowedValues(_ variable: DocumentNode.Member, default value: String) -> [String]? {
-        guard let node = variable.value["enum"], let values = node.elements?.compactMap(\.scalarText), !values.isEmpty
-        else { return nil }
-        guard !values.contains(value) else { return values }
+        guard let node = variable.value["enum"], !node.isNull else { return nil }
+        guard let elements = node.elements, !elements.isEmpty else {
+            diagnostics.warn(
+                "The 'enum' of the server variable '\(variable.key)' has no effect: it must be a list of at least one value"
+                    + "\(node.elements == nil ? ", this is \(node.kindName)" : "").",
+                at: node.position,
+                remedy: "list the allowed values, or leave 'enum' out to allow any"
+            )
+            return nil
+        }
+        var values: [String] = []
+        var seen = KeySet()
+        for element in elements {
+            guard let text = element.scalarText else {
+                diagnostics.warn(
+                    "A value of the server variable '\(variable.key)' is left out: it must be text, this is \(element.kindName).",
+                    at: element.position
+                )
+                continue
+            }
+            guard seen.insert(text) else {
+                diagnostics.warn(
+                    "The value '\(text)' of the server variable '\(variable.key)' appears twice, the second is dropped.",
+                    at: element.position
+                )
+                continue
+            }
+            values.append(text)
+        }
+        guard seen.insert(value) else { return values }
         diagnostics.warn(
             "The default '\(value)' of the server variable '\(variable.key)' is not among its values, it is added.",
             at: node.position
@@ -218,7 +275,7 @@ struct DocumentReader {
         return values + [value]
     }
 
-    private static let methods: [String] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"]
+    static let methods: [String] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"]
 
     private mutating func readPath(
         _ member: DocumentNode.Member,
@@ -228,7 +285,14 @@ struct DocumentReader {
         var steps = 0
         while let reference = try reference(in: node) {
             steps += 1
-            guard steps < 100, let name = reference.componentName(in: .pathItems), let target = pathItems[name],
+            guard steps < 100 else {
+                throw diagnostics.error(
+                    "The path '\(member.key)' refers to '\(reference.text)', which leads back to itself.",
+                    at: reference.position,
+                    remedy: "refer to a path item with operations"
+                )
+            }
+            guard let name = reference.componentName(in: .pathItems), let target = pathItems[name],
                 let members = target.members
             else {
                 throw diagnostics.failure(
@@ -245,11 +309,26 @@ struct DocumentReader {
                 position: target.position
             )
         }
+        var template = member.key
+        if !template.hasPrefix("/") {
+            diagnostics.warn(
+                "The path '\(template)' does not begin with a slash, one is added.",
+                at: member.value.position
+            )
+            template = "/\(template)"
+        }
+        if let problem = PathTemplate(template).problem {
+            throw diagnostics.error(
+                "The path '\(template)' is not a template: \(problem).",
+                at: member.value.position,
+                remedy: "write a placeholder as '{name}'"
+            )
+        }
         return Path(
-            template: member.key,
+            template: template,
             position: member.value.position,
             parameters: try readParameters(node["parameters"]),
-            operations: readOperations(node, path: member.key)
+            operations: readOperations(node, path: template)
         )
     }
 

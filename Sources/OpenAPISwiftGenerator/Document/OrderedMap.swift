@@ -1,15 +1,15 @@
 /// Values by name in document order.
 struct OrderedMap<Value> {
     private(set) var keys: [String] = []
-    private var values: [String: Value] = [:]
+    private var values: [ExactText: Value] = [:]
 
     subscript(key: String) -> Value? {
-        get { values[key] }
+        get { values[ExactText(key)] }
         set {
             if let newValue {
-                if values.updateValue(newValue, forKey: key) == nil { keys.append(key) }
-            } else if values.removeValue(forKey: key) != nil {
-                keys.removeAll { $0 == key }
+                if values.updateValue(newValue, forKey: ExactText(key)) == nil { keys.append(key) }
+            } else if values.removeValue(forKey: ExactText(key)) != nil {
+                keys.removeAll { $0.isExactly(key) }
             }
         }
     }
@@ -19,7 +19,7 @@ struct OrderedMap<Value> {
 
     /// Name and value, in document order.
     var pairs: [(key: String, value: Value)] {
-        keys.compactMap { key in values[key].map { (key, $0) } }
+        keys.compactMap { key in values[ExactText(key)].map { (key, $0) } }
     }
 
     /// The entries whose names satisfy the condition.

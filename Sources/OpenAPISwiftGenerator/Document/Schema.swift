@@ -56,6 +56,8 @@ final class Schema: Sendable {
     let valueDocumentation: [String: String]
     let properties: [Property]
     let required: [String]
+    /// The names of the required members, to find one.
+    private let requiredNames: Set<ExactText>
     let additionalProperties: AdditionalProperties
     let items: Schema?
     let hasPrefixItems: Bool
@@ -107,6 +109,7 @@ final class Schema: Sendable {
         self.valueDocumentation = valueDocumentation
         self.properties = properties
         self.required = required
+        requiredNames = Set(required.map(ExactText.init))
         self.additionalProperties = additionalProperties
         self.items = items
         self.hasPrefixItems = hasPrefixItems
@@ -117,6 +120,11 @@ final class Schema: Sendable {
         self.discriminator = discriminator
         self.documentation = documentation
         self.isDeprecated = isDeprecated
+    }
+
+    /// Whether a member is required.
+    func requires(_ name: String) -> Bool {
+        requiredNames.contains(ExactText(name))
     }
 
     /// Every schema directly inside of this one.

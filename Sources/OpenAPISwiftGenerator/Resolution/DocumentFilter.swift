@@ -11,6 +11,8 @@ public struct DocumentFilter: Hashable, Sendable {
     public var paths: [String]
     /// Selects component schemas by name.
     public var schemas: [String]
+    /// Where the names come from, for diagnostics.
+    var locations = SettingLocations()
 
     /// Creates a filter.
     public init(operations: [String] = [], tags: [String] = [], paths: [String] = [], schemas: [String] = []) {
@@ -50,7 +52,7 @@ public struct DocumentFilter: Hashable, Sendable {
         let diagnostics = Diagnostics(source: source)
         var linker = DocumentLinker(root: try DocumentParser.parse(source), diagnostics: diagnostics, load: load)
         var root = linker.link()
-        if let filter { root = try filter.apply(to: root, diagnostics: diagnostics) }
+        if let filter { root = try filter.apply(to: root) }
         do {
             switch format {
             case .yaml: return try Yams.serialize(node: root.yaml, sortKeys: false)
@@ -71,9 +73,9 @@ public struct DocumentFilter: Hashable, Sendable {
     var isEmpty: Bool { operations.isEmpty && tags.isEmpty && paths.isEmpty && schemas.isEmpty }
 
     /// The root with the selected parts and everything that they need.
-    func apply(to root: DocumentNode, diagnostics: Diagnostics) throws(Diagnostic) -> DocumentNode {
+    func apply(to root: DocumentNode) throws(Diagnostic) -> DocumentNode {
         guard !isEmpty else { return root }
-        try checkNames(in: root, diagnostics: diagnostics)
+        try checkNames(in: root)
         let components = ComponentNodes(root["components"])
         let selection = Selection(operations: Set(operations), tags: Set(tags), paths: Set(self.paths))
         var kept = References()
@@ -85,7 +87,7 @@ public struct DocumentFilter: Hashable, Sendable {
         }
         for name in schemas { kept.add(kind: "schemas", name: name) }
         while let next = kept.next() {
-            if let node = components[next.kind, next.name] { kept.collect(from: node) }
+            if let node = components[next.kind, next.name.text] { kept.collect(from: node) }
         }
         guard let members = root.members else { return root }
         var result: [DocumentNode.Member] = []
@@ -101,18 +103,18 @@ public struct DocumentFilter: Hashable, Sendable {
 
     /// The components of a document by kind and name.
     private struct ComponentNodes {
-        private var nodes: [String: [String: DocumentNode]] = [:]
+        private var nodes: [String: [ExactText: DocumentNode]] = [:]
 
         init(_ components: DocumentNode?) {
             for kind in components?.members ?? [] {
                 nodes[kind.key] = Dictionary(
-                    (kind.value.members ?? []).map { ($0.key, $0.value) },
+                    (kind.value.members ?? []).map { (ExactText($0.key), $0.value) },
                     uniquingKeysWith: { first, _ in first }
                 )
             }
         }
 
-        subscript(kind: String, name: String) -> DocumentNode? { nodes[kind]?[name] }
+        subscript(kind: String, name: String) -> DocumentNode? { nodes[kind]?[ExactText(name)] }
     }
 
     /// The lists that select operations, as sets.
@@ -157,7 +159,7 @@ public struct DocumentFilter: Hashable, Sendable {
         }
     }
 
-    private func checkNames(in root: DocumentNode, diagnostics: Diagnostics) throws(Diagnostic) {
+    private func checkNames(in root: DocumentNode) throws(Diagnostic) {
         var knownOperations: Set<String> = []
         var knownTags: Set<String> = Set((root["tags"]?.elements ?? []).compactMap { $0["name"]?.scalarText })
         var items: [DocumentNode] = root["paths"]?.members?.map(\.value) ?? []
@@ -174,15 +176,17 @@ public struct DocumentFilter: Hashable, Sendable {
         }
         let knownPaths: Set<String> = Set((root["paths"]?.members ?? []).map(\.key))
         let knownSchemas: Set<String> = Set((root["components"]?["schemas"]?.members ?? []).map(\.key))
-        let checks: [(kind: String, names: [String], known: Set<String>)] = [
-            ("operation", operations, knownOperations), ("tag", tags, knownTags), ("path", paths, knownPaths),
-            ("schema", schemas, knownSchemas),
+        let checks: [(kind: String, key: String, names: [String], known: Set<String>)] = [
+            ("operation", "operations", operations, knownOperations), ("tag", "tags", tags, knownTags),
+            ("path", "paths", paths, knownPaths), ("schema", "schemas", schemas, knownSchemas),
         ]
-        for (kind, names, known) in checks {
+        for (kind, key, names, known) in checks {
             for name in names where !known.contains(name) {
-                throw diagnostics.error(
-                    "The filter names the \(kind) '\(name)', which the document does not have.",
-                    at: nil
+                throw Diagnostic(
+                    severity: .error,
+                    message: "The filter names the \(kind) '\(name)', which the document does not have.",
+                    location: locations["filter", key, name],
+                    remedy: NearestName.question(about: name, among: known.sorted())
                 )
             }
         }
@@ -193,14 +197,14 @@ public struct DocumentFilter: Hashable, Sendable {
 private struct References {
     struct Name: Hashable {
         var kind: String
-        var name: String
+        var name: ExactText
     }
 
     private var all: Set<Name> = []
     private var waiting: [Name] = []
 
     mutating func add(kind: String, name: String) {
-        let name = Name(kind: kind, name: name)
+        let name = Name(kind: kind, name: ExactText(name))
         if all.insert(name).inserted { waiting.append(name) }
     }
 
@@ -241,7 +245,7 @@ private struct References {
         var result: [DocumentNode.Member] = []
         for kind in components.members ?? [] {
             let kept: [DocumentNode.Member] = (kind.value.members ?? []).filter {
-                all.contains(Name(kind: kind.key, name: $0.key))
+                all.contains(Name(kind: kind.key, name: ExactText($0.key)))
             }
             if !kept.isEmpty { result.append(.init(key: kind.key, value: kind.value.replacing(kept))) }
         }

@@ -2,7 +2,8 @@
 ///
 /// The path is relative to the same folder as the name of the document that generation began with, for instance
 /// `schemas/pet.yaml`, or `api/schemas/pet.yaml` for a document named `api/openapi.yaml`. An error that it throws
-/// becomes part of a diagnostic, so its description should be text for the user.
+/// becomes part of a diagnostic, so its description should be text for the user. If the error is a ``Diagnostic``, its
+/// message continues the sentence "The reference leaves the document for 'path', which …", and its remedy is kept.
 public typealias DocumentLoader = (_ path: String) throws -> [UInt8]
 
 /// Brings everything that references lead to into one document.
@@ -26,6 +27,10 @@ struct DocumentLinker {
     private struct DocumentPointer: Hashable {
         var file: Int
         var tokens: [String]
+
+        static func == (left: DocumentPointer, right: DocumentPointer) -> Bool {
+            left.file == right.file && left.tokens.elementsEqual(right.tokens) { $0.isExactly($1) }
+        }
     }
 
     /// A value in a document and how it is used.
@@ -43,7 +48,7 @@ struct DocumentLinker {
     /// The inline schemas that are replaced with references, by the tokens that lead to them.
     private final class PointerTree {
         var name: String?
-        var children: [String: PointerTree] = [:]
+        var children: [ExactText: PointerTree] = [:]
     }
 
     private let load: DocumentLoader?
@@ -57,18 +62,24 @@ struct DocumentLinker {
     /// The components that are added to those of the document, and the values that they are taken from.
     private var added: [(target: Target, name: String)] = []
     /// Components of the document that hold only a reference to a value without another name: the value moves there.
-    private var adopted: [Kind: [String: Target]] = [:]
+    private var adopted: [Kind: [ExactText: Target]] = [:]
     private var moved: [Int: PointerTree] = [:]
     /// The path items that are being inlined: the current one and those that led to it.
     private var inlining: Set<Target> = []
+    /// The keys that lead to each `$anchor`, by file.
+    private var anchors: [Int: [ExactText: [String]]] = [:]
+    /// The size that path items may still add where a reference is replaced with its path item.
+    private var room: Int
+    private var hasReportedRoom = false
     /// The members of large objects by key.
-    private var memberIndices: [DocumentPointer: [String: Int]] = [:]
+    private var memberIndices: [DocumentPointer: [ExactText: Int]] = [:]
 
     init(root: DocumentNode, diagnostics: Diagnostics, load: DocumentLoader?) {
         self.load = load
         self.diagnostics = diagnostics
         let path = DocumentLinker.normalized(diagnostics.mainSource.name)
         files = [File(path: path, root: root)]
+        room = 2 * ExpansionLimit.room(for: diagnostics.mainSource)
         fileIndices = [path: 0]
     }
 
@@ -83,7 +94,7 @@ struct DocumentLinker {
         // The first walk finds the values and names them. The second walk can use every name from the beginning.
         _ = rewriteRoot()
         for (target, name) in added where target.kind == .schemas { markMoved(target.pointer, as: name) }
-        for (name, target) in adopted[.schemas] ?? [:] { markMoved(target.pointer, as: name) }
+        for (name, target) in adopted[.schemas] ?? [:] { markMoved(target.pointer, as: name.text) }
         return rewriteRoot()
     }
 
@@ -150,7 +161,7 @@ struct DocumentLinker {
         }
         guard parts.count == 2, !parts[1].isEmpty else { return DocumentPointer(file: file, tokens: []) }
         guard parts[1].hasPrefix("/") else {
-            if let tokens = DocumentLinker.anchor(Reference.unescape(parts[1]), in: files[file].root) {
+            if let tokens = anchor(Reference.unescape(parts[1]), in: file) {
                 return DocumentPointer(file: file, tokens: tokens)
             }
             fail(
@@ -175,11 +186,11 @@ struct DocumentLinker {
                 let parent = DocumentPointer(file: pointer.file, tokens: Array(pointer.tokens[..<depth]))
                 if memberIndices[parent] == nil {
                     memberIndices[parent] = Dictionary(
-                        members.enumerated().map { ($0.element.key, $0.offset) },
+                        members.enumerated().map { (ExactText($0.element.key), $0.offset) },
                         uniquingKeysWith: { first, _ in first }
                     )
                 }
-                next = memberIndices[parent]?[token].map { members[$0].value }
+                next = memberIndices[parent]?[ExactText(token)].map { members[$0].value }
             case .object: next = node[token]
             case .array(let elements):
                 if let index = Int(token), elements.indices.contains(index) { next = elements[index] }
@@ -199,20 +210,38 @@ struct DocumentLinker {
     }
 
     /// The keys that lead to the schema with an `$anchor`.
-    private static func anchor(_ name: String, in node: DocumentNode) -> [String]? {
+    private mutating func anchor(_ name: String, in file: Int) -> [String]? {
+        if anchors[file] == nil {
+            var found: [ExactText: [String]] = [:]
+            var path: [String] = []
+            DocumentLinker.collectAnchors(of: files[file].root, at: &path, into: &found)
+            anchors[file] = found
+        }
+        return anchors[file]?[ExactText(name)]
+    }
+
+    /// Collects the `$anchor`s of a file. The first of two with the same name counts.
+    private static func collectAnchors(
+        of node: DocumentNode,
+        at path: inout [String],
+        into found: inout [ExactText: [String]]
+    ) {
         switch node.content {
         case .object(let members):
-            if let text = node["$anchor"]?.string, text == name { return [] }
+            if let name = node["$anchor"]?.string.map(ExactText.init), found[name] == nil { found[name] = path }
             for member in members {
-                if let rest = anchor(name, in: member.value) { return [member.key] + rest }
+                path.append(member.key)
+                collectAnchors(of: member.value, at: &path, into: &found)
+                path.removeLast()
             }
         case .array(let elements):
             for (index, element) in elements.enumerated() {
-                if let rest = anchor(name, in: element) { return [String(index)] + rest }
+                path.append(String(index))
+                collectAnchors(of: element, at: &path, into: &found)
+                path.removeLast()
             }
         default: break
         }
-        return nil
     }
 
     private mutating func fail(_ message: String, at position: SourcePosition, _ remedy: String) {
@@ -263,6 +292,12 @@ struct DocumentLinker {
         let bytes: [UInt8]
         do {
             bytes = try load(path)
+        } catch let error as Diagnostic {
+            throw diagnostics.error(
+                "The reference '\(text)' leaves the document for '\(path)', which \(error.message)",
+                at: position,
+                remedy: error.remedy
+            )
         } catch {
             throw diagnostics.error(
                 "The reference '\(text)' leaves the document for '\(path)', which cannot be read: \(error)",
@@ -305,7 +340,7 @@ struct DocumentLinker {
                     target.pointer.file != 0 || !isComponent(target.pointer, kind), names[target] == nil
                 else { continue }
                 names[target] = member.key
-                adopted[kind, default: [:]][member.key] = target
+                adopted[kind, default: [:]][ExactText(member.key)] = target
             }
         }
     }
@@ -390,8 +425,8 @@ struct DocumentLinker {
         var tree = moved[pointer.file] ?? PointerTree()
         moved[pointer.file] = tree
         for token in pointer.tokens {
-            let child = tree.children[token] ?? PointerTree()
-            tree.children[token] = child
+            let child = tree.children[ExactText(token)] ?? PointerTree()
+            tree.children[ExactText(token)] = child
             tree = child
         }
         tree.name = name
@@ -432,7 +467,7 @@ struct DocumentLinker {
             guard let kind = Kind(rawValue: member.key) else { return member.value }
             let inner = context.below(member.key)
             return linker.mapMembers(of: member.value) { linker, member in
-                if let target = linker.adopted[kind]?[member.key] { return linker.content(of: target) }
+                if let target = linker.adopted[kind]?[ExactText(member.key)] { return linker.content(of: target) }
                 return linker.rewrite(member.value, as: kind, inner.below(member.key))
             }
         }
@@ -470,7 +505,7 @@ struct DocumentLinker {
             return DocumentNode(content: .null, position: SourcePosition(line: 1, column: 1))
         }
         var tree: PointerTree? = moved[target.pointer.file]
-        for token in target.pointer.tokens { tree = tree?.children[token] }
+        for token in target.pointer.tokens { tree = tree?.children[ExactText(token)] }
         return rewrite(node, as: target.kind, Context(file: target.pointer.file, tree: tree), isMoved: true)
     }
 
@@ -481,7 +516,7 @@ struct DocumentLinker {
 
         func below(_ token: String) -> Context {
             guard let tree else { return self }
-            return Context(file: file, tree: tree.children[token])
+            return Context(file: file, tree: tree.children[ExactText(token)])
         }
     }
 
@@ -607,6 +642,20 @@ struct DocumentLinker {
             return node
         }
         defer { inlining.remove(target) }
+        room -= self.node(at: target.pointer, position, text).map { ExpansionLimit.size(of: $0, atMost: room) } ?? 0
+        guard room > 0 else {
+            defer { hasReportedRoom = true }
+            let empty = DocumentNode(content: .object([]), position: node.position)
+            guard !hasReportedRoom else { return empty }
+            diagnostics.report(
+                diagnostics.error(
+                    "The document holds too many operations once its references to path items are written out.",
+                    at: position,
+                    remedy: "give each path its own operations, or refer to fewer paths"
+                )
+            )
+            return empty
+        }
         let item = content(of: target)
         guard let own = node.members, let members = item.members, item["$ref"] == nil else { return node }
         let siblings = own.filter { $0.key != "$ref" }

@@ -1,7 +1,7 @@
 extension ResolvedDocument {
     /// The component schemas that are only used as the whole of a multipart body. They become enums of parts instead of
     /// structs.
-    var multipartSchemas: Set<String> {
+    var multipartSchemas: Set<ExactText> {
         var usage = SchemaUsage(schemas: schemas)
         for entry in schemas.entries { usage.add(entry.schema) }
         for parameter in parameters { usage.add(parameter.value) }
@@ -20,15 +20,17 @@ extension ResolvedDocument {
 /// Which component schemas are used for multipart bodies, and which for anything else.
 private struct SchemaUsage {
     let schemas: SchemaCatalog
-    private(set) var multipart: Set<String> = []
-    private(set) var other: Set<String> = []
+    private(set) var multipart: Set<ExactText> = []
+    private(set) var other: Set<ExactText> = []
 
     init(schemas: SchemaCatalog) {
         self.schemas = schemas
     }
 
     mutating func add(_ schema: Schema) {
-        if let reference = schema.reference, let entry = schemas.entry(for: reference) { other.insert(entry.key) }
+        if let reference = schema.reference, let entry = schemas.entry(for: reference) {
+            other.insert(ExactText(entry.key))
+        }
         for child in schema.children { add(child) }
     }
 
@@ -63,7 +65,7 @@ private struct SchemaUsage {
             }
             guard item.encoding.isEmpty else { continue }
             switch schemas.shape(of: entry.schema) {
-            case .object, .scalar(.valueObject): multipart.insert(entry.key)
+            case .object, .scalar(.valueObject): multipart.insert(ExactText(entry.key))
             default: break
             }
         }

@@ -8,6 +8,8 @@ struct NameScope {
     static let reserved: Set<String> = ["Swift", "StreamingJSON", "OpenAPISwiftRuntime", "Components"]
 
     private var taken: Set<String>
+    /// The last number that a name got.
+    private var numbers: [String: Int] = [:]
 
     init(taken: Set<String> = []) {
         self.taken = taken
@@ -16,8 +18,9 @@ struct NameScope {
     /// A name that is unique in this scope.
     mutating func claim(_ name: String) -> String {
         if taken.insert(name).inserted { return name }
-        var number = 2
+        var number = (numbers[name] ?? 1) + 1
         while !taken.insert("\(name)_\(number)").inserted { number += 1 }
+        numbers[name] = number
         return "\(name)_\(number)"
     }
 }

@@ -3,6 +3,8 @@ struct Resolver {
     var names: NameAssigner
     var typeOverrides: [String: String]
     var unknownMembers: UnknownMembersRule
+    /// Where the settings come from.
+    var locations: SettingLocations
     /// The type that contains the types of the schemas; `nil` for types of the module itself.
     var namespace: String?
     let diagnostics: Diagnostics
@@ -51,10 +53,18 @@ struct Resolver {
             )
         }
         for key in typeOverrides.keys.sorted() where document.components.schemas[key] == nil {
-            diagnostics.warn("The type override for '\(key)' has no effect: there is no such schema.", at: nil)
+            diagnostics.warn(
+                "The type override for '\(key)' has no effect: there is no such schema.",
+                at: locations["typeOverrides", "schemas", key],
+                remedy: NearestName.question(about: key, among: document.components.schemas.keys)
+            )
         }
         for key in unknownMembers.schemas.keys.sorted() where document.components.schemas[key] == nil {
-            diagnostics.warn("'unknownMembers' of '\(key)' has no effect: there is no such schema.", at: nil)
+            diagnostics.warn(
+                "'unknownMembers' of '\(key)' has no effect: there is no such schema.",
+                at: locations["unknownMembers", "schemas", key],
+                remedy: NearestName.question(about: key, among: document.components.schemas.keys)
+            )
         }
         return SchemaCatalog(version: document.version, entries: entries, diagnostics: diagnostics)
     }
@@ -83,37 +93,64 @@ struct Resolver {
     ) -> [ResolvedComponent<Value>] {
         var scope = NameScope(taken: NameScope.reserved)
         var result: [ResolvedComponent<Value>] = []
+        // The values behind the references that were followed, nil for those without a value.
+        var known: [ExactText: Value?] = [:]
         for (key, component) in components.pairs {
             let swiftName = claim(names.typeName(key), for: key, in: &scope, at: nil)
-            do throws(Diagnostic) {
-                let value = try follow(component, in: components, kind)
+            if let value = follow(component, named: key, in: components, kind, knowing: &known) {
                 result.append(ResolvedComponent(key: key, swiftName: swiftName, value: value))
-            } catch {
-                diagnostics.report(error)
             }
         }
         return result
     }
 
-    /// The value behind a chain of component references.
+    /// The value behind a chain of component references, each of which is followed once. `nil` after an error was
+    /// reported.
     private func follow<Value>(
         _ component: Referenced<Value>,
+        named key: String,
         in components: OrderedMap<Referenced<Value>>,
-        _ kind: Components.Kind
-    ) throws(Diagnostic) -> Value {
+        _ kind: Components.Kind,
+        knowing known: inout [ExactText: Value?]
+    ) -> Value? {
         var current = component
-        var steps = 0
+        var name = key
+        var chain: [ExactText] = []
+        var positions: [ExactText: Int] = [:]
+        var value: Value?
         while true {
-            switch current {
-            case .inline(let value): return value
-            case .reference(let reference):
-                steps += 1
-                guard let name = reference.componentName(in: kind), let next = components[name],
-                    steps <= components.count
-                else { throw danglingReference(reference, kind) }
-                current = next
+            if let earlier = known[ExactText(name)] {
+                value = earlier
+                break
             }
+            positions[ExactText(name)] = chain.count
+            chain.append(ExactText(name))
+            guard case .reference(let reference) = current else {
+                if case .inline(let inline) = current { value = inline }
+                break
+            }
+            guard let nextName = reference.componentName(in: kind), let next = components[nextName] else {
+                diagnostics.report(danglingReference(reference, kind))
+                break
+            }
+            if let start = positions[ExactText(nextName)] {
+                let circle = (chain[start...] + [chain[start]]).map { "'\($0.text)'" }
+                let steps = circle.count > 6 ? circle.prefix(3) + ["…"] + circle.suffix(2) : circle[...]
+                diagnostics.report(
+                    diagnostics.error(
+                        "The reference '\(reference.text)' closes a circle of '#/components/\(kind.rawValue)' without a value: "
+                            + "\(steps.joined(separator: " → ")).",
+                        at: reference.position,
+                        remedy: "write the value in one of them"
+                    )
+                )
+                break
+            }
+            current = next
+            name = nextName
         }
+        for link in chain { known[link] = .some(value) }
+        return value
     }
 
     private func danglingReference(_ reference: Reference, _ kind: Components.Kind) -> Diagnostic {
@@ -126,10 +163,10 @@ struct Resolver {
 
     /// The components that operations refer to, by key.
     private struct Index {
-        var parameters: [String: ResolvedComponent<Parameter>]
-        var headers: [String: ResolvedComponent<Header>]
-        var requestBodies: [String: ResolvedComponent<RequestBody>]
-        var responses: [String: ResolvedComponent<Response>]
+        var parameters: [ExactText: ResolvedComponent<Parameter>]
+        var headers: [ExactText: ResolvedComponent<Header>]
+        var requestBodies: [ExactText: ResolvedComponent<RequestBody>]
+        var responses: [ExactText: ResolvedComponent<Response>]
 
         init(of document: ResolvedDocument) {
             parameters = Index.byKey(document.parameters)
@@ -138,21 +175,22 @@ struct Resolver {
             responses = Index.byKey(document.responses)
         }
 
-        private static func byKey<Value>(_ components: [ResolvedComponent<Value>]) -> [String: ResolvedComponent<Value>]
-        {
-            Dictionary(components.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        private static func byKey<Value>(
+            _ components: [ResolvedComponent<Value>]
+        ) -> [ExactText: ResolvedComponent<Value>] {
+            Dictionary(components.map { (ExactText($0.key), $0) }, uniquingKeysWith: { first, _ in first })
         }
     }
 
     private func placed<Value>(
         _ value: Referenced<Value>,
-        _ components: [String: ResolvedComponent<Value>],
+        _ components: [ExactText: ResolvedComponent<Value>],
         _ kind: Components.Kind
     ) throws(Diagnostic) -> Placed<Value> {
         switch value {
         case .inline(let value): return .inline(value)
         case .reference(let reference):
-            guard let name = reference.componentName(in: kind), let component = components[name] else {
+            guard let name = reference.componentName(in: kind), let component = components[ExactText(name)] else {
                 throw danglingReference(reference, kind)
             }
             return .component(component)
@@ -181,7 +219,7 @@ struct Resolver {
         var types = NameScope(taken: NameScope.reserved.union(["Operations"]))
         // Methods of clients and servers use the namespace, and the module for an HTTP method without a constant.
         var methods = NameScope(taken: ["registerHandlers", "Operations", "OpenAPISwiftRuntime"])
-        var identifiers: Set<String> = []
+        var identifiers: Set<ExactText> = []
     }
 
     private func resolve(
@@ -190,7 +228,7 @@ struct Resolver {
         in scope: inout OperationScope,
         with index: Index
     ) throws(Diagnostic) -> ResolvedOperation {
-        if let identifier = operation.identifier, !scope.identifiers.insert(identifier).inserted {
+        if let identifier = operation.identifier, !scope.identifiers.insert(ExactText(identifier)).inserted {
             throw diagnostics.error(
                 "The operationId '\(identifier)' is used twice.",
                 at: operation.position,
@@ -232,7 +270,7 @@ struct Resolver {
                 let parameter = try placed(reference, index.parameters, .parameters)
                 let name = parameter.value.name
                 let location = parameter.value.location
-                if isOwn { result.removeAll { $0.value.name == name && $0.value.location == location } }
+                if isOwn { result.removeAll { $0.value.name.isExactly(name) && $0.value.location == location } }
                 result.append(parameter)
             }
         }
@@ -312,10 +350,12 @@ struct PathTemplate {
     }
 
     let parts: [Part]
+    /// Why the text is not a template; `nil` if it is one.
+    private(set) var problem: String?
 
     init(_ text: String) {
         var parts: [Part] = []
-        var rest = text[...]
+        var rest = text.unicodeScalars[...]
         while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
             if open > rest.startIndex { parts.append(.literal(String(rest[..<open]))) }
             parts.append(.placeholder(String(rest[rest.index(after: open)..<close])))
@@ -323,6 +363,16 @@ struct PathTemplate {
         }
         if !rest.isEmpty { parts.append(.literal(String(rest))) }
         self.parts = parts
+        for part in parts {
+            switch part {
+            case .literal(let text) where text.contains("{"): problem = "a brace is not closed"
+            case .literal(let text) where text.contains("}"): problem = "a brace is closed that was not opened"
+            case .placeholder(""): problem = "a placeholder has no name"
+            case .placeholder(let name) where name.contains("{"): problem = "a brace is opened inside of a placeholder"
+            case .literal, .placeholder: continue
+            }
+            break
+        }
     }
 
     var names: [String] {

@@ -17,6 +17,9 @@ struct SchemaCatalog: Sendable {
         /// name.
         var isHidden = false
 
+        /// The index among the components.
+        fileprivate(set) var index = 0
+
         /// The name inside of the namespace that generated code uses.
         var typeName: String { isHidden ? "__\(swiftName)" : swiftName }
 
@@ -44,25 +47,31 @@ struct SchemaCatalog: Sendable {
 
     let version: OpenAPIDocument.Version
     private(set) var entries: [Entry] = []
-    private var indexByKey: [String: Int] = [:]
-    /// The number of the cycle that a component belongs to, by the key of the component.
-    private var cycles: [String: Int] = [:]
+    private var indexByKey: [ExactText: Int] = [:]
+    /// The component at the end of each component's chain of references; nil for a chain without an end.
+    private var chainEnds: [Int?] = []
+    /// Whether each component allows `null`, by itself or by what it refers to.
+    private var areNullable: [Bool] = []
+    /// The number of the cycle that a component belongs to, by the index of the component.
+    private var cycles: [Int: Int] = [:]
     /// The number of the cycle of compositions that a component belongs to. Reading a composition such as `oneOf`
     /// consumes no bytes before it reads its members.
-    private var compositionCycles: [String: Int] = [:]
-    private var unsupportedReasons: [String: String] = [:]
+    private var compositionCycles: [Int: Int] = [:]
+    private var unsupportedReasons: [Int: String] = [:]
     /// The components whose values are not JSON objects.
-    private var otherThanObjects: Set<String> = []
+    private var otherThanObjects: Set<Int> = []
     /// The number of stored values of the type of each component, including those of types inside of it that are not
     /// held in a box.
-    private var weights: [String: Int] = [:]
+    private var weights: [Int: Int] = [:]
 
     init(version: OpenAPIDocument.Version, entries: [Entry], diagnostics: Diagnostics) {
         self.version = version
         self.entries = entries
         for (index, entry) in entries.enumerated() {
-            indexByKey[entry.key] = index
+            indexByKey[ExactText(entry.key)] = index
+            self.entries[index].index = index
         }
+        followReferences()
         checkReferences(diagnostics: diagnostics)
         findUnsupported()
         findOtherThanObjects()
@@ -74,7 +83,7 @@ struct SchemaCatalog: Sendable {
     }
 
     subscript(key: String) -> Entry? {
-        indexByKey[key].map { entries[$0] }
+        indexByKey[ExactText(key)].map { entries[$0] }
     }
 
     /// The component that a reference names.
@@ -168,29 +177,78 @@ struct SchemaCatalog: Sendable {
 
     /// The shape behind any chain of references.
     func resolvedShape(of schema: Schema) -> Shape {
-        var shape = self.shape(of: schema)
-        var seen: Set<String> = []
-        while case .reference(let entry) = shape {
-            guard seen.insert(entry.key).inserted else { return .scalar(.value) }
-            if entry.override != nil { return shape }
-            shape = self.shape(of: entry.schema)
+        let shape = self.shape(of: schema)
+        guard case .reference(let entry) = shape else { return shape }
+        guard let end = chainEnd(of: entry) else { return .scalar(.value) }
+        return end.override != nil ? .reference(end) : self.shape(of: end.schema)
+    }
+
+    /// The component behind a chain of components that are only references: the first that is not, or that has a type
+    /// of the user. It is `nil` for a circle.
+    func chainEnd(of entry: Entry) -> Entry? {
+        chainEnds[entry.index].map { entries[$0] }
+    }
+
+    /// Follows the references of all components. Each is followed once, however long the chains are.
+    private mutating func followReferences() {
+        chainEnds = ends { catalog, index in
+            let entry = catalog.entries[index]
+            guard entry.override == nil, case .reference(let next) = catalog.shape(of: entry.schema) else {
+                return .found(index)
+            }
+            return .next(next.index)
         }
-        return shape
+        let nullable = ends { catalog, index in
+            let schema = catalog.entries[index].schema
+            if catalog.allowsNull(schema) { return .found(index) }
+            guard let reference = schema.reference, let next = catalog.entry(for: reference) else { return .nothing }
+            return .next(next.index)
+        }
+        areNullable = nullable.map { $0 != nil }
+    }
+
+    private enum Step {
+        case found(Int)
+        case next(Int)
+        case nothing
+    }
+
+    /// What each component's chain leads to; `nil` for nothing, or a circle.
+    private func ends(_ step: (SchemaCatalog, Int) -> Step) -> [Int?] {
+        var results: [Int?] = Array(repeating: nil, count: entries.count)
+        var isKnown: [Bool] = Array(repeating: false, count: entries.count)
+        for start in entries.indices where !isKnown[start] {
+            var chain: [Int] = []
+            var current = start
+            var result: Int?
+            walk: while true {
+                if isKnown[current] {
+                    result = results[current]
+                    break
+                }
+                // Known from now on: a chain that comes here again is a circle.
+                isKnown[current] = true
+                chain.append(current)
+                switch step(self, current) {
+                case .found(let index):
+                    result = index
+                    break walk
+                case .next(let index): current = index
+                case .nothing: break walk
+                }
+            }
+            for index in chain { results[index] = result }
+        }
+        return results
     }
 
     // MARK: Properties of schemas
 
     /// Whether `null` is allowed, by the schema itself or by what it refers to.
     func isNullable(_ schema: Schema) -> Bool {
-        var schema = schema
-        var seen: Set<String> = []
-        while true {
-            if allowsNull(schema) { return true }
-            guard let reference = schema.reference, let entry = entry(for: reference),
-                seen.insert(entry.key).inserted
-            else { return false }
-            schema = entry.schema
-        }
+        if allowsNull(schema) { return true }
+        guard let reference = schema.reference, let entry = entry(for: reference) else { return false }
+        return areNullable[entry.index]
     }
 
     /// Whether a schema allows `null` without its references: by itself, or by a member of a composition, at any depth.
@@ -212,7 +270,7 @@ struct SchemaCatalog: Sendable {
     /// Whether values are JSON objects, which several members of a composition can share.
     func isObjectLike(_ schema: Schema) -> Bool {
         switch shape(of: schema) {
-        case .reference(let entry): return !otherThanObjects.contains(entry.key)
+        case .reference(let entry): return !otherThanObjects.contains(entry.index)
         case .scalar(let type): return type == .value || type == .valueObject
         case .object: return true
         case .allOf(let members): return members.allSatisfy(isObjectLike)
@@ -227,10 +285,10 @@ struct SchemaCatalog: Sendable {
     /// object unless a member outside of the cycle is not.
     private mutating func findOtherThanObjects() {
         spread { catalog, entry in
-            guard !catalog.otherThanObjects.contains(entry.key), !catalog.isObjectLike(entry.schema) else {
+            guard !catalog.otherThanObjects.contains(entry.index), !catalog.isObjectLike(entry.schema) else {
                 return false
             }
-            catalog.otherThanObjects.insert(entry.key)
+            catalog.otherThanObjects.insert(entry.index)
             return true
         }
     }
@@ -252,7 +310,7 @@ struct SchemaCatalog: Sendable {
     /// Collects the components that decide what a schema is: those of its items and members, not of its properties.
     private func collectReferences(of schema: Schema, into result: inout [Int]) {
         if let reference = schema.reference {
-            if let index = reference.componentName(in: .schemas).flatMap({ indexByKey[$0] }) { result.append(index) }
+            if let entry = entry(for: reference) { result.append(entry.index) }
             return
         }
         if let items = schema.items { collectReferences(of: items, into: &result) }
@@ -265,7 +323,7 @@ struct SchemaCatalog: Sendable {
     func unsupportedReason(of schema: Schema) -> String? {
         switch shape(of: schema) {
         case .unsupported(let reason): return reason
-        case .reference(let entry): return unsupportedReasons[entry.key]
+        case .reference(let entry): return unsupportedReasons[entry.index]
         case .array(let items): return unsupportedReason(of: items)
         case .allOf(let members), .anyOf(let members), .oneOf(let members):
             for member in members {
@@ -279,10 +337,10 @@ struct SchemaCatalog: Sendable {
     /// Finds the components that have no counterpart in Swift because they refer to a schema that has none.
     private mutating func findUnsupported() {
         spread { catalog, entry in
-            guard catalog.unsupportedReasons[entry.key] == nil, entry.override == nil,
+            guard catalog.unsupportedReasons[entry.index] == nil, entry.override == nil,
                 let reason = catalog.unsupportedReason(of: entry.schema)
             else { return false }
-            catalog.unsupportedReasons[entry.key] = reason
+            catalog.unsupportedReasons[entry.index] = reason
             return true
         }
     }
@@ -295,10 +353,10 @@ struct SchemaCatalog: Sendable {
     /// - Parameter others: The schemas outside of the components.
     mutating func hideDeprecated(usedBy others: [Schema]) {
         guard entries.contains(where: \.schema.isDeprecated) else { return }
-        var used: Set<String> = []
-        for entry in entries { collectReferences(of: entry.schema, except: entry.key, into: &used) }
+        var used: Set<Int> = []
+        for entry in entries { collectReferences(of: entry.schema, except: entry.index, into: &used) }
         for schema in others { collectReferences(of: schema, except: nil, into: &used) }
-        for index in entries.indices where entries[index].override == nil && used.contains(entries[index].key) {
+        for index in entries.indices where entries[index].override == nil && used.contains(index) {
             guard entries[index].schema.isDeprecated else { continue }
             switch shape(of: entries[index].schema) {
             case .object, .allOf, .anyOf: entries[index].isHidden = true
@@ -307,15 +365,15 @@ struct SchemaCatalog: Sendable {
         }
     }
 
-    private func collectReferences(of schema: Schema, except key: String?, into used: inout Set<String>) {
-        if let reference = schema.reference, let entry = entry(for: reference), entry.key != key {
-            used.insert(entry.key)
+    private func collectReferences(of schema: Schema, except index: Int?, into used: inout Set<Int>) {
+        if let reference = schema.reference, let entry = entry(for: reference), entry.index != index {
+            used.insert(entry.index)
         }
         for mapping in schema.discriminator?.mapping ?? [] {
             let reference = Reference(text: mapping.target, position: mapping.position)
-            if let entry = entry(for: reference) ?? self[mapping.target] { used.insert(entry.key) }
+            if let entry = entry(for: reference) ?? self[mapping.target] { used.insert(entry.index) }
         }
-        for child in schema.children { collectReferences(of: child, except: key, into: &used) }
+        for child in schema.children { collectReferences(of: child, except: index, into: &used) }
     }
 
     // MARK: Weights
@@ -330,7 +388,7 @@ struct SchemaCatalog: Sendable {
     /// Whether values of a schema have more parts than may be held without a box.
     func isHeavy(_ schema: Schema) -> Bool {
         switch shape(of: schema) {
-        case .reference(let entry): entry.override == nil && (weights[entry.key] ?? 1) > SchemaCatalog.heaviest
+        case .reference(let entry): entry.override == nil && (weights[entry.index] ?? 1) > SchemaCatalog.heaviest
         default: weight(of: schema) > SchemaCatalog.heaviest
         }
     }
@@ -348,7 +406,7 @@ struct SchemaCatalog: Sendable {
 
     private func weight(of schema: Schema) -> Int {
         switch shape(of: schema) {
-        case .reference(let entry): return entry.override == nil ? weights[entry.key] ?? 1 : 1
+        case .reference(let entry): return entry.override == nil ? weights[entry.index] ?? 1 : 1
         case .object:
             var result = schema.properties.reduce(0) { $0 + placedWeight(of: $1.schema) }
             switch schema.additionalProperties {
@@ -369,20 +427,20 @@ struct SchemaCatalog: Sendable {
     /// Weighs each component after those that it holds. The order within a cycle does not matter, because one of its
     /// components is held in a box anyway.
     private mutating func weigh() {
-        var isSeen: Set<String> = []
+        var isSeen: Set<Int> = []
         for entry in entries {
-            var stack: [String] = [entry.key]
-            while let key = stack.last {
-                guard let current = self[key], weights[key] == nil else {
+            var stack: [Int] = [entry.index]
+            while let index = stack.last {
+                guard weights[index] == nil else {
                     stack.removeLast()
                     continue
                 }
-                if isSeen.insert(key).inserted {
-                    stack += held(by: current, followsProperties: true).filter {
+                if isSeen.insert(index).inserted {
+                    stack += held(by: entries[index], followsProperties: true).filter {
                         weights[$0] == nil && !isSeen.contains($0)
                     }
                 } else {
-                    weights[key] = weight(of: current.schema)
+                    weights[index] = weight(of: entries[index].schema)
                     stack.removeLast()
                 }
             }
@@ -398,8 +456,25 @@ struct SchemaCatalog: Sendable {
         checkAliasChains(diagnostics: diagnostics)
     }
 
-    /// Reports every reference inside a schema that does not lead to a component of this document.
-    func check(_ schema: Schema, diagnostics: Diagnostics) {
+    /// The maximum number of arrays that are written in each other.
+    ///
+    /// Swift's parser needs twice the time for each further pair of brackets: 22 s for 24 of them.
+    private static let maximumBrackets = 12
+
+    /// Reports every reference inside a schema that does not lead to a component of this document, and arrays that are
+    /// too deep.
+    func check(_ schema: Schema, diagnostics: Diagnostics, below arrays: Int = 0) {
+        let arrays = schema.items == nil || schema.kinds.first != .array ? 0 : arrays + 1
+        guard arrays <= SchemaCatalog.maximumBrackets else {
+            diagnostics.report(
+                diagnostics.error(
+                    "More than \(SchemaCatalog.maximumBrackets) arrays are written in each other.",
+                    at: schema.position,
+                    remedy: "make some of them component schemas, and refer to them"
+                )
+            )
+            return
+        }
         if let reference = schema.reference, entry(for: reference) == nil {
             diagnostics.report(
                 diagnostics.failure(
@@ -410,34 +485,59 @@ struct SchemaCatalog: Sendable {
             )
         }
         for child in schema.children {
-            check(child, diagnostics: diagnostics)
+            check(child, diagnostics: diagnostics, below: arrays)
         }
     }
 
     /// The component whose name a type alias of this schema would contain: the target of a reference, or of the items
-    /// of an array.
-    private func aliasTarget(of schema: Schema) -> Entry? {
+    /// of an array. It comes with the number of arrays around it.
+    private func aliasTarget(of schema: Schema) -> (entry: Entry, levels: Int)? {
         var schema = schema
+        var levels = 0
         while true {
             switch shape(of: schema) {
-            case .reference(let entry): return entry
-            case .array(let items): schema = items
+            case .reference(let entry): return (entry, levels)
+            case .array(let items):
+                schema = items
+                levels += 1
             default: return nil
             }
         }
     }
 
+    /// The maximum number of arrays in arrays, through references.
+    private static let maximumLevels = 256
+
     /// Reports each component that is a reference to itself, or an array of itself: Swift has no type alias for it.
     private func checkAliasChains(diagnostics: Diagnostics) {
         // The chain that each entry was first found in, named by the index of the chain's first entry.
         var chains: [Int?] = Array(repeating: nil, count: entries.count)
+        // The number of arrays in arrays that begin with each entry.
+        var levels: [Int] = Array(repeating: 0, count: entries.count)
         for start in entries.indices where chains[start] == nil {
             var current: Int? = start
+            var chain: [(index: Int, levels: Int)] = []
             while let index = current, chains[index] == nil {
                 chains[index] = start
                 current = nil
                 guard entries[index].override == nil, let next = aliasTarget(of: entries[index].schema) else { break }
-                current = indexByKey[next.key]
+                chain.append((index, next.levels))
+                current = next.entry.index
+            }
+            var count = current.map { chains[$0] == start ? 0 : levels[$0] } ?? 0
+            for link in chain.reversed() {
+                count += link.levels
+                levels[link.index] = count
+                guard count > SchemaCatalog.maximumLevels else { continue }
+                diagnostics.report(
+                    diagnostics.error(
+                        "The schema '\(entries[link.index].key)' holds more than \(SchemaCatalog.maximumLevels) arrays in each "
+                            + "other.",
+                        at: entries[link.index].schema.position,
+                        remedy: "use an object between the arrays"
+                    )
+                )
+                break
             }
             guard let end = current, chains[end] == start else { continue }
             diagnostics.report(
@@ -455,27 +555,27 @@ struct SchemaCatalog: Sendable {
     ///
     /// In such a cycle, the later component does not try the earlier one.
     func leadsBack(from owner: String?, to entry: Entry) -> Bool {
-        guard let owner, let cycle = compositionCycles[owner], compositionCycles[entry.key] == cycle else {
-            return false
-        }
-        return (indexByKey[entry.key] ?? 0) <= (indexByKey[owner] ?? 0)
+        guard let owner = owner.flatMap({ indexByKey[ExactText($0)] }), let cycle = compositionCycles[owner],
+            compositionCycles[entry.index] == cycle
+        else { return false }
+        return entry.index <= owner
     }
 
     /// Whether values of two components can hold each other inline.
     func isRecursive(from owner: String?, to entry: Entry) -> Bool {
-        guard let owner, let cycle = cycles[owner] else { return false }
-        return cycles[entry.key] == cycle
+        guard let owner = owner.flatMap({ indexByKey[ExactText($0)] }), let cycle = cycles[owner] else { return false }
+        return cycles[entry.index] == cycle
     }
 }
 
 /// Finds the components that contain themselves without an array or a dictionary in between.
 private struct CycleFinder {
     let catalog: SchemaCatalog
-    private var index: [String: Int] = [:]
-    private var low: [String: Int] = [:]
-    private var stack: [String] = []
-    private var onStack: Set<String> = []
-    private var result: [String: Int] = [:]
+    private var index: [Int: Int] = [:]
+    private var low: [Int: Int] = [:]
+    private var stack: [Int] = []
+    private var onStack: Set<Int> = []
+    private var result: [Int: Int] = [:]
     private var cycleCount = 0
 
     private let followsProperties: Bool
@@ -487,13 +587,13 @@ private struct CycleFinder {
 
     /// A step of the walk: a component and its edges, of which `next` is the first that is not followed yet.
     private struct Frame {
-        var key: String
-        var edges: [String]
+        var key: Int
+        var edges: [Int]
         var next = 0
     }
 
-    mutating func run() -> [String: Int] {
-        for entry in catalog.entries where index[entry.key] == nil {
+    mutating func run() -> [Int: Int] {
+        for entry in catalog.entries where index[entry.index] == nil {
             visit(entry)
         }
         return result
@@ -501,7 +601,7 @@ private struct CycleFinder {
 
     /// Tarjan's strongly connected components. It uses an array instead of recursion, because documents can be deep.
     private mutating func visit(_ root: SchemaCatalog.Entry) {
-        var frames: [Frame] = [open(root.key)]
+        var frames: [Frame] = [open(root.index)]
         while var frame = frames.popLast() {
             guard frame.next < frame.edges.count else {
                 close(frame, parent: frames.last)
@@ -518,19 +618,19 @@ private struct CycleFinder {
         }
     }
 
-    private mutating func open(_ key: String) -> Frame {
+    private mutating func open(_ key: Int) -> Frame {
         index[key] = index.count
         low[key] = index[key]
         stack.append(key)
         onStack.insert(key)
-        return Frame(key: key, edges: catalog[key].map { edges(of: $0) } ?? [])
+        return Frame(key: key, edges: edges(of: catalog.entries[key]))
     }
 
     private mutating func close(_ frame: Frame, parent: Frame?) {
         let lowest = low[frame.key] ?? 0
         if let parent { low[parent.key] = min(low[parent.key] ?? 0, lowest) }
         guard lowest == index[frame.key] else { return }
-        var members: [String] = []
+        var members: [Int] = []
         while let key = stack.popLast() {
             onStack.remove(key)
             members.append(key)
@@ -541,23 +641,23 @@ private struct CycleFinder {
         for key in members { result[key] = cycleCount }
     }
 
-    private func edges(of entry: SchemaCatalog.Entry) -> [String] {
+    private func edges(of entry: SchemaCatalog.Entry) -> [Int] {
         catalog.held(by: entry, followsProperties: followsProperties)
     }
 }
 
 extension SchemaCatalog {
     /// The components whose values are held inline in those of another.
-    fileprivate func held(by entry: Entry, followsProperties: Bool) -> [String] {
+    fileprivate func held(by entry: Entry, followsProperties: Bool) -> [Int] {
         guard entry.override == nil else { return [] }
-        var result: [String] = []
+        var result: [Int] = []
         collect(entry.schema, followsProperties: followsProperties, into: &result)
         return result
     }
 
-    private func collect(_ schema: Schema, followsProperties: Bool, into result: inout [String]) {
+    private func collect(_ schema: Schema, followsProperties: Bool, into result: inout [Int]) {
         switch shape(of: schema) {
-        case .reference(let entry): result.append(entry.key)
+        case .reference(let entry): result.append(entry.index)
         case .object:
             guard followsProperties else { break }
             for property in schema.properties {

@@ -226,11 +226,15 @@ struct ClientTranslator {
             case .literal(let text): body.append(.line("request.addPath(\(stringLiteral(text)))"))
             case .placeholder(let name):
                 guard let field = operation.pathFields.first(where: { $0.key == name }) else {
-                    body.append(.line("request.addPath(\(stringLiteral("{\(name)}")))"))
+                    // The operation has an error.
                     continue
                 }
                 let value = argument(field, "input.path.\(escaped(field.name))")
-                body.append(.line("try request.addPath(parameter: \(value)\(field.isJSON ? ", style: .json" : ""))"))
+                let style =
+                    field.isJSON
+                    ? ", style: .json"
+                    : field.isPrefixed ? ", named: \(stringLiteral(field.key))\(field.styleArguments)" : ""
+                body.append(.line("try request.addPath(parameter: \(value)\(style))"))
             }
         }
         for field in operation.queryFields {

@@ -3,6 +3,8 @@
 struct OperationExtensions {
     let operations: [ResolvedOperation]
     let names: NameAssigner
+    /// Where the settings come from.
+    let locations: SettingLocations
     let diagnostics: Diagnostics
 
     /// A table for each key, except for keys whose values have no common type.
@@ -42,7 +44,14 @@ struct OperationExtensions {
             entries.append("\(stringLiteral(resolved.operation.documentName)): \(value.text)")
         }
         guard let type else {
-            diagnostics.warn("No operation has the extension '\(key)'.", at: nil)
+            diagnostics.warn(
+                "No operation has the extension '\(key)'.",
+                at: locations["operationExtensions", key],
+                remedy: NearestName.question(
+                    about: key,
+                    among: Set(operations.flatMap(\.operation.extensions.keys)).sorted()
+                )
+            )
             return nil
         }
         return (type, entries)

@@ -16,10 +16,10 @@ struct OperationTranslator {
         /// Component schemas that are enums of parts.
         var schemas: [Declaration] = []
         /// By the key of the component schema.
-        var multipart: [String: TranslatedMultipart] = [:]
-        fileprivate(set) var parameterTypes: [String: SwiftType] = [:]
-        fileprivate(set) var headerTypes: [String: SwiftType] = [:]
-        fileprivate(set) var bodies: [String: TranslatedBody] = [:]
+        var multipart: [ExactText: TranslatedMultipart] = [:]
+        fileprivate(set) var parameterTypes: [ExactText: SwiftType] = [:]
+        fileprivate(set) var headerTypes: [ExactText: SwiftType] = [:]
+        fileprivate(set) var bodies: [ExactText: TranslatedBody] = [:]
         /// By key, in document order.
         fileprivate(set) var responseParts: OrderedMap<TranslatedResponse> = .init()
     }
@@ -30,13 +30,13 @@ struct OperationTranslator {
     /// The types of path parameters that the configuration names.
     var pathTypes: PathTypes
     /// The keys of the component schemas that are enums of parts.
-    let multipartSchemas: Set<String>
+    let multipartSchemas: Set<ExactText>
 
     init(
         document: ResolvedDocument,
         names: NameAssigner,
         types: SchemaTranslator,
-        multipartSchemas: Set<String>,
+        multipartSchemas: Set<ExactText>,
         pathTypes: [String: [String]]
     ) {
         self.multipartSchemas = multipartSchemas
@@ -57,21 +57,17 @@ struct OperationTranslator {
         translateParameters()
         translateHeaders()
         translateMultipartComponents()
+        let bodyNames = NameScope(taken: Set(document.requestBodies.map(\.swiftName)))
         for component in document.requestBodies {
-            var parent = DeclarationScope(
-                path: "Components.RequestBodies",
-                names: NameScope(taken: Set(document.requestBodies.map(\.swiftName)))
-            )
+            var parent = DeclarationScope(path: "Components.RequestBodies", names: bodyNames)
             let content = component.value.content
             guard let body = translateBody(content, named: component.swiftName, in: &parent) else { continue }
-            components.bodies[component.key] = body
+            components.bodies[ExactText(component.key)] = body
             components.requestBodies += parent.declarations
         }
+        let responseNames = NameScope(taken: Set(document.responses.map(\.swiftName)))
         for component in document.responses {
-            var parent = DeclarationScope(
-                path: "Components.Responses",
-                names: NameScope(taken: Set(document.responses.map(\.swiftName)))
-            )
+            var parent = DeclarationScope(path: "Components.Responses", names: responseNames)
             let model = translate(
                 component.value,
                 status: .default,
@@ -98,7 +94,7 @@ struct OperationTranslator {
                     in: &parent
                 )
             else { continue }
-            components.parameterTypes[component.key] = type
+            components.parameterTypes[ExactText(component.key)] = type
         }
         components.parameters = parent.declarations
     }
@@ -118,7 +114,7 @@ struct OperationTranslator {
                     in: &parent
                 )
             else { continue }
-            components.headerTypes[component.key] = type
+            components.headerTypes[ExactText(component.key)] = type
         }
         components.headers = parent.declarations
     }
@@ -180,6 +176,7 @@ struct OperationTranslator {
         var cookieScope = DeclarationScope(path: "\(inputPath).Cookies")
         let parameters = parameters(of: resolved)
         let pathFields = fields(of: parameters, at: .path, in: &pathScope)
+        checkPlaceholders(of: resolved.operation, pathFields)
         var queryFields = fields(of: parameters, at: .query, in: &queryScope)
         queryFields += fields(of: parameters, at: .querystring, in: &queryScope)
         let headerFields = fields(of: parameters, at: .header, in: &headerScope)
@@ -264,6 +261,20 @@ struct OperationTranslator {
         )
     }
 
+    /// Reports each placeholder whose parameter was left out. Without its value, requests would have a wrong path.
+    private func checkPlaceholders(of operation: Operation, _ fields: [TranslatedParameter]) {
+        for name in PathTemplate(operation.path).names where !fields.contains(where: { $0.key == name }) {
+            diagnostics.report(
+                diagnostics.error(
+                    "The operation \(operation.method) \(operation.path) has no form for its path parameter '\(name)'.",
+                    at: operation.position,
+                    remedy: "describe the parameter by a schema of text, numbers, arrays or objects, in the style "
+                        + "'simple', 'label' or 'matrix'"
+                )
+            )
+        }
+    }
+
     /// The summary and the description of an operation, and its method and path.
     static func documentation(of operation: Operation) -> String {
         [operation.summary, operation.documentation, remark(of: operation)].compactMap { $0 }.joined(separator: "\n\n")
@@ -308,7 +319,7 @@ struct OperationTranslator {
             let isJSON = style.name == "json"
             let type: SwiftType?
             switch parameter {
-            case .component(let component): type = components.parameterTypes[component.key]
+            case .component(let component): type = components.parameterTypes[ExactText(component.key)]
             case .inline:
                 type = types.type(of: schema, named: "\(names.typeName(value.name))Payload", in: &parent)
             }
@@ -349,6 +360,7 @@ struct OperationTranslator {
         let explode = parameter.explode ?? ["form", "deepObject", "cookie"].contains(name)
         switch (parameter.location, name) {
         case (.path, "simple"): return (name, false)
+        case (.path, "matrix"), (.path, "label"): return (name, explode)
         case (.query, "form"): return (name, explode)
         case (.query, "deepObject") where explode: return (name, true)
         // With `explode`, these styles give the same text as the form style.
@@ -363,11 +375,44 @@ struct OperationTranslator {
         }
     }
 
+    /// The size of the shape of one parameter so far.
+    ///
+    /// Objects of objects can have very many members. Those beyond the limit are read as their text suggests.
+    private final class ShapeSize {
+        private var count = 0
+        private(set) var isExceeded = false
+
+        /// Adds a shape, and returns whether there is room for it.
+        func add() -> Bool {
+            count += 1
+            if count > 2000 { isExceeded = true }
+            return !isExceeded
+        }
+    }
+
     /// The source of a `ParameterShape`, which says how text becomes JSON.
-    private func shape(of schema: Schema, depth: Int = 0) -> String {
-        guard depth < 6 else { return ".any" }
+    private func shape(of schema: Schema) -> String {
+        let size = ShapeSize()
+        let source = shape(of: schema, depth: 0, size)
+        warn(about: size, of: schema)
+        return source
+    }
+
+    private func warn(about size: ShapeSize, of schema: Schema) {
+        guard size.isExceeded else { return }
+        diagnostics.warn(
+            "The parameter has more than 2000 members inside of members: the others are read as their text suggests.",
+            at: schema.position,
+            remedy: "send such a value as a body"
+        )
+    }
+
+    private func shape(of schema: Schema, depth: Int, _ size: ShapeSize) -> String {
+        guard depth < 6, size.add() else { return ".any" }
         switch types.schemas.shape(of: schema) {
-        case .reference(let entry): return shape(of: entry.schema, depth: depth + 1)
+        case .reference(let entry):
+            guard let end = types.schemas.chainEnd(of: entry) else { return ".any" }
+            return shape(of: end.schema, depth: depth + 1, size)
         case .scalar(let type):
             switch type {
             case .bool: return ".boolean"
@@ -377,15 +422,15 @@ struct OperationTranslator {
             }
         case .stringEnumeration: return ".string"
         case .integerEnumeration: return ".number"
-        case .array(let items): return ".array(\(shape(of: items, depth: depth + 1)))"
-        case .object: return MembersShape(of: schema, depth: depth, self).source
+        case .array(let items): return ".array(\(shape(of: items, depth: depth + 1, size)))"
+        case .object: return MembersShape(of: schema, depth: depth, self, size).source
         case .allOf(let members), .anyOf(let members), .oneOf(let members):
             if case .oneOf = types.schemas.shape(of: schema) {
                 // Each has its own members.
-            } else if members.count > 1, let shape = MembersShape(merging: members, depth: depth, self) {
+            } else if members.count > 1, let shape = MembersShape(merging: members, depth: depth, self, size) {
                 return shape.source
             }
-            let shapes = members.map { shape(of: $0, depth: depth + 1) }
+            let shapes = members.map { shape(of: $0, depth: depth + 1, size) }
             return shapes.count == 1 ? shapes[0] : ".choice([\(shapes.joined(separator: ", "))])"
         case .unsupported: return ".any"
         }
@@ -393,13 +438,15 @@ struct OperationTranslator {
 
     /// The shapes of the members of an object, as source.
     private struct MembersShape {
-        var members: [(name: String, shape: String)] = []
-        var additional = "nil"
+        private var members: [(name: String, shape: String)] = []
+        private var names: Set<String> = []
+        private let size: ShapeSize
+        private var additional = "nil"
         /// The members of a form that are sent as JSON text.
-        var jsonMembers: Set<String> = []
+        private var jsonMembers: Set<String> = []
 
-        init(of schema: Schema, depth: Int, jsonMembers: Set<String> = [], _ translator: OperationTranslator) {
-            self.jsonMembers = jsonMembers
+        init(of schema: Schema, depth: Int, _ translator: OperationTranslator, _ size: ShapeSize) {
+            self.size = size
             add(schema, depth: depth, translator)
         }
 
@@ -408,8 +455,10 @@ struct OperationTranslator {
             merging schemas: [Schema],
             depth: Int,
             jsonMembers: Set<String> = [],
-            _ translator: OperationTranslator
+            _ translator: OperationTranslator,
+            _ size: ShapeSize
         ) {
+            self.size = size
             self.jsonMembers = jsonMembers
             guard addAll(schemas, depth: depth, translator) else { return nil }
         }
@@ -418,10 +467,11 @@ struct OperationTranslator {
             guard depth < 6 else { return false }
             for schema in schemas {
                 var schema = schema
-                var seen: Set<String> = []
-                while case .reference(let entry) = translator.types.schemas.shape(of: schema) {
-                    guard entry.override == nil, seen.insert(entry.key).inserted else { return false }
-                    schema = entry.schema
+                if case .reference(let entry) = translator.types.schemas.shape(of: schema) {
+                    guard let end = translator.types.schemas.chainEnd(of: entry), end.override == nil else {
+                        return false
+                    }
+                    schema = end.schema
                 }
                 switch translator.types.schemas.shape(of: schema) {
                 case .object: add(schema, depth: depth + 1, translator)
@@ -434,18 +484,18 @@ struct OperationTranslator {
         }
 
         private mutating func add(_ schema: Schema, depth: Int, _ translator: OperationTranslator) {
-            for property in schema.properties where !members.contains(where: { $0.name == property.name }) {
-                var shape = translator.shape(of: property.schema, depth: depth + 1)
+            for property in schema.properties where names.insert(property.name).inserted {
+                var shape = translator.shape(of: property.schema, depth: depth + 1, size)
                 if jsonMembers.contains(property.name) {
                     shape = ".json"
-                } else if schema.required.contains(property.name), shape.hasPrefix(".array(") {
+                } else if schema.requires(property.name), shape.hasPrefix(".array(") {
                     // An empty array adds nothing to the text, so a missing member means an empty array.
                     shape = ".requiredArray(" + shape.dropFirst(".array(".count)
                 }
                 members.append((property.name, shape))
             }
             switch schema.additionalProperties {
-            case .schema(let value): additional = translator.shape(of: value, depth: depth + 1)
+            case .schema(let value): additional = translator.shape(of: value, depth: depth + 1, size)
             case .allowed: additional = ".any"
             case .unspecified, .forbidden: break
             }
@@ -485,7 +535,9 @@ struct OperationTranslator {
             )
         }
         let list = styles.isEmpty ? "" : ", styles: [\(styles.joined(separator: ", "))]"
-        let members = MembersShape(merging: [schema], depth: 0, jsonMembers: jsonMembers, self)
+        let size = ShapeSize()
+        let members = MembersShape(merging: [schema], depth: 0, jsonMembers: jsonMembers, self, size)
+        warn(about: size, of: schema)
         return (members?.source ?? shape(of: schema), list)
     }
 
@@ -494,7 +546,7 @@ struct OperationTranslator {
         in parent: inout DeclarationScope
     ) -> TranslatedBody? {
         switch resolved.requestBody {
-        case .component(let component)?: return components.bodies[component.key]
+        case .component(let component)?: return components.bodies[ExactText(component.key)]
         case .inline(let body)?: return translateBody(body.content, named: "Body", in: &parent)
         case nil: return nil
         }
@@ -823,10 +875,10 @@ struct OperationTranslator {
                 header = value
             case .reference(let reference):
                 guard let name = reference.componentName(in: .headers),
-                    let component = document.headers.first(where: { $0.key == name })
+                    let component = document.headers.first(where: { $0.key.isExactly(name) })
                 else { continue }
                 header = component.value
-                type = components.headerTypes[name]
+                type = components.headerTypes[ExactText(name)]
             }
             guard header.style == nil || header.style == "simple", header.explode != true else {
                 diagnostics.warn(

@@ -34,9 +34,9 @@ struct SchemaTranslator {
     // MARK: Components
 
     /// The declarations inside of the namespace of schemas.
-    func translateComponents(except others: Set<String>) -> [Declaration] {
+    func translateComponents(except others: Set<ExactText>) -> [Declaration] {
         var parent = DeclarationScope(path: namespace, names: NameScope(taken: Set(schemas.entries.map(\.swiftName))))
-        for entry in schemas.entries where !others.contains(entry.key) {
+        for entry in schemas.entries where !others.contains(ExactText(entry.key)) {
             translate(entry, in: &parent)
         }
         return parent.declarations
@@ -132,7 +132,10 @@ struct SchemaTranslator {
         case .reference(let entry):
             let name = entry.typePath
             guard entry.override == nil else { return .overridden(name) }
-            if let type = aliasedType(of: entry.schema), type.needsClosure || type == .body || type.isMemberScalar {
+            // The names between the first and the last of a chain of references do not matter.
+            guard let end = schemas.chainEnd(of: entry) else { return .named(name) }
+            let target: SwiftType? = end.override == nil ? simpleType(of: end.schema) : .overridden(end.typePath)
+            if let type = target, type.needsClosure || type == .body || type.isMemberScalar {
                 return .alias(name, type)
             }
             return .named(name)
@@ -399,7 +402,8 @@ struct SchemaTranslator {
             guard let field = field(for: property, of: schema, scope: &memberScope, in: &inner) else { continue }
             fields.append(field)
         }
-        for required in schema.required where !schema.properties.contains(where: { $0.name == required }) {
+        let propertyNames: Set<ExactText> = Set(schema.properties.map { ExactText($0.name) })
+        for required in schema.required where !propertyNames.contains(ExactText(required)) {
             diagnostics.warn(
                 "'\(required)' is required but not among the properties, it is left out.",
                 at: schema.position,
@@ -466,7 +470,7 @@ struct SchemaTranslator {
         }
         let hint = "\(names.typeName(property.name))Payload"
         guard var type = type(of: property.schema, named: hint, in: &parent) else { return nil }
-        if !schema.required.contains(property.name) || schemas.isNullable(property.schema) { type = type.asOptional }
+        if !schema.requires(property.name) || schemas.isNullable(property.schema) { type = type.asOptional }
         return Field(
             key: property.name,
             name: scope.claim(names.memberName(property.name)),

@@ -266,7 +266,8 @@ struct ServerTranslator {
         let input = "\(operation.path).Input"
         if !operation.pathFields.isEmpty {
             body += reads(operation.pathFields, into: "path", as: "\(input).Path") { field in
-                "try request.path(\(stringLiteral(field.key)), \(field.shape), \(Snippets.typeArgument(field.type)))"
+                "try request.path(\(stringLiteral(field.key)), \(field.shape), \(Snippets.typeArgument(field.type))"
+                    + "\(field.isPrefixed ? field.styleArguments : ""))"
             }
             arguments.append("path: path")
         }

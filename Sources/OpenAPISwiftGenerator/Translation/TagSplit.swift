@@ -58,7 +58,8 @@ struct TagSplit {
 
     /// The name of a tag's file. Names differ by more than the case of letters, because some file systems ignore it.
     private func fileName(for tag: String, in scope: inout NameScope) -> String {
-        let name = names.typeName(tag)
+        // File systems limit the length of a name.
+        let name = String(names.typeName(tag).prefix(60))
         let folded = name.lowercased()
         let claimed = scope.claim(folded)
         return "\(TagSplit.fileNamePrefix)\(name)\(claimed.dropFirst(folded.count)).swift"

@@ -47,7 +47,7 @@ struct TranslatedMultipart: Sendable {
 extension OperationTranslator {
     /// Declares the components that are enums of parts.
     mutating func translateMultipartComponents() {
-        for entry in document.schemas.entries where multipartSchemas.contains(entry.key) {
+        for entry in document.schemas.entries where multipartSchemas.contains(ExactText(entry.key)) {
             var parent = DeclarationScope(path: SchemaCatalog.namespace)
             let model = declareMultipart(
                 entry.schema,
@@ -57,7 +57,7 @@ extension OperationTranslator {
                 in: &parent
             )
             components.schemas += parent.declarations
-            components.multipart[entry.key] = model
+            components.multipart[ExactText(entry.key)] = model
         }
     }
 
@@ -68,9 +68,9 @@ extension OperationTranslator {
         in parent: inout DeclarationScope
     ) -> TranslatedMultipart? {
         if item.encoding.isEmpty, let reference = item.schema?.reference,
-            let entry = types.schemas.entry(for: reference), multipartSchemas.contains(entry.key)
+            let entry = types.schemas.entry(for: reference), multipartSchemas.contains(ExactText(entry.key))
         {
-            return components.multipart[entry.key]
+            return components.multipart[ExactText(entry.key)]
         }
         return declareMultipart(
             item.schema,
@@ -104,7 +104,7 @@ extension OperationTranslator {
         var scope = NameScope(taken: Set([others.caseName].compactMap { $0 }))
         var parts: [TranslatedMultipart.Part] = []
         for property in object.properties {
-            let isRequired = object.required.contains(property.name)
+            let isRequired = object.requires(property.name)
             guard
                 let part = part(
                     property,
@@ -164,15 +164,13 @@ extension OperationTranslator {
     /// The object schema behind the references of a body's schema; `nil` if there is not an object.
     private func objectSchema(behind schema: Schema) -> Schema? {
         var schema = schema
-        var seen: Set<String> = []
-        while true {
-            switch types.schemas.shape(of: schema) {
-            case .reference(let entry):
-                guard entry.override == nil, seen.insert(entry.key).inserted else { return nil }
-                schema = entry.schema
-            case .object, .scalar(.valueObject), .scalar(.value): return schema
-            default: return nil
-            }
+        if case .reference(let entry) = types.schemas.shape(of: schema) {
+            guard let end = types.schemas.chainEnd(of: entry), end.override == nil else { return nil }
+            schema = end.schema
+        }
+        switch types.schemas.shape(of: schema) {
+        case .object, .scalar(.valueObject), .scalar(.value): return schema
+        default: return nil
         }
     }
 

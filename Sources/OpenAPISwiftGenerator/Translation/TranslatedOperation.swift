@@ -42,6 +42,8 @@ struct TranslatedParameter: Sendable {
     var styleArguments: String {
         style == "form" && explode ? "" : ", style: .\(style), explode: \(explode)"
     }
+    /// Whether it is a placeholder of a path that begins with a sign of its style.
+    var isPrefixed: Bool { style == "matrix" || style == "label" }
     /// Whether it is sent as JSON text.
     var isJSON: Bool
     /// Whether it is the whole query: JSON or a form.

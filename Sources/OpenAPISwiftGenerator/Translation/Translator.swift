@@ -41,7 +41,12 @@ struct Translator {
         }
         operationTranslator.pathTypes.checkUse()
         operationTranslator.components.parameters += operationTranslator.pathTypes.declarations
-        let extensions = OperationExtensions(operations: document.operations, names: names, diagnostics: diagnostics)
+        let extensions = OperationExtensions(
+            operations: document.operations,
+            names: names,
+            locations: configuration.locations,
+            diagnostics: diagnostics
+        )
         let extensionTables = extensions.tables(for: configuration.operationExtensions)
         checkBufferedResponses(of: operations)
 
@@ -105,12 +110,15 @@ struct Translator {
                 problem = "which has no success with JSON as its only content"
             case _?: continue
             }
-            diagnostics.report(
-                diagnostics.error(
-                    "'bufferedResponses' names the operation '\(name)', \(problem).",
-                    at: operation?.operation.position
-                )
+            var error = diagnostics.error(
+                "'bufferedResponses' names the operation '\(name)', \(problem).",
+                at: operation?.operation.position
             )
+            if operation == nil {
+                error.location = configuration.locations["bufferedResponses", name]
+                error.remedy = NearestName.question(about: name, among: operations.map(\.operation.documentName))
+            }
+            diagnostics.report(error)
         }
     }
 

@@ -227,25 +227,31 @@ private struct ServerDeclaration {
 
     var declarations: [Declaration] {
         var scope = NameScope(taken: NameScope.reserved)
+        var labels = NameScope()
         var nested: [Declaration] = []
         var parameters: [FunctionDeclaration.Parameter] = []
         var oldParameters: [FunctionDeclaration.Parameter] = []
         var variables: [String] = []
         var oldVariables: [String] = []
         for variable in server.variables {
-            let label = escaped(names.memberName(variable.name))
+            // Two variables can have the same Swift name: `{base_path}` and `{basePath}`.
+            let label = escaped(labels.claim(names.memberName(variable.name)))
             let key = stringLiteral(variable.name)
             let value = stringLiteral(variable.defaultValue)
             oldParameters.append(.init(label: label, type: "Swift.String", defaultValue: value))
             if let values = variable.allowedValues, !values.isEmpty {
                 let capitalized = capitalizedWords(variable.name)
                 let typeName = scope.claim(names.typeName(capitalized))
-                nested.append(enumeration(of: values, named: typeName, documentation: variable.documentation))
+                let cases = caseNames(of: values)
+                let defaultCase = zip(values, cases).first { $0.0.isExactly(variable.defaultValue) }?.1
+                nested.append(
+                    enumeration(of: values, cases: cases, named: typeName, documentation: variable.documentation)
+                )
                 parameters.append(
                     .init(
                         label: label,
                         type: typeName,
-                        defaultValue: ".\(escaped(names.memberName(variable.defaultValue)))"
+                        defaultValue: defaultCase.map { ".\($0)" }
                     )
                 )
                 variables.append(".init(name: \(key), value: \(label).rawValue)")
@@ -302,19 +308,27 @@ private struct ServerDeclaration {
         )
     }
 
-    private func enumeration(of values: [String], named name: String, documentation: String?) -> Declaration {
-        var scope = NameScope()
-        return .type(
+    /// The case of each value.
+    private func caseNames(of values: [String]) -> [String] {
+        // The names that `RawRepresentable` uses.
+        var scope = NameScope(taken: ["rawValue", "RawValue"])
+        return values.map { escaped(scope.claim(names.memberName($0))) }
+    }
+
+    private func enumeration(
+        of values: [String],
+        cases: [String],
+        named name: String,
+        documentation: String?
+    ) -> Declaration {
+        .type(
             TypeDeclaration(
                 documentation: documentation,
                 keyword: .enumeration,
                 name: name,
                 inherits: ["Swift.String", "Swift.Sendable"],
-                members: values.map { value in
-                    .enumCase(
-                        documentation: nil,
-                        text: "\(escaped(scope.claim(names.memberName(value)))) = \(stringLiteral(value))"
-                    )
+                members: zip(cases, values).map { name, value in
+                    .enumCase(documentation: nil, text: "\(name) = \(stringLiteral(value))")
                 }
             )
         )

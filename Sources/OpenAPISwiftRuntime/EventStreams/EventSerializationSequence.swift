@@ -75,6 +75,11 @@ extension JSONEncoder {
     /// The default encoder of events: with sorted keys and unescaped slashes.
     @usableFromInline static var forEvents: JSONEncoder {
         let encoder = JSONEncoder()
+        // As in other messages.
+        encoder.dateEncodingStrategy = .custom { date, encoder in
+            var container = encoder.singleValueContainer()
+            try container.encode(ISO8601DateTranscoder.iso8601.encode(date))
+        }
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return encoder
     }

@@ -22,6 +22,10 @@ public struct GeneratedCodeError: Error, HTTPResponseConvertible, Sendable, Cust
         GeneratedCodeError(.notFound, "The path has no value for '\(name)'.")
     }
 
+    static func emptyPathParameter(_ name: String) -> GeneratedCodeError {
+        GeneratedCodeError(.internalServerError, "The value of '\(name)' is empty, which its style cannot express.")
+    }
+
     static func malformedParameter(_ name: String, _ error: (any Error)?) -> GeneratedCodeError {
         GeneratedCodeError(.badRequest, "The value of '\(name)' cannot be read\(error.map { ": \($0)" } ?? ".")")
     }

@@ -32,7 +32,18 @@ extension JSONReader {
     // MARK: Values
 
     /// Reads a date from text, with the transcoder of the message's configuration.
+    ///
+    /// A value that is decoded by `JSONDecoder`, or another decoder, has dates as the strategy of that decoder says. A
+    /// text that the strategy cannot read is read as in a message.
     @_spi(Generated) public mutating func readDate() throws(JSONError) -> Date {
+        if let values = userInfo as? ForeignValues {
+            let start = position
+            switch values.value(Date.self, for: try read(JSONValue.self)) {
+            case .value(let date): return date
+            case .pending: return Date(timeIntervalSinceReferenceDate: 0)
+            case .none: rewind(to: start)
+            }
+        }
         let text = try readString()
         let dates = userInfo as? DateCoding ?? .standard
         do {

@@ -8,7 +8,13 @@ public import StreamingJSON
 
 extension JSONWriter {
     /// Writes a date as text, with the transcoder of the message's configuration.
+    ///
+    /// A value that is encoded by `JSONEncoder`, or another encoder, has dates as the strategy of that encoder says.
     @_spi(Generated) public mutating func writeDate(_ date: Date) {
+        if let values = userInfo as? ForeignValues {
+            write(values.placeholder(for: date))
+            return
+        }
         let dates = userInfo as? DateCoding ?? .standard
         do {
             write(try dates.transcoder.encode(date))

@@ -30,6 +30,10 @@ import StreamingJSON
     case cookie
     /// `k={"a":1}`, percent-encoded.
     case json
+    /// `;k=1;k=2`, `;a=1;b=2` or `;k=1,2`, in paths.
+    case matrix
+    /// `.1.2`, `.a=1.b=2` or `.1,2`, in paths.
+    case label
 }
 
 /// How the text of a parameter becomes JSON. The text does not say its type, so the document has to.
@@ -212,6 +216,51 @@ enum ParameterEncoder {
         }
     }
 
+    /// The text of a placeholder with the style `matrix` or `label`, as RFC 6570 expands `{;k}`, `{;k*}`, `{.k}` and
+    /// `{.k*}`.
+    static func prefixed(
+        _ value: ParameterValue,
+        named name: String,
+        style: ParameterStyle,
+        explode: Bool
+    ) throws -> String {
+        let text = try style == .matrix ? matrix(value, named: name, explode) : label(value, named: name, explode)
+        // Without a text, the path would be the path of another operation.
+        guard !text.isEmpty else { throw GeneratedCodeError.emptyPathParameter(name) }
+        return text
+    }
+
+    private static func matrix(_ value: ParameterValue, named name: String, _ explode: Bool) throws -> String {
+        try items(value, named: name, style: .form, explode: explode)
+            // A name with an empty text stands alone.
+            .map { ";" + ($0.hasSuffix("=") ? String($0.dropLast()) : $0) }
+            .joined()
+    }
+
+    private static func label(_ value: ParameterValue, named name: String, _ explode: Bool) throws -> String {
+        let parts: [String]
+        switch value {
+        case .text(let text): return ".\(PercentEncoding.encode(text))"
+        case .list(let texts):
+            if texts.isEmpty { return "" }
+            guard explode else { return try ".\(simple(value, named: name))" }
+            parts = texts.map { PercentEncoding.encode($0) }
+        case .members(let members):
+            if members.isEmpty { return "" }
+            guard explode else { return try ".\(simple(value, named: name))" }
+            parts = try members.flatMap { member in
+                guard let texts = member.value.texts else { throw GeneratedCodeError.nestedParameter(name) }
+                return texts.map { "\(PercentEncoding.encode(member.name))=\(PercentEncoding.encode($0))" }
+            }
+        case .elements: throw GeneratedCodeError.nestedParameter(name)
+        }
+        // Percent-encoding leaves a period as it is, so a text with a period would be ambiguous.
+        guard !parts.contains(where: { $0.contains(".") }) else {
+            throw GeneratedCodeError.delimiterInParameter(name, ".")
+        }
+        return parts.map { ".\($0)" }.joined()
+    }
+
     /// The items of a query or the cookies, each `name=value`.
     static func items(
         _ value: ParameterValue,
@@ -234,7 +283,7 @@ enum ParameterEncoder {
             }
         case .spaceDelimited, .pipeDelimited:
             return try delimitedItems(value, named: name, delimiter: style == .spaceDelimited ? " " : "|")
-        case .simple: throw GeneratedCodeError.nestedParameter(name)
+        case .simple, .matrix, .label: throw GeneratedCodeError.nestedParameter(name)
         case .form, .cookie, .json: break
         }
         switch value {
@@ -354,7 +403,7 @@ extension [ParameterItem] {
                 let texts = compactMap { $0.name == name ? decode($0.value) : nil }
                 return texts.isEmpty ? nil : texts.count == 1 ? .text(texts[0]) : .list(texts)
             }
-        case .json, .simple, .spaceDelimited, .pipeDelimited: break
+        case .json, .simple, .spaceDelimited, .pipeDelimited, .matrix, .label: break
         }
         guard let text = first(where: { $0.name == name })?.value else { return nil }
         switch style {
@@ -409,6 +458,43 @@ enum ParameterDecoder {
             return shapes.contains { $0.element != nil }
                 ? .list(split(text, by: delimiter, decode)) : .text(decode(text))
         case .string, .number, .boolean, .any, .json: return .text(decode(text))
+        }
+    }
+
+    /// Splits the text of a placeholder with the style `matrix` or `label`.
+    static func prefixed(
+        _ text: Substring,
+        _ shape: ParameterShape,
+        named name: String,
+        style: ParameterStyle,
+        explode: Bool,
+        _ decode: (Substring) -> String
+    ) throws -> ParameterValue {
+        let separator: Character = style == .matrix ? ";" : "."
+        guard text.first == separator else { throw GeneratedCodeError.malformedParameter(name, nil) }
+        let rest = text.dropFirst()
+        let parts = rest.split(separator: separator, omittingEmptySubsequences: false)
+        func item(_ part: Substring) -> ParameterItem {
+            let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            return ParameterItem(name: decode(pair.first ?? ""), value: pair.count > 1 ? pair[1] : "")
+        }
+        if style == .matrix {
+            let value = try parts.map(item).parts(of: name, shape, style: .form, explode: explode, decode)
+            guard let value else { throw GeneratedCodeError.malformedParameter(name, nil) }
+            return value
+        }
+        guard explode else { return try delimited(rest, shape, named: name, decode) }
+        switch shape {
+        case .array, .requiredArray: return .list(parts.map(decode))
+        case .choice(let shapes) where shapes.contains(where: { $0.element != nil }): return .list(parts.map(decode))
+        case _ where shape.isObject:
+            var members = MemberCollector()
+            for part in parts {
+                let item = item(part)
+                members.add(decode(item.value), to: item.name)
+            }
+            return .members(members.members)
+        default: return .text(decode(rest))
         }
     }
 

@@ -248,6 +248,34 @@ public import StreamingJSON
         path += try ParameterEncoder.simple(parts(of: value, style: style, write), named: path)
     }
 
+    /// Adds a placeholder's value to the path. The style is `matrix` or `label`.
+    public mutating func addPath<T: JSONWritable>(
+        parameter value: T,
+        named name: String,
+        style: ParameterStyle,
+        explode: Bool
+    ) throws {
+        try addPath(
+            parameter: value,
+            { value, writer in value.write(json: &writer) },
+            named: name,
+            style: style,
+            explode: explode
+        )
+    }
+
+    /// Adds a placeholder's value, which a closure writes, to the path. The style is `matrix` or `label`.
+    public mutating func addPath<T>(
+        parameter value: T,
+        _ write: (T, inout JSONWriter) -> Void,
+        named name: String,
+        style: ParameterStyle,
+        explode: Bool
+    ) throws {
+        let parts = try parts(of: value, style: style, write)
+        path += try ParameterEncoder.prefixed(parts, named: name, style: style, explode: explode)
+    }
+
     func parts<T>(of value: T, style: ParameterStyle, _ write: (T, inout JSONWriter) -> Void) throws -> ParameterValue {
         guard style == .json else {
             return try ParameterEncoder.value(of: value, dates: configuration.dates, write)

@@ -285,13 +285,55 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
         )
     }
 
+    /// The value of a placeholder of the path with the style `matrix` or `label`.
+    public func path<T: JSONReadable>(
+        _ name: String,
+        _ shape: ParameterShape,
+        _ type: T.Type,
+        style: ParameterStyle,
+        explode: Bool
+    ) throws -> T {
+        try path(
+            name,
+            shape,
+            { (reader: inout JSONReader) throws(JSONError) -> T in try reader.read(T.self) },
+            style: style,
+            explode: explode
+        )
+    }
+
+    /// The value of a placeholder of the path with the style `matrix` or `label`, read with a closure.
+    public func path<T>(
+        _ name: String,
+        _ shape: ParameterShape,
+        _ read: (inout JSONReader) throws(JSONError) -> T,
+        style: ParameterStyle,
+        explode: Bool
+    ) throws -> T {
+        guard let text = metadata.pathParameters[name] else {
+            throw GeneratedCodeError.missingPathParameter(name)
+        }
+        let encoded = encodedPath(name, text)
+        let parts = try ParameterDecoder.prefixed(
+            encoded ?? text,
+            shape,
+            named: name,
+            style: style,
+            explode: explode
+        ) {
+            encoded == nil ? String($0) : PercentEncoding.decode($0)
+        }
+        return try ParameterDecoder.read(parts, shape, named: name, dates: configuration.dates, read)
+    }
+
     /// The text of a placeholder before the transport decoded it; `nil` if the decoded text is enough.
     ///
-    /// In decoded text, a comma between two elements of a list looks like a comma inside of an element. The text of the
-    /// path is only used if it decodes to the transport's text: a middleware can have replaced the path, and a
+    /// In decoded text, a sign between two elements of a list looks like the same sign inside of an element. The text of
+    /// the path is only used if it decodes to the transport's text: a middleware can have replaced the path, and a
     /// transport can decode paths in its own way.
     private func encodedPath(_ name: String, _ text: Substring) -> Substring? {
-        guard text.utf8.contains(UInt8(ascii: ",")), let path = request.path, path.utf8.contains(UInt8(ascii: "%"))
+        guard text.unicodeScalars.contains(where: { [",", ".", ";", "="].contains($0) }), let path = request.path,
+            path.utf8.contains(UInt8(ascii: "%"))
         else { return nil }
         var router = PathRouter<Void>()
         guard (try? router.add((), method: request.method, template: template)) != nil,

@@ -72,6 +72,16 @@ struct Client: APIProtocol {
             decode: Operations.getSpread.decode
         )
     }
+    /// - Remark: HTTP `GET /prefixed/{matrix}/{matrices}/{label}/{labels}/{spot}`.
+    func getPrefixed(_ input: Operations.getPrefixed.Input) async throws -> Operations.getPrefixed.Output {
+        try await self.__client.send(
+            input,
+            operationID: Operations.getPrefixed.id,
+            method: .get,
+            encode: Operations.getPrefixed.encode,
+            decode: Operations.getPrefixed.decode
+        )
+    }
     /// - Remark: HTTP `GET /query`.
     func query(_ input: Operations.query.Input) async throws -> Operations.query.Output {
         try await self.__client.send(
@@ -861,6 +871,29 @@ extension Operations.getSpread {
         try request.addPath(parameter: input.path.list)
         request.addPath("/")
         try request.addPath(parameter: input.path.point)
+    }
+    fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
+        switch response.statusCode {
+        case 204:
+            return .noContent(.init())
+        default:
+            return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
+        }
+    }
+}
+
+extension Operations.getPrefixed {
+    fileprivate static func encode(_ input: Input, into request: inout OpenAPISwiftRuntime.ClientRequest) throws {
+        request.addPath("/prefixed/")
+        try request.addPath(parameter: input.path.matrix, named: "matrix", style: .matrix, explode: false)
+        request.addPath("/")
+        try request.addPath(parameter: input.path.matrices, named: "matrices", style: .matrix, explode: true)
+        request.addPath("/")
+        try request.addPath(parameter: input.path.label, named: "label", style: .label, explode: false)
+        request.addPath("/")
+        try request.addPath(parameter: input.path.labels, named: "labels", style: .label, explode: true)
+        request.addPath("/")
+        try request.addPath(parameter: input.path.spot, named: "spot", style: .matrix, explode: true)
     }
     fileprivate static func decode(_ response: OpenAPISwiftRuntime.ClientResponse) throws -> Output {
         switch response.statusCode {

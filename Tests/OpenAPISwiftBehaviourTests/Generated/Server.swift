@@ -67,6 +67,15 @@ extension APIProtocol {
         )
         try server.register(
             on: transport,
+            operationID: Operations.getPrefixed.id,
+            method: .get,
+            path: "/prefixed/{matrix}/{matrices}/{label}/{labels}/{spot}",
+            decode: Operations.getPrefixed.decode,
+            handle: { (handler: Self, input: Operations.getPrefixed.Input) async throws -> Operations.getPrefixed.Output in try await handler.getPrefixed(input) },
+            encode: Operations.getPrefixed.encode
+        )
+        try server.register(
+            on: transport,
             operationID: Operations.query.id,
             method: .get,
             path: "/query",
@@ -791,6 +800,32 @@ extension Operations.getSpread {
         let path = Operations.getSpread.Input.Path(
             list: try request.path("list", .array(.string), [Swift.String].self),
             point: try request.path("point", .object(["x": .number, "y": .number], additional: nil), Components.Schemas.Point.self)
+        )
+        return Input(path: path)
+    }
+    @Sendable
+    fileprivate static func encode(
+        _ output: Output,
+        into response: inout OpenAPISwiftRuntime.ServerResponse
+    ) throws {
+        switch output {
+        case .noContent:
+            response.setStatus(204)
+        case .undocumented(let statusCode, let payload):
+            response.setUndocumented(statusCode, payload)
+        }
+    }
+}
+
+extension Operations.getPrefixed {
+    @Sendable
+    fileprivate static func decode(_ request: OpenAPISwiftRuntime.ServerRequest) throws -> Input {
+        let path = Operations.getPrefixed.Input.Path(
+            matrix: try request.path("matrix", .string, Swift.String.self, style: .matrix, explode: false),
+            matrices: try request.path("matrices", .array(.number), [Swift.Double].self, style: .matrix, explode: true),
+            label: try request.path("label", .array(.string), [Swift.String].self, style: .label, explode: false),
+            labels: try request.path("labels", .object(["x": .number, "y": .number], additional: nil), Components.Schemas.Point.self, style: .label, explode: true),
+            spot: try request.path("spot", .object(["x": .number, "y": .number], additional: nil), Components.Schemas.Point.self, style: .matrix, explode: true)
         )
         return Input(path: path)
     }

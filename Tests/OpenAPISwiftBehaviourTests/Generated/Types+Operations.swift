@@ -188,6 +188,58 @@ extension Operations {
             }
         }
     }
+    /// - Remark: HTTP `GET /prefixed/{matrix}/{matrices}/{label}/{labels}/{spot}`.
+    enum getPrefixed {
+        static var id: Swift.String {
+            "getPrefixed"
+        }
+        struct Input: OpenAPISwiftRuntime.OperationValue {
+            struct Path: OpenAPISwiftRuntime.OperationValue {
+                var matrix: Swift.String
+                var matrices: [Swift.Double]
+                var label: [Swift.String]
+                var labels: Components.Schemas.Point
+                var spot: Components.Schemas.Point
+                init(
+                    matrix: Swift.String,
+                    matrices: [Swift.Double],
+                    label: [Swift.String],
+                    labels: Components.Schemas.Point,
+                    spot: Components.Schemas.Point
+                ) {
+                    self.matrix = matrix
+                    self.matrices = matrices
+                    self.label = label
+                    self.labels = labels
+                    self.spot = spot
+                }
+            }
+            var path: Operations.getPrefixed.Input.Path
+            init(path: Operations.getPrefixed.Input.Path) {
+                self.path = path
+            }
+        }
+        enum Output: OpenAPISwiftRuntime.OperationValue {
+            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
+            /// Seen.
+            case noContent(Operations.getPrefixed.Output.NoContent)
+            static var noContent: Self {
+                .noContent(.init())
+            }
+            /// A response that the document does not describe.
+            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
+            var noContent: Operations.getPrefixed.Output.NoContent {
+                get throws {
+                    switch self {
+                    case .noContent(let response):
+                        return response
+                    default:
+                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
+                    }
+                }
+            }
+        }
+    }
     /// - Remark: HTTP `GET /query`.
     enum query {
         static var id: Swift.String {
@@ -2871,60 +2923,6 @@ extension Operations {
             /// A response that the document does not describe.
             case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
             var noContent: Operations.sendParts.Output.NoContent {
-                get throws {
-                    switch self {
-                    case .noContent(let response):
-                        return response
-                    default:
-                        throw OpenAPISwiftRuntime.unexpectedResponse(expected: "noContent", found: self)
-                    }
-                }
-            }
-        }
-    }
-    /// - Remark: HTTP `POST /multipart/closed`.
-    enum sendClosed {
-        static var id: Swift.String {
-            "sendClosed"
-        }
-        struct Input: OpenAPISwiftRuntime.OperationValue {
-            enum Body: OpenAPISwiftRuntime.OperationValue {
-                enum multipartFormPayload: OpenAPISwiftRuntime.OperationValue {
-                    struct namePayload: OpenAPISwiftRuntime.OperationValue {
-                        /// The part's body.
-                        var body: OpenAPISwiftRuntime.HTTPBody
-                        init(body: OpenAPISwiftRuntime.HTTPBody) {
-                            self.body = body
-                        }
-                    }
-                    case name(OpenAPISwiftRuntime.MultipartPart<Operations.sendClosed.Input.Body.multipartFormPayload.namePayload>)
-                }
-                /// `multipart/form-data`
-                case multipartForm(OpenAPISwiftRuntime.MultipartBody<Operations.sendClosed.Input.Body.multipartFormPayload>)
-                var multipartForm: OpenAPISwiftRuntime.MultipartBody<Operations.sendClosed.Input.Body.multipartFormPayload> {
-                    get throws {
-                        switch self {
-                        case .multipartForm(let body):
-                            return body
-                        }
-                    }
-                }
-            }
-            var body: Operations.sendClosed.Input.Body
-            init(body: Operations.sendClosed.Input.Body) {
-                self.body = body
-            }
-        }
-        enum Output: OpenAPISwiftRuntime.OperationValue {
-            typealias NoContent = OpenAPISwiftRuntime.EmptyResponse
-            /// Seen.
-            case noContent(Operations.sendClosed.Output.NoContent)
-            static var noContent: Self {
-                .noContent(.init())
-            }
-            /// A response that the document does not describe.
-            case undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)
-            var noContent: Operations.sendClosed.Output.NoContent {
                 get throws {
                     switch self {
                     case .noContent(let response):

@@ -18,6 +18,8 @@ protocol APIProtocol: Sendable {
     func getValues(_ input: Operations.getValues.Input) async throws -> Operations.getValues.Output
     /// - Remark: HTTP `GET /spread/{list}/{point}`.
     func getSpread(_ input: Operations.getSpread.Input) async throws -> Operations.getSpread.Output
+    /// - Remark: HTTP `GET /prefixed/{matrix}/{matrices}/{label}/{labels}/{spot}`.
+    func getPrefixed(_ input: Operations.getPrefixed.Input) async throws -> Operations.getPrefixed.Output
     /// - Remark: HTTP `GET /query`.
     func query(_ input: Operations.query.Input) async throws -> Operations.query.Output
     /// - Remark: HTTP `GET /query/lists`.
@@ -200,6 +202,10 @@ extension APIProtocol {
     /// - Remark: HTTP `GET /spread/{list}/{point}`.
     func getSpread(path: Operations.getSpread.Input.Path) async throws -> Operations.getSpread.Output {
         try await self.getSpread(Operations.getSpread.Input(path: path))
+    }
+    /// - Remark: HTTP `GET /prefixed/{matrix}/{matrices}/{label}/{labels}/{spot}`.
+    func getPrefixed(path: Operations.getPrefixed.Input.Path) async throws -> Operations.getPrefixed.Output {
+        try await self.getPrefixed(Operations.getPrefixed.Input(path: path))
     }
     /// - Remark: HTTP `GET /query`.
     func query(query: Operations.query.Input.Query = .init()) async throws -> Operations.query.Output {

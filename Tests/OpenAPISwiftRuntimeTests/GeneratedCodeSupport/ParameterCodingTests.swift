@@ -1,8 +1,9 @@
 import Foundation
 import HTTPTypes
-@_spi(Generated) import OpenAPISwiftRuntime
 import StreamingJSON
 import Testing
+
+@testable @_spi(Generated) import OpenAPISwiftRuntime
 
 /// Parameters are written to a request and read again, with the calls of generated code.
 struct ParameterCodingTests {
@@ -42,6 +43,64 @@ struct ParameterCodingTests {
         }
         #expect(call.request.path == "/op?\(spelling.query)")
         #expect(call.value == list)
+    }
+
+    // MARK: Paths
+
+    /// The examples of OpenAPI 3.1.1, section 4.8.12.4, and texts that need care.
+    private static let prefixed: [Spelling] = [
+        Spelling(json: #""""#, style: .matrix, query: ";k"),
+        Spelling(json: #""blue""#, style: .matrix, query: ";k=blue"),
+        Spelling(json: #""""#, style: .matrix, explode: true, query: ";k"),
+        Spelling(json: #""a;b=""#, style: .matrix, explode: true, query: ";k=a%3Bb%3D"),
+        Spelling(json: #"["blue","black"]"#, style: .matrix, query: ";k=blue,black"),
+        Spelling(json: #"["blue","a,b;"]"#, style: .matrix, explode: true, query: ";k=blue;k=a%2Cb%3B"),
+        Spelling(json: #"["one"]"#, style: .matrix, explode: true, query: ";k=one"),
+        Spelling(json: #"{"B":200,"a":"x"}"#, style: .matrix, query: ";k=a,x,B,200"),
+        Spelling(json: #"{"B":200,"a":""}"#, style: .matrix, explode: true, query: ";a;B=200"),
+        Spelling(json: #""""#, style: .label, query: "."),
+        Spelling(json: #""a.b""#, style: .label, query: ".a.b"),
+        Spelling(json: #""a.b""#, style: .label, explode: true, query: ".a.b"),
+        Spelling(json: #"["blue","a.b,"]"#, style: .label, query: ".blue,a.b%2C"),
+        Spelling(json: #"["blue","black"]"#, style: .label, explode: true, query: ".blue.black"),
+        Spelling(json: #"{"B":1.5,"a":"x"}"#, style: .label, query: ".a,x,B,1.5"),
+        Spelling(json: #"{"B":200,"a":"="}"#, style: .label, explode: true, query: ".a=%3D.B=200"),
+    ]
+
+    @Test(arguments: prefixed)
+    func aPlaceholderIsExpandedByItsStyle(spelling: Spelling) throws {
+        let value: JSONValue = try spelling.value
+        let (style, explode) = (spelling.style, spelling.explode)
+        let shape: ParameterShape =
+            switch value {
+            case .object: .object(["a": .string, "B": .number], additional: nil)
+            case .array: .array(.string)
+            default: .string
+            }
+        let parts = try ParameterValue(json: Array(spelling.json.utf8))
+        let text = try ParameterEncoder.prefixed(parts, named: "k", style: style, explode: explode)
+        #expect(text == spelling.query)
+        let read = try ParameterDecoder.prefixed(text[...], shape, named: "k", style: style, explode: explode) {
+            PercentEncoding.decode($0)
+        }
+        let result = try ParameterDecoder.read(read, shape, named: "k", dates: .standard) {
+            (reader: inout JSONReader) throws(JSONError) -> JSONValue in try reader.read()
+        }
+        #expect(result == value)
+    }
+
+    @Test(
+        arguments: [
+            (#"[]"#, ParameterStyle.matrix, true), ("[]", .label, false), ("{}", .label, true), ("{}", .matrix, false),
+            (#"["a.b"]"#, .label, true), (#"{"a":"1.5"}"#, .label, true), (#"{"a":{"b":1}}"#, .matrix, true),
+            (#"[[1]]"#, .label, false),
+        ]
+    )
+    func whatAStyleCannotExpressIsNotSent(json: String, style: ParameterStyle, explode: Bool) throws {
+        let parts = try ParameterValue(json: Array(json.utf8))
+        #expect(throws: GeneratedCodeError.self) {
+            try ParameterEncoder.prefixed(parts, named: "k", style: style, explode: explode)
+        }
     }
 
     private static let shape = ParameterShape.object(
