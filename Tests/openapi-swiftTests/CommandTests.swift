@@ -118,6 +118,7 @@ struct CommandTests {
                 - handler context: false
                 - buffered responses: <none>
                 - path types: <none>
+                - reference folders: <none>
                 - additional imports: <none>
                 - additional file comments: <none>
                 - output directory: a/b
@@ -268,7 +269,7 @@ struct CommandTests {
     }
 
     @Test func aBadDocumentWritesDiagnosticsAndNothingElse() throws {
-        try write("openapi: 3.0.3\npaths:\n  /a: {get: {responses: {}}}\n  /b: 3\n", to: "bad.yaml")
+        try write("openapi: 3.0.3\npaths:\n  /a: {get: {responses: {}}}\n  /b: 3\ninfo: {title: T, version: '1'}\n", to: "bad.yaml")
         let outcome: Outcome = try run(
             "generate",
             "bad.yaml",
@@ -336,7 +337,8 @@ struct CommandTests {
 
     @Test func filesBesideTheDocumentAreRead() throws {
         try write(
-            "openapi: 3.0.3\npaths: {}\ncomponents: {schemas: {A: {$ref: 'schemas/a.json#/A'}}}\n",
+            "openapi: 3.0.3\npaths: {}\ncomponents: {schemas: {A: {$ref: 'schemas/a.json#/A'}}}\n"
+                + "info: {title: T, version: '1'}\n",
             to: "api/openapi.yaml"
         )
         try write(#"{"A": {"type": "object", "properties": {"b": {"$ref": "b.json"}}}}"#, to: "api/schemas/a.json")
@@ -345,7 +347,7 @@ struct CommandTests {
         #expect(
             missing.output.hasPrefix(
                 "api/schemas/a.json:1:55: error: The reference 'b.json' leaves the document for 'api/schemas/b.json', which "
-                    + "cannot be read: there is no such file."
+                    + "does not exist."
             )
         )
         try write(#"{"type": "string"}"#, to: "api/schemas/b.json")
@@ -359,7 +361,8 @@ struct CommandTests {
 
     @Test func lintReportsAndCounts() throws {
         try write(
-            "openapi: 3.0.3\npaths: {}\nwebhooks: {a: {}}\ncomponents: {schemas: {A: {type: object, required: [x]}}}\n",
+            "openapi: 3.0.3\npaths: {}\nwebhooks: {a: {}}\ncomponents: {schemas: {A: {type: object, required: [x]}}}\n"
+                + "info: {title: T, version: '1'}\n",
             to: "a.yaml"
         )
         let outcome: Outcome = try run("lint", "a.yaml")
@@ -370,7 +373,7 @@ struct CommandTests {
         #expect(files(in: ".") == ["a.yaml", "openapi.yaml"])
         let json: Outcome = try run("lint", "a.yaml", "--diagnostics", "json")
         #expect(json.output.hasSuffix("\n{\"errors\":0,\"warnings\":2,\"notes\":0}\n"))
-        try write("openapi: 3.0.3\npaths: 3\n", to: "b.yaml")
+        try write("openapi: 3.0.3\npaths: 3\ninfo: {title: T, version: '1'}\n", to: "b.yaml")
         #expect(
             try run("lint", "b.yaml")
                 == Outcome(
