@@ -269,7 +269,10 @@ struct CommandTests {
     }
 
     @Test func aBadDocumentWritesDiagnosticsAndNothingElse() throws {
-        try write("openapi: 3.0.3\npaths:\n  /a: {get: {responses: {}}}\n  /b: 3\ninfo: {title: T, version: '1'}\n", to: "bad.yaml")
+        try write(
+            "openapi: 3.0.3\npaths:\n  /a: {get: {responses: {}}}\n  /b: 3\ninfo: {title: T, version: '1'}\n",
+            to: "bad.yaml"
+        )
         let outcome: Outcome = try run(
             "generate",
             "bad.yaml",
