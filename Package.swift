@@ -138,9 +138,11 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]
         ),
+        .target(name: "Spelling"),
         .target(
             name: "OpenAPISwiftGenerator",
             dependencies: [
+                "Spelling",
                 "StreamingJSON",
                 .product(name: "Yams", package: "Yams"),
             ]
@@ -301,6 +303,7 @@ let package = Package(
                 "MistSignIn",
                 "MistStore",
                 "OpenAPISwiftRuntime",
+                "Spelling",
                 "StreamingJSON",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import MistStore
+import Spelling
 
 @main
 struct MistKitCommand: AsyncParsableCommand {

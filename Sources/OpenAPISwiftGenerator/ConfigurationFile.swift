@@ -1,3 +1,5 @@
+import Spelling
+
 /// The contents of `openapi-generator-config.yaml`: which parts to generate, and how.
 public struct ConfigurationFile: Hashable, Sendable {
     /// The parts to generate; `nil` where the file does not say.
@@ -61,12 +63,10 @@ public struct ConfigurationFile: Hashable, Sendable {
                     )
                     continue
                 }
-                let question = NearestName.question(about: member.key, among: ConfigurationFile.keys)
                 throw diagnostics.error(
                     "The key '\(member.key)' is not known.",
                     at: member.value.position,
-                    remedy: (question.map { "\($0) " } ?? "")
-                        + "known keys: \(ConfigurationFile.keys.joined(separator: ", "))"
+                    remedy: NearestName.remedy(for: member.key, known: ConfigurationFile.keys)
                 )
             }
         }
@@ -210,11 +210,10 @@ private struct ValueReader {
     /// Warns of members of an object that have no meaning.
     func warnOfOtherKeys(than known: [String]) {
         for member in node.members ?? [] where !known.contains(member.key) {
-            let question = NearestName.question(about: member.key, among: known)
             diagnostics.warn(
                 "The key '\(key).\(member.key)' is not known and has no effect.",
                 at: member.value.position,
-                remedy: (question.map { "\($0) " } ?? "") + "known keys: \(known.joined(separator: ", "))"
+                remedy: NearestName.remedy(for: member.key, known: known)
             )
         }
     }

@@ -1,3 +1,5 @@
+import Spelling
+
 /// The settings of a ``Generator``.
 public struct GeneratorConfiguration: Hashable, Sendable {
     /// A part of the output.

@@ -1,5 +1,6 @@
 import CloudKitModel
 import Foundation
+import Spelling
 import StreamingJSON
 
 /// Fields as a line of text: for the cells of a table or a CSV file, and from the arguments of a command.

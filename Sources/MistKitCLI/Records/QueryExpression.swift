@@ -1,5 +1,6 @@
 import Foundation
 import MistKit
+import Spelling
 
 /// Filters and sorts as people type them: `rating > 3`, `title begins_with He`, `tags list_contains swift`, `-rating`.
 ///

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import MistKit
+import Spelling
 import StreamingJSON
 
 /// The zone that a command works in.

@@ -2,6 +2,7 @@ import ArgumentParser
 import CloudKitEmulator
 import CloudKitSchema
 import Foundation
+import Spelling
 
 /// `mistkit schema import`
 struct ImportSchemaCommand: AsyncParsableCommand {

@@ -2,6 +2,7 @@ import CloudKitEmulator
 import CloudKitEmulatorServer
 import Foundation
 import MistKit
+import Spelling
 
 /// The users of an emulator on this machine, whose data folder the command may read.
 extension EmbeddedEmulator {

@@ -1,3 +1,5 @@
+import Spelling
+
 /// Reads the nodes of a document as paths, operations, components and schemas.
 ///
 /// It looks only at the parts that the generator uses; examples and unknown extensions cost nothing.

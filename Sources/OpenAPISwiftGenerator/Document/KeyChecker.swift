@@ -1,3 +1,5 @@
+import Spelling
+
 /// Finds the keys of a document that are neither known nor extensions.
 ///
 /// Such a key has no effect, so a spelling mistake loses what is below it: `requestbody` is an operation without a body.

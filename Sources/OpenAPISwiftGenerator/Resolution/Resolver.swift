@@ -1,3 +1,5 @@
+import Spelling
+
 /// Follows references, merges parameters, chooses names, and refuses documents that contradict themselves.
 struct Resolver {
     var names: NameAssigner

@@ -1,3 +1,5 @@
+import Spelling
+
 /// The tables of `Operations` that hold vendor extensions: `x-cost: 2` of an operation becomes an entry of
 /// `Operations.cost`.
 struct OperationExtensions {

@@ -1,3 +1,5 @@
+import Spelling
+
 /// Translates a resolved document into the files of the output, as declarations.
 struct Translator {
     let document: ResolvedDocument

@@ -1,9 +1,15 @@
-/// Finds the name that was probably meant.
-enum NearestName {
-    /// The known name that differs from a text in the fewest places; `nil` if none is similar.
-    static func of(_ text: String, among names: some Sequence<String>) -> String? {
-        // Of a single letter every other one is as near.
-        guard text.unicodeScalars.count > 1 else { return nil }
+/// Finds the name that was probably meant, for "Did you mean …?" in the messages of the tools.
+package enum NearestName {
+    /// The name that differs from a text in the fewest places, upper and lower case apart.
+    ///
+    /// A third of the text may be wrong, and one character of a short one.
+    ///
+    /// - Parameters:
+    ///   - text: What was written.
+    ///   - names: The names that exist.
+    /// - Returns: The nearest name, the first of those that are equally near; `nil` where no name is like the text.
+    package static func of(_ text: String, among names: some Sequence<String>) -> String? {
+        // Names are short. A text of another length is compared by its beginning.
         let wanted = Array(text.lowercased().unicodeScalars.prefix(100))
         var best: (name: String, distance: Int)?
         for name in names {
@@ -14,11 +20,6 @@ enum NearestName {
             if distance < limit { best = (name, distance) }
         }
         return best?.name
-    }
-
-    /// `did you mean 'paths'?`, or `nil` if no name is similar.
-    static func question(about text: String, among names: some Sequence<String>) -> String? {
-        of(text, among: names).map { "did you mean '\($0)'?" }
     }
 
     /// The number of scalars to insert, remove or replace; two neighbours that are swapped count as one.
