@@ -299,6 +299,9 @@ struct CommandTests {
         #expect(refused.status == 64 && refused.errors.contains("--yes"), "\(refused.errors)")
         #expect(try mistkit("users", "restrict", "--yes").status == 0)
         #expect(try mistkit("users", "me").status == 77)
+        // The restricted user does not keep others from coming, or from being found.
+        #expect(try mistkit("users", "create", "Eve").status == 0)
+        #expect(try mistkit("users", "me", "--as", "Eve").status == 0)
         #expect(try mistkit("users", "unrestrict").output.contains("has ended"))
         #expect(try mistkit("users", "me").status == 0)
         let absent = try mistkit("users", "lookup", "stranger@example.com")

@@ -7,14 +7,13 @@ import Spelling
 /// The users of an emulator on this machine, whose data folder the command may read.
 extension EmbeddedEmulator {
     /// A user who can sign in.
-    struct User: Hashable {
+    struct User {
         var recordName: String
-        /// The given name and the family name; empty where the user has none.
-        var name: String
+        var nameComponents: NameComponents?
 
-        init(recordName: String, nameComponents: NameComponents?) {
-            self.recordName = recordName
-            name = [nameComponents?.givenName, nameComponents?.familyName].compactMap(\.self).joined(separator: " ")
+        /// The given name and the family name; empty where the user has none.
+        var name: String {
+            [nameComponents?.givenName, nameComponents?.familyName].compactMap(\.self).joined(separator: " ")
         }
 
         /// The user in a message.
@@ -60,13 +59,14 @@ extension EmbeddedEmulator {
         )
     }
 
-    /// The users, in the order of their record names.
+    /// The users, in the order of their record names, also those who restricted the access to their data.
     func users() throws -> [User] {
         let database = DatabaseAddress(container, .development, .public)
         return try emulator.listUsers().map { name in
             User(
                 recordName: name,
-                nameComponents: try emulator.request(in: database, as: .user(name)).fetchCaller().nameComponents
+                nameComponents: try emulator.unrestrictingRequest(in: database, as: .user(name)).fetchCaller()
+                    .nameComponents
             )
         }
     }

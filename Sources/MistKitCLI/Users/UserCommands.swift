@@ -126,13 +126,8 @@ struct CreateUserCommand: AsyncParsableCommand {
     func run() async throws {
         let local = try EmbeddedEmulator.ofThisMachine(Settings.read(flags: connection))
         let user = try local.createUser(name, emailAddress: email, phoneNumber: phone)
-        let parts = user.name.split(separator: " ", maxSplits: 1).map(String.init)
-        let components =
-            parts.isEmpty ? nil : NameComponents(givenName: parts[0], familyName: parts.count > 1 ? parts[1] : nil)
-        try ValueList.users.write(
-            [UserIdentity(userRecordName: user.recordName, nameComponents: components)],
-            as: output
-        )
+        let identity = UserIdentity(userRecordName: user.recordName, nameComponents: user.nameComponents)
+        try ValueList.users.write([identity], as: output)
     }
 }
 
