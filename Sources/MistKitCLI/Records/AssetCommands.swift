@@ -43,15 +43,16 @@ struct UploadAssetCommand: AsyncParsableCommand {
 
     func run() async throws {
         let database = try Connection.open(connection).database
+        let zoneID = try await zone.zoneID(in: database)
         let upload = try await database.upload(
             .file(URL(fileURLWithPath: file)),
             for: field,
             of: type,
             named: name,
-            inZone: zone.zoneID(in: database)
+            inZone: zoneID
         )
         var outcome = BatchOutcome(output)
-        try outcome.append(.success(try await database.forceUpdate(upload.record(), inZone: zone.zoneID(in: database))))
+        try outcome.append(.success(try await database.forceUpdate(upload.record(), inZone: zoneID)))
         try outcome.finish()
     }
 }

@@ -28,19 +28,16 @@ struct EditCommand: AsyncParsableCommand {
 
     func run() async throws {
         let database = try Connection.open(connection).database
-        let record = try await database.fetch(name, inZone: zone.zoneID(in: database))
+        let zoneID = try await zone.zoneID(in: database)
+        let record = try await database.fetch(name, inZone: zoneID)
         let folder = FileManager.default.temporaryDirectory.appending(path: "mistkit-\(UUID().uuidString)")
         let draft = try RecordDraft(record, in: folder)
         var keepsFiles = false
         defer { if !keepsFiles { try? FileManager.default.removeItem(at: folder) } }
         guard let merge = try await edit(draft, keepingFiles: &keepsFiles) else { return }
         do {
-            guard
-                let result = try await database.modify([merge.update(of: record)], inZone: zone.zoneID(in: database))
-                    .first
-            else {
-                return
-            }
+            let results = try await database.modify([merge.update(of: record)], inZone: zoneID)
+            guard let result = results.first else { return }
             var outcome = BatchOutcome(output)
             try outcome.append(.success(try result.get()))
             try outcome.finish()
@@ -218,9 +215,10 @@ struct ResolveConflictCommand: AsyncParsableCommand {
             )
         }
         let database = try Connection.open(connection).database
+        let zoneID = try await zone.zoneID(in: database)
         // Another client may change it again between the two requests.
         for _ in 0..<5 {
-            let theirs = try await database.fetch(name, inZone: zone.zoneID(in: database))
+            let theirs = try await database.fetch(name, inZone: zoneID)
             let merge = RecordMerge(
                 base: base?.fields ?? [:],
                 mine: mine.fields,
@@ -231,7 +229,7 @@ struct ResolveConflictCommand: AsyncParsableCommand {
             guard !merge.changes.isEmpty else {
                 return Terminal.writeError("The service has all of your changes; nothing was saved.")
             }
-            let result = try await database.modify([merge.update(of: theirs)], inZone: zone.zoneID(in: database)).first
+            let result = try await database.modify([merge.update(of: theirs)], inZone: zoneID).first
             if case .failure(let error)? = result, error.code == .conflict { continue }
             var outcome = BatchOutcome(output)
             if let result { try outcome.append(result) }

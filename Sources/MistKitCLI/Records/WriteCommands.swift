@@ -177,13 +177,15 @@ struct UpdateCommand: AsyncParsableCommand {
         let database = try Connection.open(connection).database
         for (name, value) in changes { Terminal.writeHint(FieldText.dateHint(for: value, of: name)) }
         var outcome = BatchOutcome(output)
+        let records = try from.map { try RecordInput.read(from: $0) }
+        let zoneID = try await zone.zoneID(in: database)
         let known: [Record]
-        if let from {
-            known = try await self.known(try RecordInput.read(from: from), in: database, failingInto: &outcome)
+        if let records {
+            known = try await self.known(records, in: database, zoneID, failingInto: &outcome)
         } else if let name {
-            known = [try await database.fetch(name, inZone: zone.zoneID(in: database), desiredKeys: [])]
+            known = [try await database.fetch(name, inZone: zoneID, desiredKeys: [])]
         } else {
-            known = try await selection.records(in: database, zone: zone.zoneID(in: database), verb: "Change")
+            known = try await selection.records(in: database, zone: zoneID, verb: "Change")
         }
         let operations = known.map { record in
             var change = Record(
@@ -198,11 +200,7 @@ struct UpdateCommand: AsyncParsableCommand {
         }
         let progress = BatchProgressLine("changed", of: operations.count)
         defer { progress.end() }
-        let results = try await database.modify(
-            operations,
-            inZone: zone.zoneID(in: database),
-            progress: progress.handler
-        )
+        let results = try await database.modify(operations, inZone: zoneID, progress: progress.handler)
         progress.end()
         for result in results {
             // If the command line names a record, its failure is the command's failure.
@@ -220,6 +218,7 @@ extension UpdateCommand {
     private func known(
         _ records: [Record],
         in database: CloudKitDatabase,
+        _ zoneID: ZoneID?,
         failingInto outcome: inout BatchOutcome
     ) async throws -> [Record] {
         for (index, record) in records.enumerated() where record.recordName == nil {
@@ -234,7 +233,7 @@ extension UpdateCommand {
         }
         let results = try await database.fetch(
             records.filter(isIncomplete).compactMap(\.recordName),
-            inZone: zone.zoneID(in: database),
+            inZone: zoneID,
             desiredKeys: []
         )
         var found: [String: Record] = [:]
@@ -294,11 +293,11 @@ struct DeleteCommand: AsyncParsableCommand {
     func run() async throws {
         let database = try Connection.open(connection).database
         var outcome = BatchOutcome(output)
+        let zoneID = try await zone.zoneID(in: database)
         if names.isEmpty {
-            let found = try await selection.records(in: database, zone: zone.zoneID(in: database), verb: "Delete")
+            let found = try await selection.records(in: database, zone: zoneID, verb: "Delete")
             let progress = BatchProgressLine("deleted", of: found.count)
             defer { progress.end() }
-            let zoneID = try await zone.zoneID(in: database)
             let results =
                 force
                 ? try await database.forceDelete(
@@ -310,13 +309,11 @@ struct DeleteCommand: AsyncParsableCommand {
             progress.end()
             for result in results { try outcome.append(result) }
         } else if force {
-            for result in try await database.forceDelete(names, inZone: zone.zoneID(in: database)) {
-                try outcome.append(result)
-            }
+            for result in try await database.forceDelete(names, inZone: zoneID) { try outcome.append(result) }
         } else {
-            let known = try await database.fetch(names, inZone: zone.zoneID(in: database), desiredKeys: [])
+            let known = try await database.fetch(names, inZone: zoneID, desiredKeys: [])
             let found = known.compactMap { try? $0.get() }
-            var deleted = try await database.delete(found, inZone: zone.zoneID(in: database)).makeIterator()
+            var deleted = try await database.delete(found, inZone: zoneID).makeIterator()
             for result in known {
                 switch result {
                 case .success: try deleted.next().map { try outcome.append($0) }

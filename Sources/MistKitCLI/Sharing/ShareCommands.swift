@@ -108,8 +108,9 @@ struct SharedItemOptions: ParsableArguments {
     var title: String { name.map { "record \($0)" } ?? "zone \(zone.zone ?? "")" }
 
     func fetchShare(from database: CloudKitDatabase) async throws -> Share {
+        let zoneID = try await zone.zoneID(in: database)
         if let name {
-            let record = try await database.fetch(name, inZone: zone.zoneID(in: database), desiredKeys: [])
+            let record = try await database.fetch(name, inZone: zoneID, desiredKeys: [])
             guard record.share != nil else {
                 throw CommandError(
                     code: .usage,
@@ -117,10 +118,10 @@ struct SharedItemOptions: ParsableArguments {
                     remedy: "Name the record that was shared, or share this one with `mistkit shares create`."
                 )
             }
-            return try await database.fetchShare(of: record, inZone: zone.zoneID(in: database))
+            return try await database.fetchShare(of: record, inZone: zoneID)
         }
         do {
-            return try await database.fetchShare(ofZone: zone.zoneID(in: database) ?? .default)
+            return try await database.fetchShare(ofZone: zoneID ?? .default)
         } catch let error as CloudKitError where error.code == .notFound {
             throw CommandError(
                 code: .usage,
@@ -159,13 +160,14 @@ struct CreateShareCommand: AsyncParsableCommand {
     func run() async throws {
         let participants = try invitations.invitations().map { Participant.invited($0.0, permission: $0.1) }
         let database = try Connection.open(connection).database
-        let record = try await database.fetch(name, inZone: zone.zoneID(in: database), desiredKeys: [])
+        let zoneID = try await zone.zoneID(in: database)
+        let record = try await database.fetch(name, inZone: zoneID, desiredKeys: [])
         let share = try await database.share(
             record,
             title: title,
             publicPermission: invitations.publicPermission?.permission ?? .none,
             participants: participants,
-            inZone: zone.zoneID(in: database)
+            inZone: zoneID
         )
         try write(share, as: output)
     }
