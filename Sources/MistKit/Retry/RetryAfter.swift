@@ -17,7 +17,7 @@ extension Duration {
 
 /// The seconds since 1970 of a date such as `Sun, 06 Nov 1994 08:49:37 GMT`; `nil` for the two older forms, which no
 /// server was observed to send.
-func secondsOfHTTPDate(_ text: String) -> Int? {
+package func secondsOfHTTPDate(_ text: String) -> Int? {
     let parts = text.split(whereSeparator: { $0 == " " || $0 == ":" || $0 == "," })
     guard parts.count == 8, parts[7] == "GMT",
         let day = Int(parts[1]), (1...31).contains(day),

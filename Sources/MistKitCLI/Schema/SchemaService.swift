@@ -20,9 +20,9 @@ struct SchemaService {
     ///
     /// - Throws: ``CommandError`` for another service. It names Apple's command that does the same there.
     static func open(_ options: ConnectionOptions, for action: Action) throws -> SchemaService {
-        let connection = try Connection.open(options)
-        let service = connection.service
         let settings = try Settings.read(flags: options)
+        let connection = try Connection.open(settings, logger: Connection.logger(verbose: options.verbose))
+        let service = connection.service
         if case .address = connection.destination, settings.apiToken != nil,
             let local = try? EmbeddedEmulator.ofThisMachine(settings)
         {

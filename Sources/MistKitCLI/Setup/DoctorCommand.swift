@@ -169,7 +169,11 @@ struct DoctorCommand: AsyncParsableCommand {
             let problem = (error as? CloudKitError).map { CommandError($0) } ?? CommandError(unexpected: error)
             findings.append(Finding(.wrong, "access", problem.message, problem.remedy))
         }
-        if let local = try? EmbeddedEmulator.ofThisMachine(settings),
+        let local: EmbeddedEmulator? =
+            if case .embedded(let embedded) = connection.destination { embedded } else {
+                try? EmbeddedEmulator.ofThisMachine(settings)
+            }
+        if let local,
             let schema = try? local.emulator.schema(of: local.container, in: connection.service.environment)
         {
             findings.append(indexes(of: schema))
@@ -197,14 +201,10 @@ struct DoctorCommand: AsyncParsableCommand {
     ///   - now: The time of this machine.
     /// - Returns: How far the clock is off.
     static func clock(date text: String, now: Date) -> Finding {
-        let format = DateFormatter()
-        format.locale = Locale(identifier: "en_US_POSIX")
-        format.timeZone = TimeZone(identifier: "GMT")
-        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
-        guard let date = format.date(from: text) else {
+        guard let date = secondsOfHTTPDate(text) else {
             return Finding(.note, "clock", "the service does not say the time")
         }
-        let seconds = Int(now.timeIntervalSince(date).magnitude.rounded())
+        let seconds = Int((now.timeIntervalSince1970 - Double(date)).magnitude.rounded())
         return seconds > 300
             ? Finding(
                 .wrong,
