@@ -114,36 +114,40 @@ extension CommandError {
     /// The cause of an error in the words of the operating system or the emulator, without types and error domains.
     static func reason(of error: any Error) -> String {
         if let error = error as? EmulatorError { return error.reason }
-        // An error of a socket prints its number.
-        if let match = "\(error)".firstMatch(of: /errno: (\d+)/), let number = Int32(match.1) {
-            return String(cString: strerror(number))
-        }
-        let error = error as NSError
-        let cause = (error.userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError } ?? error
-        if cause.domain == NSPOSIXErrorDomain { return String(cString: strerror(Int32(cause.code))) }
-        return cause.domain == NSCocoaErrorDomain ? reason(ofFoundationError: cause.code) : cause.localizedDescription
+        if let number = systemError(of: error) { return String(cString: strerror(number)) }
+        let cause = cause(of: error)
+        return cause.domain == NSCocoaErrorDomain
+            ? "the system refuses it (error \(cause.code) of Foundation)" : cause.localizedDescription
     }
 
-    /// Foundation on Linux has no texts for most of its errors.
-    private static func reason(ofFoundationError code: Int) -> String {
-        let number: Int32? =
-            switch CocoaError.Code(rawValue: code) {
-            case .fileNoSuchFile, .fileReadNoSuchFile: ENOENT
-            case .fileReadNoPermission, .fileWriteNoPermission: EACCES
-            case .fileWriteFileExists: EEXIST
-            case .fileWriteOutOfSpace: ENOSPC
-            case .fileWriteVolumeReadOnly: EROFS
-            case .fileReadInvalidFileName, .fileWriteInvalidFileName: ENAMETOOLONG
-            case .fileReadTooLarge: EFBIG
-            default: nil
-            }
-        return number.map { String(cString: strerror($0)) } ?? "the system refuses it (error \(code) of Foundation)"
+    /// The number of the operating system's error behind an error; `nil` for another kind of error.
+    private static func systemError(of error: any Error) -> Int32? {
+        // An error of a socket prints its number.
+        if let match = "\(error)".firstMatch(of: /errno: (\d+)/), let number = Int32(match.1) { return number }
+        let cause = cause(of: error)
+        if cause.domain == NSPOSIXErrorDomain { return Int32(cause.code) }
+        guard cause.domain == NSCocoaErrorDomain else { return nil }
+        // Foundation on Linux has no texts for most of its errors.
+        return switch CocoaError.Code(rawValue: cause.code) {
+        case .fileNoSuchFile, .fileReadNoSuchFile: ENOENT
+        case .fileReadNoPermission, .fileWriteNoPermission: EACCES
+        case .fileWriteFileExists: EEXIST
+        case .fileWriteOutOfSpace: ENOSPC
+        case .fileWriteVolumeReadOnly: EROFS
+        case .fileReadInvalidFileName, .fileWriteInvalidFileName: ENAMETOOLONG
+        case .fileReadTooLarge: EFBIG
+        default: nil
+        }
+    }
+
+    private static func cause(of error: any Error) -> NSError {
+        let error = error as NSError
+        return (error.userInfo[NSUnderlyingErrorKey] as? any Error).map { $0 as NSError } ?? error
     }
 
     /// Whether an error says that a file or a folder may not be written.
     static func meansUnwritable(_ error: any Error) -> Bool {
-        let reason = reason(of: error)
-        return [EACCES, EPERM, EROFS, ENOSPC].contains { reason.hasPrefix(String(cString: strerror($0))) }
+        systemError(of: error).map([EACCES, EPERM, EROFS, ENOSPC].contains) ?? false
     }
 
     /// The store's error in the words of the command line.
