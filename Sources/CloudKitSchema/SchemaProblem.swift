@@ -87,8 +87,8 @@ extension ContainerSchema {
         return violations
     }
 
-    /// The problem of a name, as the end of a sentence; `nil` for a valid name. A name of the service, such as
-    /// `cloudkit.share`, is none that an app can choose.
+    /// The problem of a name that an app chooses, as the end of a sentence; `nil` for a valid name. An app cannot choose
+    /// a name of the service, such as `cloudkit.share`.
     static func problem(ofName name: String) -> String? {
         if name.hasPrefix("_") { return "begins with _, as only names of the service do" }
         if !name.isSchemaIdentifier { return "has to be a letter, then letters, digits and underscores" }

@@ -133,9 +133,7 @@ struct GenerationOptions: ParsableArguments {
         do throws(Diagnostic) {
             return try body()
         } catch {
-            for line in DiagnosticsReport(diagnostics: [error]).lines(as: diagnosticsFormat) {
-                printToStandardError(line)
-            }
+            printReport(of: error)
             try writeDiagnosticsFile([error])
             throw ExitCode.validationFailure
         }
@@ -146,11 +144,13 @@ struct GenerationOptions: ParsableArguments {
         do throws(Diagnostic) {
             try DiagnosticsReport(diagnostics: diagnostics).write(to: diagnosticsOutputPath)
         } catch {
-            for line in DiagnosticsReport(diagnostics: [error]).lines(as: diagnosticsFormat) {
-                printToStandardError(line)
-            }
+            printReport(of: error)
             throw ExitCode.validationFailure
         }
+    }
+
+    private func printReport(of error: Diagnostic) {
+        for line in DiagnosticsReport(diagnostics: [error]).lines(as: diagnosticsFormat) { printToStandardError(line) }
     }
 }
 

@@ -69,7 +69,7 @@ struct RestoreComparison {
                     }
                 } else {
                     for try await page in database.changes(inZone: ZoneID(zoneName: zone), desiredKeys: []) {
-                        total += page.changedRecords.count { $0.recordType != "cloudkit.share" }
+                        total += page.changedRecords.count { $0.recordType != Share.recordType }
                     }
                 }
             } catch let error as CloudKitError where error.code == .zoneNotFound {
