@@ -43,7 +43,7 @@ public import StreamingJSON
         do {
             return try await exchange.response.decoded(decode)
         } catch {
-            throw Self.complete(exchange.failure, cause: Self.unreadableResponse, error)
+            throw exchange.call.unreadableResponse(error)
         }
     }
 
@@ -59,21 +59,11 @@ public import StreamingJSON
     ) async throws -> Output {
         let exchange = try await exchange(input, operationID: operationID, method: method, encode: encode)
         do {
-            var failure = exchange.failure
-            failure.causeDescription = Self.unreadableResponse
-            let call = BufferedBody.Call(failure: failure, configuration: configuration)
+            let call = BufferedBody.Call(exchange.call, configuration: configuration)
             return try await exchange.response.decoded { try decode($0, call) }
         } catch {
-            throw Self.complete(exchange.failure, cause: Self.unreadableResponse, error)
+            throw exchange.call.unreadableResponse(error)
         }
-    }
-
-    private static let unreadableResponse = "The response could not be decoded"
-
-    /// A response, and a prepared error for a failure after it.
-    private struct Exchange {
-        var response: ClientResponse
-        var failure: ClientError
     }
 
     private func exchange<Input: Sendable>(
@@ -81,23 +71,17 @@ public import StreamingJSON
         operationID: String,
         method: HTTPRequest.Method,
         encode: (Input, inout ClientRequest) throws -> Void
-    ) async throws -> Exchange {
-        var failure = ClientError(
-            operationID: operationID,
-            operationInput: input,
-            baseURL: serverURL,
-            causeDescription: "",
-            underlyingError: CancellationError()
-        )
+    ) async throws -> (response: ClientResponse, call: ClientCall) {
+        var call = ClientCall(operationID: operationID, input: input, baseURL: serverURL)
         var message = ClientRequest(configuration: configuration)
         do {
             try encode(input, &message)
         } catch {
-            throw Self.complete(failure, cause: "The request could not be encoded", error)
+            throw call.failure("The request could not be encoded", error)
         }
         let request = message.request(method: method)
-        failure.request = request
-        failure.requestBody = message.body
+        call.request = request
+        call.requestBody = message.body
 
         let response: HTTPResponse
         let responseBody: HTTPBody?
@@ -109,25 +93,14 @@ public import StreamingJSON
                 operationID: operationID,
                 through: middlewares[...],
                 to: transport,
-                failingWith: failure
+                in: call
             )
         } catch {
-            throw Self.complete(failure, cause: "The request failed", error)
+            throw call.failure("The request failed", error)
         }
-        failure.response = response
-        failure.responseBody = responseBody
-        return Exchange(
-            response: ClientResponse(response: response, body: responseBody, configuration: configuration),
-            failure: failure
-        )
-    }
-
-    private static func complete(_ error: ClientError, cause: String, _ underlying: any Error) -> any Error {
-        if let thrown = underlying as? ClientError { return thrown }
-        var error = error
-        error.causeDescription = cause
-        error.underlyingError = underlying
-        return error
+        call.response = response
+        call.responseBody = responseBody
+        return (ClientResponse(response: response, body: responseBody, configuration: configuration), call)
     }
 
     /// Sends a request through the middlewares.
@@ -141,13 +114,13 @@ public import StreamingJSON
         operationID: String,
         through middlewares: ArraySlice<any ClientMiddleware>,
         to transport: any ClientTransport,
-        failingWith error: ClientError
+        in call: ClientCall
     ) async throws -> (HTTPResponse, HTTPBody?) {
         guard let middleware = middlewares.first else {
             do {
                 return try await transport.send(request, body: body, baseURL: baseURL, operationID: operationID)
-            } catch let underlying {
-                throw complete(error, cause: "The transport threw an error", underlying)
+            } catch {
+                throw call.failure("The transport threw an error", error)
             }
         }
         do {
@@ -164,12 +137,12 @@ public import StreamingJSON
                         operationID: operationID,
                         through: middlewares.dropFirst(),
                         to: transport,
-                        failingWith: error
+                        in: call
                     )
                 }
             )
-        } catch let underlying {
-            throw complete(error, cause: "The middleware \(type(of: middleware)) threw an error", underlying)
+        } catch {
+            throw call.failure("The middleware \(type(of: middleware)) threw an error", error)
         }
     }
 }

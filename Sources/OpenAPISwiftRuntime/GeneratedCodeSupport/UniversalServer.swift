@@ -132,29 +132,15 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
         metadata: ServerRequestMetadata,
         context source: ContextSource<Context>
     ) async throws -> (HTTPResponse, HTTPBody?) {
-        var failure = ServerError(
-            operationID: operationID,
-            request: request,
-            requestBody: body,
-            requestMetadata: metadata,
-            causeDescription: "",
-            underlyingError: CancellationError()
-        )
+        let call = ServerCall(operationID: operationID, request: request, body: body, metadata: metadata)
         let context: Context
         switch source {
         case .value(let value): context = value
         case .provider(let provide):
             do {
-                context = try await provide(
-                    ServerCall(operationID: operationID, request: request, body: body, metadata: metadata)
-                )
+                context = try await provide(call)
             } catch {
-                throw Self.complete(
-                    failure,
-                    cause: "The context could not be made",
-                    error,
-                    status: .internalServerError
-                )
+                throw call.failure("The context could not be made", error)
             }
         }
         let input: Input
@@ -168,51 +154,60 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
             )
             input = try await message.decoded(decode)
         } catch {
-            throw Self.complete(failure, cause: "The request could not be decoded", error, status: .badRequest)
+            throw call.failure("The request could not be decoded", error, status: .badRequest)
         }
-        failure.operationInput = input
         let output: Output
         do {
             output = try await handle(handler, input, context)
         } catch {
-            throw Self.complete(failure, cause: "The handler threw an error", error, status: .internalServerError)
+            throw call.failure("The handler threw an error", error, input: input)
         }
-        failure.operationOutput = output
         var response = ServerResponse(accept: request.headerFields[.accept], configuration: configuration)
         do {
             try encode(output, &response)
         } catch {
-            throw Self.complete(
-                failure,
-                cause: "The response could not be encoded",
-                error,
-                status: .internalServerError
-            )
+            throw call.failure("The response could not be encoded", error, input: input, output: output)
         }
         return (response.httpResponse, response.body)
     }
+}
 
+extension ServerCall {
     /// The error to throw for a failure. A ``ServerError`` is kept, with the input and output added. Another error
     /// becomes the underlying error, and decides the response if it is ``HTTPResponseConvertible``.
-    private static func complete(
-        _ failure: ServerError,
-        cause: String,
+    ///
+    /// - Parameters:
+    ///   - step: The step that failed, in words.
+    ///   - error: What it threw.
+    ///   - status: The status of the response, unless the error decides it.
+    ///   - input: The operation's input, once it was read.
+    ///   - output: The operation's output, once the handler returned.
+    fileprivate func failure(
+        _ step: String,
         _ error: any Error,
-        status: HTTPResponse.Status
+        status: HTTPResponse.Status = .internalServerError,
+        input: (any Sendable)? = nil,
+        output: (any Sendable)? = nil
     ) -> ServerError {
         if var thrown = error as? ServerError {
-            thrown.operationInput = thrown.operationInput ?? failure.operationInput
-            thrown.operationOutput = thrown.operationOutput ?? failure.operationOutput
+            thrown.operationInput = thrown.operationInput ?? input
+            thrown.operationOutput = thrown.operationOutput ?? output
             return thrown
         }
-        var failure = failure
-        failure.causeDescription = cause
-        failure.underlyingError = error
-        let convertible: (any HTTPResponseConvertible)? = error as? any HTTPResponseConvertible
-        failure.httpStatus = convertible?.httpStatus ?? status
-        failure.httpHeaderFields = convertible?.httpHeaderFields ?? [:]
-        failure.httpBody = convertible?.httpBody
-        return failure
+        let convertible = error as? any HTTPResponseConvertible
+        return ServerError(
+            operationID: operationID,
+            request: request,
+            requestBody: body,
+            requestMetadata: metadata,
+            operationInput: input,
+            operationOutput: output,
+            causeDescription: step,
+            underlyingError: error,
+            httpStatus: convertible?.httpStatus ?? status,
+            httpHeaderFields: convertible?.httpHeaderFields ?? [:],
+            httpBody: convertible?.httpBody
+        )
     }
 }
 

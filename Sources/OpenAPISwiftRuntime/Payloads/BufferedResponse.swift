@@ -45,13 +45,8 @@ public struct BufferedBody: Sendable, CustomStringConvertible {
     ///   - operationID: The name of the operation in errors.
     ///   - configuration: How dates are read.
     public init(_ bytes: ArraySlice<UInt8>, operationID: String, configuration: Configuration = Configuration()) {
-        let failure = ClientError(
-            operationID: operationID,
-            operationInput: (),
-            causeDescription: "The response could not be decoded",
-            underlyingError: CancellationError()
-        )
-        self.init(bytes: bytes, call: Call(failure: failure, configuration: configuration))
+        let call = ClientCall(operationID: operationID, input: (), baseURL: nil)
+        self.init(bytes: bytes, call: Call(call, configuration: configuration))
     }
 
     /// Reads the body as one JSON value.
@@ -75,22 +70,20 @@ public struct BufferedBody: Sendable, CustomStringConvertible {
         do {
             return try call.configuration.readJSON(bytes, read)
         } catch {
-            var failure = call.failure
-            failure.underlyingError = error
-            throw failure
+            throw call.call.unreadableResponse(error)
         }
     }
 
     /// The number of bytes. The bytes themselves are left out, because they can be private.
     public var description: String { "\(bytes.count) bytes" }
 
-    /// The facts about a call that an error of reading the body contains.
+    /// The call that the body answers, for errors of reading it, and how values are read.
     @_spi(Generated) public final class Call: Sendable {
-        let failure: ClientError
+        let call: ClientCall
         let configuration: Configuration
 
-        init(failure: ClientError, configuration: Configuration) {
-            self.failure = failure
+        init(_ call: ClientCall, configuration: Configuration) {
+            self.call = call
             self.configuration = configuration
         }
     }
