@@ -1,3 +1,6 @@
+import OpenAPISwiftRuntime
+import StreamingJSON
+
 extension CloudKitService {
     /// Sends items in as many requests as needed, and gives one result for each, in their order.
     func inBatches<Item: Sendable, ItemResult: BatchItemResult>(
@@ -31,6 +34,21 @@ struct Reply<Body> {
     init(_ body: Body, from origin: ResponseOrigin) {
         self.body = body
         self.origin = origin
+    }
+}
+
+extension Reply where Body == BufferedBody {
+    /// Reads the body.
+    ///
+    /// - Parameter type: The type to read it as.
+    /// - Returns: The body.
+    /// - Throws: An error of code `decoding` if the body is not a value of this type.
+    func read<Value: JSONReadable>(_ type: Value.Type) throws(CloudKitError) -> Value {
+        do {
+            return try body.json(type)
+        } catch {
+            throw CloudKitError(error, operation: origin.operation)
+        }
     }
 }
 

@@ -129,7 +129,7 @@ extension CloudKitDatabase {
         return try await service.inBatches(of: recordNames, named: \.self) {
             (names, call) async throws(CloudKitError) in
             let input = lookup(names, inZone: zone, desiredKeys: desiredKeys)
-            let reply = try await call.unreadReply(to: Operations.LookupRecords.id) { client in
+            let reply = try await call.reply(to: Operations.LookupRecords.id) { client in
                 let response = try await client.lookupRecords(buffering: input).ok
                 return (response.body, response.headers.xAppleRequestUUID)
             }

@@ -134,7 +134,7 @@ extension CloudKitDatabase {
                     )
                 )
                 do throws(CloudKitError) {
-                    let reply = try await service.begin().unreadReply(to: Operations.QueryRecords.id) { client in
+                    let reply = try await service.reply(to: Operations.QueryRecords.id) { client in
                         let response = try await client.queryRecords(buffering: input).ok
                         return (response.body, response.headers.xAppleRequestUUID)
                     }
@@ -220,11 +220,11 @@ extension ArrivedPage {
     ///   - body: The type to read it as.
     ///   - position: Where the page begins, and the number of records that are still wanted.
     init<Body: QueryPageBody>(
-        _ reply: UnreadReply,
+        _ reply: Reply<BufferedBody>,
         as body: Body.Type,
         at position: Position
     ) where Page == RecordPage<Body.Model>, Position == RecordSequence<Body.Model>.Position {
-        self.init(announced: nonEmpty(continuationMarker(atEdgeOf: reply.bytes)), at: position) {
+        self.init(announced: nonEmpty(continuationMarker(atEdgeOf: reply.body.bytes)), at: position) {
             () throws(CloudKitError) in
             let body = try reply.read(Body.self)
             return RecordPage(results: body.results(in: reply.origin), marker: nonEmpty(body.continuationMarker))

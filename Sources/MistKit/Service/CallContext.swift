@@ -43,7 +43,8 @@ struct CallContext: Sendable {
         }
     }
 
-    /// Calls the generated client, and keeps the operation and the UUID of the request for the errors of single items.
+    /// Calls the generated client, and keeps the operation and the UUID of the request for the errors of single items
+    /// and of a body that is read later.
     ///
     /// - Parameters:
     ///   - operation: The operation's name.
@@ -56,46 +57,6 @@ struct CallContext: Sendable {
     ) async throws(CloudKitError) -> Reply<Body> {
         let (body, requestUUID) = try await call(operation, body)
         return Reply(body, operation: operation, requestUUID: requestUUID)
-    }
-
-    /// Calls the generated client, and leaves the body to be read later.
-    ///
-    /// - Parameters:
-    ///   - operation: The operation's name.
-    ///   - body: Calls the client, and returns the body with the request's UUID.
-    /// - Returns: The response.
-    /// - Throws: What the client throws, as a ``CloudKitError``.
-    func unreadReply(
-        to operation: String,
-        _ body: (Client) async throws -> (BufferedBody, requestUUID: String?)
-    ) async throws(CloudKitError) -> UnreadReply {
-        let (body, requestUUID) = try await call(operation, body)
-        return UnreadReply(
-            bytes: body.bytes,
-            origin: ResponseOrigin(operation: operation, requestUUID: requestUUID)
-        )
-    }
-}
-
-/// A response whose body has arrived and is not read yet.
-struct UnreadReply: Sendable {
-    let bytes: ArraySlice<UInt8>
-    let origin: ResponseOrigin
-
-    /// Reads the body.
-    ///
-    /// - Parameter type: The type to read it as.
-    /// - Returns: The body.
-    /// - Throws: An error of code `decoding` if the body is not a value of this type.
-    func read<Body: JSONReadable>(_ type: Body.Type) throws(CloudKitError) -> Body {
-        do {
-            return try JSONReader.read(Body.self, from: bytes)
-        } catch {
-            var failure = CloudKitError(error, operation: origin.operation)
-            failure.httpStatus = .ok
-            failure.requestUUID = origin.requestUUID
-            throw failure
-        }
     }
 }
 
