@@ -111,7 +111,7 @@ struct CreateUserCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The person's given name, and behind a space the family name.")
+    @Argument(help: "The person's given name, and behind a space the family name. An e-mail address belongs to --email.")
     var name: String?
 
     @Option(help: ArgumentHelp("The e-mail address of the account.", valueName: "text"))
@@ -123,10 +123,22 @@ struct CreateUserCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var connection: ConnectionOptions
 
+    func validate() throws {
+        if let name, name.contains("@") {
+            throw ValidationError(
+                "\"\(name)\" is an e-mail address and not a name.\nWrite it as: mistkit users create Ben --email \(name)"
+            )
+        }
+    }
+
     func run() async throws {
         let local = try EmbeddedEmulator.ofThisMachine(Settings.read(flags: connection))
         let user = try local.createUser(name, emailAddress: email, phoneNumber: phone)
-        let identity = UserIdentity(userRecordName: user.recordName, nameComponents: user.nameComponents)
+        let identity = UserIdentity(
+            userRecordName: user.recordName,
+            nameComponents: user.nameComponents,
+            lookupInfo: email.map { .emailAddress($0) } ?? phone.map { .phoneNumber($0) }
+        )
         try ValueList.users.write([identity], as: output)
     }
 }
