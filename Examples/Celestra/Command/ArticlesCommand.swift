@@ -33,7 +33,9 @@ struct ArticlesCommand: ListingCommand {
             Sort(\.publishedDate, ascending: false)
         }
         let articles = try await database.records(matching: query).collect()
-        if listing.json { return try jsonText(articles.map { NamedRecord(recordName: $0.recordName, fields: $0.model) }) }
+        if listing.json {
+            return try jsonText(articles.map { NamedRecord(recordName: $0.recordName, fields: $0.model) })
+        }
         var table = TextTable(["published", "title", "minutes", "address"], numbers: [2], addresses: [3])
         for article in articles {
             table.append([

@@ -25,7 +25,11 @@ struct ListCommand: ListingCommand {
         }
         let feeds = try await database.records(matching: query).collect()
         if listing.json { return try jsonText(feeds.map { NamedRecord(recordName: $0.recordName, fields: $0.model) }) }
-        var table = TextTable(["title", "score", "failures", "last attempt", "address"], numbers: [1, 2], addresses: [4])
+        var table = TextTable(
+            ["title", "score", "failures", "last attempt", "address"],
+            numbers: [1, 2],
+            addresses: [4]
+        )
         for feed in feeds {
             table.append([
                 feed.title, "\(feed.qualityScore)", "\(feed.failureCount)", feed.lastAttempted?.short ?? "never",

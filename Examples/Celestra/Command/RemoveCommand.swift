@@ -8,7 +8,8 @@ struct RemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
         abstract: "Remove a feed and its articles.",
-        discussion: "A removal that did not end is finished by the same command: the feed is deleted after its articles."
+        discussion:
+            "The feed is deleted after its articles, so the same command finishes a removal that was interrupted."
     )
 
     @Argument(help: ArgumentHelp("The feed.", valueName: "address or record name"))

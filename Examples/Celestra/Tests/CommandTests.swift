@@ -108,7 +108,8 @@ struct CommandTests {
             }
             let list = try await ListCommand.parse([]).text(of: database).split(separator: "\n").dropFirst(2)
             let name = host.dropFirst("http://".count)
-            #expect(list.map { $0.split(separator: " ")[0] } == ["\(name)/2", "\(name)/3?category=news&language=en&format=rss&page=1"])
+            let titles = list.map { $0.split(separator: " ")[0] }
+            #expect(titles == ["\(name)/2", "\(name)/3?category=news&language=en&format=rss&page=1"])
             #expect(list.last?.contains("…") == true && list.last?.hasSuffix("language=en&format=rss&page=1") == true)
         }
     }

@@ -111,7 +111,7 @@ struct CreateUserCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The person's given name, and behind a space the family name. An e-mail address belongs to --email.")
+    @Argument(help: "The person's given name, and behind a space the family name.")
     var name: String?
 
     @Option(help: ArgumentHelp("The e-mail address of the account.", valueName: "text"))
@@ -126,7 +126,7 @@ struct CreateUserCommand: AsyncParsableCommand {
     func validate() throws {
         if let name, name.contains("@") {
             throw ValidationError(
-                "\"\(name)\" is an e-mail address and not a name.\nWrite it as: mistkit users create Ben --email \(name)"
+                "\"\(name)\" is an e-mail address, not a name.\nWrite: mistkit users create Ben --email \(name)"
             )
         }
     }
