@@ -4,6 +4,7 @@ import Foundation
 package struct TextTable {
     private var rows: [[String]]
     private let numbers: Set<Int>
+    private let addresses: Set<Int>
     private let widest: Int
 
     /// Begins a table.
@@ -11,19 +12,24 @@ package struct TextTable {
     /// - Parameters:
     ///   - titles: The titles of the columns.
     ///   - numbers: The indexes of the columns that are aligned on the right.
+    ///   - addresses: The indexes of the columns of addresses. They are shortened in the middle, since pages of one
+    ///     host differ at the end.
     ///   - widest: The maximum length of a cell's text, in characters.
-    package init(_ titles: [String], numbers: Set<Int> = [], widest: Int = 60) {
+    package init(_ titles: [String], numbers: Set<Int> = [], addresses: Set<Int> = [], widest: Int = 60) {
         rows = [titles]
         self.numbers = numbers
+        self.addresses = addresses
         self.widest = widest
     }
 
     /// Adds a row, with a cell for each column. Texts longer than `widest` are shortened.
     package mutating func append(_ cells: [String]) {
         rows.append(
-            cells.map { cell in
+            cells.enumerated().map { index, cell in
                 let line = String(cell.map { $0.unicodeScalars.contains { $0.value < 0x20 } ? " " : $0 })
-                return line.count > widest ? String(line.prefix(widest - 1)) + "…" : line
+                guard line.count > widest else { return line }
+                let ending = addresses.contains(index) ? widest / 2 : 0
+                return line.prefix(widest - 1 - ending) + "…" + line.suffix(ending)
             }
         )
     }

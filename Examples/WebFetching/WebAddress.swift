@@ -17,6 +17,9 @@ public struct WebAddress: Sendable, Hashable, CustomStringConvertible {
     /// The whole address, without a fragment.
     public var text: String { "\(scheme)://\(authority)\(pathAndQuery)" }
 
+    /// The host, the path and the query, as people name a page: `example.com/feed.xml`.
+    public var withoutScheme: String { authority + (pathAndQuery == "/" ? "" : pathAndQuery) }
+
     /// The whole address, without a fragment.
     public var description: String { text }
 

@@ -115,8 +115,8 @@ extension Record {
 
     /// Makes a record from its parts, for example for a change feed or for the request to delete it.
     public init(
-        recordName: String?,
         recordType: String? = nil,
+        recordName: String?,
         recordChangeTag: String? = nil,
         fields: Fields = [:],
         created: Stamp? = nil,

@@ -96,10 +96,10 @@ public struct CloudKitRecordMacro: ExtensionMacro {
             \(lines(8) { index, property in "fields.\(property.name)" + (index == properties.count - 1 ? "" : ",") })
                 )
                 \(access)init(fields reader: inout MistKit.FieldReader) throws(MistKit.FieldError) {
-            \(lines(8) { "var \($1.variable($0)): \($1.storedType)?" })
+            \(lines(8) { "var \($1.variable($0)): \($1.type)?" })
                     while let field: Swift.Int = try reader.next() {
                         switch field {
-            \(lines(12) { "case \($0):\n                \($1.variable($0)) = try reader.value(\($1.storedType).self)" })
+            \(lines(12) { "case \($0):\n                \($1.variable($0)) = \($1.reading)" })
                         default:
                             try reader.skip()
                         }

@@ -23,13 +23,17 @@ struct RecordProperty {
     var isEncrypted: Bool { options.contains("encrypted") }
     var isJSON: Bool { options.contains("json") }
 
-    /// The type that the field is read and written as.
-    var storedType: String { isJSON ? "MistKit.JSONText<\(type)>" : type }
+    /// The label of the type or value in calls that read and write the field. The calls for JSON have declarations for
+    /// types that are not `Codable`, whose errors say so.
+    private var label: String { isJSON ? "json: " : "" }
+
+    /// The call that reads the property.
+    var reading: String { "try reader.value(\(label)\(type).self)" }
 
     /// The member of the field set.
     var fieldSetMember: String {
         let indexes = ["queryable", "sortable", "searchable"].filter(options.contains)
-        var arguments = "\"\(field)\", of: \(storedType).self"
+        var arguments = "\"\(field)\", \(isJSON ? "json" : "of"): \(type).self"
         if !indexes.isEmpty { arguments += ", indexes: [\(indexes.map { ".\($0)" }.joined(separator: ", "))]" }
         if let merge { arguments += ", merge: .\(merge)" }
         if !formerNames.isEmpty {
@@ -51,7 +55,7 @@ struct RecordProperty {
 
     /// The expression for the property's value.
     func result(_ index: Int) -> String {
-        let variable = isJSON ? "\(variable(index))?.value" : variable(index)
+        let variable = variable(index)
         // Also with a default value: a cleared field must be read as `nil`.
         if isOptional { return variable }
         if let defaultValue {
@@ -63,11 +67,7 @@ struct RecordProperty {
     }
 
     /// The call that writes the property.
-    func writing(_ index: Int) -> String {
-        guard isJSON else { return "writer.write(\(index), self.\(name))" }
-        if isOptional { return "writer.write(\(index), self.\(name).map { MistKit.JSONText($0) })" }
-        return "writer.write(\(index), MistKit.JSONText(self.\(name)))"
-    }
+    func writing(_ index: Int) -> String { "writer.write(\(index), \(label)self.\(name))" }
 }
 
 /// A name that a field had in an earlier version of the program.

@@ -310,7 +310,7 @@ private struct DocumentNames {
                     // An operation without an identifier is named by its method and path.
                     for path in member.value.members ?? [] {
                         let others = path.value["additionalOperations"]?.members?.map(\.key) ?? []
-                        for method in DocumentReader.methods + ["query"] + others {
+                        for method in DocumentReader.operationKeys + others {
                             names.insert("\(method.lowercased())\(path.key)")
                         }
                     }

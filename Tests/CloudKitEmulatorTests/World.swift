@@ -106,7 +106,7 @@ extension RecordOperation {
     ) -> RecordOperation {
         RecordOperation(
             type,
-            record: Record(recordName: name, recordType: "Note", recordChangeTag: tag, fields: fields)
+            record: Record(recordType: "Note", recordName: name, recordChangeTag: tag, fields: fields)
         )
     }
 }

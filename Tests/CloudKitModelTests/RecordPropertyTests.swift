@@ -73,8 +73,8 @@ private let strings = [
 private enum RandomValue {
     static func record(using generator: inout SeededGenerator) -> Record {
         var record = Record(
-            recordName: optional(string(using: &generator), using: &generator),
             recordType: optional(string(using: &generator), using: &generator),
+            recordName: optional(string(using: &generator), using: &generator),
             recordChangeTag: optional("1s2g", using: &generator),
             created: optional(stamp(using: &generator), using: &generator),
             modified: optional(stamp(using: &generator), using: &generator),

@@ -1,4 +1,5 @@
 import CloudKitEmulator
+import CloudKitSchema
 import Foundation
 import MistModels
 import MistTesting
@@ -22,6 +23,7 @@ struct Library {
 struct LibraryTests {
     @Test func theBestComesFirst() async throws {
         try await withCloudKitEmulator { emulator in
+            try emulator.rules.importSchema(ContainerSchema(of: Feed.self), into: emulator.containerIdentifier)
             let library = Library(database: emulator.service(as: .user).privateDatabase)
             var good = Feed.swift
             good.title = "Good"
@@ -37,6 +39,18 @@ struct LibraryTests {
 /// The rest of the Swift of "Testing your program".
 @Suite(.serialized)
 struct TestingTests {
+    @Test func aTypeWithoutARecord() async throws {
+        try await withCloudKitEmulator { emulator in
+            let library = Library(database: emulator.service(as: .user).privateDatabase)
+            let error = await #expect(throws: CloudKitError.self) { try await library.best("programming") }
+            #expect(error?.reason == "Did not find record type: Feed")
+
+            try emulator.rules.importSchema(ContainerSchema(of: Feed.self), into: emulator.containerIdentifier)
+            let best = try await library.best("programming")
+            #expect(best.isEmpty)
+        }
+    }
+
     @Test func everyIdentityIsThere() async throws {
         try await withCloudKitEmulator { emulator in
             let server = emulator.service(as: .serverKey).publicDatabase

@@ -40,7 +40,7 @@ struct ExpansionTests {
                         let tags = MistKit.RecordField("tags", of: [String].self)
                         let score = MistKit.RecordField("score", of: Swift.Double.self)
                         fileprivate let note = MistKit.EncryptedRecordField("secret", of: String.self)
-                        let settings = MistKit.RecordField("settings", of: MistKit.JSONText<[String: Int]>.self, indexes: [.queryable])
+                        let settings = MistKit.RecordField("settings", json: [String: Int].self, indexes: [.queryable])
                     }
                     static let recordType: Swift.String = "User"
                     static let fields: Fields = Fields()
@@ -58,7 +58,7 @@ struct ExpansionTests {
                         var value2: [String]?
                         var value3: Swift.Double?
                         var value4: String?
-                        var value5: MistKit.JSONText<[String: Int]>?
+                        var value5: [String: Int]?
                         while let field: Swift.Int = try reader.next() {
                             switch field {
                             case 0:
@@ -72,7 +72,7 @@ struct ExpansionTests {
                             case 4:
                                 value4 = try reader.value(String.self)
                             case 5:
-                                value5 = try reader.value(MistKit.JSONText<[String: Int]>.self)
+                                value5 = try reader.value(json: [String: Int].self)
                             default:
                                 try reader.skip()
                             }
@@ -82,7 +82,7 @@ struct ExpansionTests {
                         let property2: [String] = value2 ?? []
                         let property3: Swift.Double = value3 ?? 1.5
                         let property4: String? = value4
-                        let property5: [String: Int] = try reader.required(value5?.value, 5)
+                        let property5: [String: Int] = try reader.required(value5, 5)
                         self.givenName = property0
                         self.age = property1
                         self.tags = property2
@@ -96,7 +96,7 @@ struct ExpansionTests {
                         writer.write(2, self.tags)
                         writer.write(3, self.score)
                         writer.write(4, self.note)
-                        writer.write(5, MistKit.JSONText(self.settings))
+                        writer.write(5, json: self.settings)
                     }
                 }
                 """

@@ -82,8 +82,8 @@ enum Samples {
             zoneType: .regularCustomZone
         )
         var record = Record(
-            recordName: String(format: "A5A7C0F1-BE37-46D8-9A99-%012X", index * 7919),
             recordType: "Note",
+            recordName: String(format: "A5A7C0F1-BE37-46D8-9A99-%012X", index * 7919),
             recordChangeTag: String(index + 46656, radix: 36),
             fields: fields(index),
             created: Record.Stamp(
@@ -139,8 +139,8 @@ extension Record {
     /// The part of a record that a request sends.
     fileprivate init(request record: Record) {
         self.init(
-            recordName: record.recordName,
             recordType: record.recordType,
+            recordName: record.recordName,
             recordChangeTag: record.recordChangeTag,
             fields: record.fields
         )

@@ -122,10 +122,42 @@ struct SourceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Another address of a source, such as that of a mirror.", valueName: "name=url"))
     var address: [String] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "Read documents from this folder, and send no requests: for each source a file with its name, such as ipsw.me.json. "
+                + "A source without a file is left out.",
+            valueName: "folder"
+        ),
+        completion: .directory
+    )
+    var documents: String?
+
     /// The chosen sources with their addresses.
     ///
-    /// - Throws: ``CommandFailure`` for a name that no source has, and for a text that is not an address.
+    /// - Throws: ``CommandFailure`` for a name that no source has, for a text that is not an address, and for a folder
+    ///   without a document.
     func sources() throws -> [Source] {
+        guard let documents else { return try sourcesOfTheWeb() }
+        let folder = URL(filePath: documents, directoryHint: .isDirectory)
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: documents)) ?? []
+        let sources = try sourcesOfTheWeb().compactMap { source in
+            let name = source.id.rawValue
+            return files.filter { $0 == name || $0.hasPrefix(name + ".") }.min().map { file in
+                var source = source
+                source.address = folder.appending(path: file).absoluteString
+                return source
+            }
+        }
+        guard !sources.isEmpty else {
+            throw CommandFailure(
+                .usage,
+                "The folder \(documents) has no document of a source. Name each file as its source, such as ipsw.me.json."
+            )
+        }
+        return sources
+    }
+
+    private func sourcesOfTheWeb() throws -> [Source] {
         var sources = Source.all
         for text in address {
             let parts = text.split(separator: "=", maxSplits: 1).map(String.init)

@@ -114,6 +114,12 @@ public struct UpdateRun: Sendable {
     }
 
     private func answer(of source: Source, _ state: DataSource?, at date: Date) async throws -> Answer {
+        if let file = URL(string: source.address), file.isFileURL {
+            guard let body = FileManager.default.contents(atPath: file.path) else {
+                return failed(source, at: date, "\(file.path) cannot be read.", "unreachable")
+            }
+            return answer(of: source, with: [UInt8](body), etag: nil, lastModified: nil, at: date)
+        }
         // The validators belong to an address, so they are not sent to another one.
         let known = isComplete || state?.address != source.address ? nil : state
         let result = try await fetcher.fetch(
@@ -130,28 +136,37 @@ public struct UpdateRun: Sendable {
         case .failure(let failure):
             return failed(source, at: date, failure.message, failure.code.description)
         case .document(let document):
-            do throws(SourceError) {
-                return answer(of: source, with: try source.parse(document.body), in: document, at: date)
-            } catch {
-                return failed(source, at: date, "\(error)", "unreadable")
-            }
+            return answer(
+                of: source,
+                with: document.body,
+                etag: document.etag,
+                lastModified: document.lastModified,
+                at: date
+            )
         }
     }
 
     private func answer(
         of source: Source,
-        with contents: SourceContents,
-        in document: FetchedDocument,
+        with body: [UInt8],
+        etag: String?,
+        lastModified: String?,
         at date: Date
     ) -> Answer {
-        let modified = source.dating == .document ? document.lastModified.flatMap { WebDate.parse($0) } : nil
+        let contents: SourceContents
+        do throws(SourceError) {
+            contents = try source.parse(body)
+        } catch {
+            return failed(source, at: date, "\(error)", "unreadable")
+        }
+        let modified = source.dating == .document ? lastModified.flatMap { WebDate.parse($0) } : nil
         let attempt = SourceAttempt(
             source,
             at: date,
             .fetched(
                 SourceAttempt.Document(
-                    etag: document.etag,
-                    lastModified: document.lastModified,
+                    etag: etag,
+                    lastModified: lastModified,
                     statedAt: min(modified ?? date, date),
                     releaseCount: contents.count,
                     problemCount: contents.problems.count

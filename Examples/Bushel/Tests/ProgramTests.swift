@@ -18,6 +18,28 @@ struct ProgramTests {
         )
     }
 
+    /// The folder of the README needs no network.
+    @Test(
+        .enabled(if: FileManager.default.isExecutableFile(atPath: program.path), "the program is not built"),
+        .timeLimit(.minutes(5))
+    )
+    func theSamplesOfTheRepositoryAreRead() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "bushel-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let samples = URL(filePath: #filePath).appending(path: "../../Samples").standardized.path
+        let update = try await bushel(["update", "--all", "--documents", samples], in: folder)
+        #expect(update.status == 0, "\(update.errors)")
+        #expect(!update.output.contains("left out: ") && !update.output.contains("missing: "), "\(update.output)")
+        #expect(update.output.components(separatedBy: "  fetched  ").count == Source.all.count + 1)
+        for (kind, count) in [("images", 4), ("xcode", 2), ("swift", 3)] {
+            let list = try await bushel(["list", kind], in: folder)
+            #expect(list.output.split(separator: "\n").count == count + 2, "\(list.output)")
+        }
+        let none = try await bushel(["update", "--documents", folder.path], in: folder)
+        #expect(none.status == 64 && none.errors.contains("has no document of a source"))
+    }
+
     @Test(
         .enabled(if: FileManager.default.isExecutableFile(atPath: program.path), "the program is not built"),
         .timeLimit(.minutes(5))

@@ -20,7 +20,8 @@ struct Celestra: AsyncParsableCommand, DatabaseProgram {
             MISTKIT_SERVER_URL is the address of another service, such as `mistkit emulator`.
             """,
         subcommands: [
-            AddCommand.self, UpdateCommand.self, ListCommand.self, ArticlesCommand.self, ReportCommand.self,
+            AddCommand.self, RemoveCommand.self, UpdateCommand.self, ListCommand.self, ArticlesCommand.self,
+            ReportCommand.self,
             ExportCommand.self, SchemaCommand.self, ServeCommand.self,
         ]
     )

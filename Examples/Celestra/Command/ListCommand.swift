@@ -5,7 +5,7 @@ import MistModels
 import ProgramSupport
 
 /// `celestra list`
-struct ListCommand: AsyncParsableCommand {
+struct ListCommand: ListingCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "List the feeds.")
 
     @Option(help: "Only feeds of this category.")
@@ -14,15 +14,7 @@ struct ListCommand: AsyncParsableCommand {
     @Flag(help: "List feeds that are no longer updated, too.")
     var all = false
 
-    @Flag(help: "Print JSON.")
-    var json = false
-
-    @OptionGroup(title: "Service")
-    var service: ServiceOptions<Celestra>
-
-    func run() async throws {
-        try await Celestra.explainingFailures { print(try await text(of: try service.database())) }
-    }
+    @OptionGroup var listing: ListingOptions
 
     /// The feeds by title, as a table or as JSON.
     func text(of database: CloudKitDatabase) async throws -> String {
@@ -32,8 +24,12 @@ struct ListCommand: AsyncParsableCommand {
             Sort(\.title)
         }
         let feeds = try await database.records(matching: query).collect()
-        if json { return try jsonText(feeds.map { NamedRecord(recordName: $0.recordName, fields: $0.model) }) }
-        var table = TextTable(["title", "score", "failures", "last attempt", "address"], numbers: [1, 2])
+        if listing.json { return try jsonText(feeds.map { NamedRecord(recordName: $0.recordName, fields: $0.model) }) }
+        var table = TextTable(
+            ["title", "score", "failures", "last attempt", "address"],
+            numbers: [1, 2],
+            addresses: [4]
+        )
         for feed in feeds {
             table.append([
                 feed.title, "\(feed.qualityScore)", "\(feed.failureCount)", feed.lastAttempted?.short ?? "never",

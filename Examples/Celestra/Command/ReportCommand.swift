@@ -5,24 +5,16 @@ import MistModels
 import ProgramSupport
 
 /// `celestra report`
-struct ReportCommand: AsyncParsableCommand {
+struct ReportCommand: ListingCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
         abstract: "Show how well the feeds do: attempts, failures and quality scores."
     )
 
-    @Flag(help: "Print JSON.")
-    var json = false
-
     @Flag(help: "List feeds without failures, too.")
     var all = false
 
-    @OptionGroup(title: "Service")
-    var service: ServiceOptions<Celestra>
-
-    func run() async throws {
-        try await Celestra.explainingFailures { print(try await text(of: try service.database())) }
-    }
+    @OptionGroup var listing: ListingOptions
 
     /// The report, as a table or as JSON.
     func text(of database: CloudKitDatabase) async throws -> String {
@@ -37,7 +29,7 @@ struct ReportCommand: AsyncParsableCommand {
                 matching: Query<ArticleRecord> { Filter(\.expiresAt > Date(timeIntervalSince1970: 0)) }
             )
         )
-        if json { return try jsonText(health) }
+        if listing.json { return try jsonText(health) }
         var table = TextTable(
             ["feed", "score", "attempts", "succeeded", "failures", "last attempt", "last failure"],
             numbers: [1, 2, 3, 4]

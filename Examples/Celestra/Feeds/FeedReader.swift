@@ -15,9 +15,16 @@ struct FeedReader {
     static func feed(of document: FeedDocument, problems: inout ProblemLog) throws(FeedError) -> Feed {
         guard let (format, version) = kind(of: document) else {
             let root = document.root
-            let found =
-                root.localName.lowercased() == "html" ? "An HTML page" : "XML with the root element <\(root.localName)>"
-            throw FeedError(.notAFeed, "\(found) is not a feed.", line: root.line)
+            guard root.localName.lowercased() == "html" else {
+                throw FeedError(
+                    .notAFeed,
+                    "XML with the root element <\(root.localName)> is not a feed.",
+                    line: root.line
+                )
+            }
+            let feeds = feeds(ofPage: root)
+            let named = feeds.isEmpty ? "" : " The page names its feeds: \(feeds.joined(separator: " "))"
+            throw FeedError(.notAFeed, "An HTML page is not a feed." + named, line: root.line)
         }
         var reader = FeedReader(document: document, format: format, problems: problems)
         let feed = reader.feed(version: version)
@@ -36,6 +43,23 @@ struct FeedReader {
         case .core("feed"), .core("entry"): return (.atom, root.attribute("version") ?? namespaceVersion)
         default: return nil
         }
+    }
+
+    /// The addresses of the feeds that an HTML page names in its elements `link`, at most three.
+    private static func feeds(ofPage root: FeedElement) -> [String] {
+        var found: [String] = []
+        // Tags without an end are common in HTML, so the elements may be at any depth.
+        var waiting = [root]
+        while let element = waiting.popLast(), found.count < 3 {
+            waiting.append(contentsOf: element.elements.reversed())
+            guard element.localName.lowercased() == "link",
+                ["application/rss+xml", "application/atom+xml", "application/feed+json"]
+                    .contains(element.attribute("type")?.lowercased()),
+                let address = element.attribute("href").flatMap({ element.resolve($0) }), !found.contains(address)
+            else { continue }
+            found.append(address)
+        }
+        return found
     }
 
     // MARK: - Feed

@@ -68,6 +68,21 @@ struct BrokenFeedTests {
         #expect(error?.line == line)
     }
 
+    @Test func aPageNamesItsFeeds() {
+        let page = """
+            <!DOCTYPE html><html><head><meta charset=utf-8><link rel=stylesheet type="text/css" href="a.css">
+            <link rel="alternate" type="application/rss+xml" href="/feed.xml"><link rel="alternate"
+            type="application/feed+json" href="https://b.example/feed.json" /></head><body>a & b<br></body></html>
+            """
+        let error = #expect(throws: FeedError.self) {
+            try FeedParser.parse(page.utf8, contentType: "text/html", address: "https://a.example/blog/")
+        }
+        #expect(
+            error?.message
+                == "An HTML page is not a feed. The page names its feeds: https://a.example/feed.xml https://b.example/feed.json"
+        )
+    }
+
     @Test func malformedJSONSaysWhere() {
         let error = #expect(throws: FeedError.self) { try FeedParser.parse("{\"items\": [\n{\"title\": }]}".utf8) }
         #expect(error?.code == .malformedJSON)

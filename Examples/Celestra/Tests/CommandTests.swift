@@ -22,6 +22,13 @@ struct CommandTests {
                 switch request.path {
                 case "/0": .response(200, headers: SampleFeed(number: 0).headers, body: SampleFeed(number: 0).body)
                 case "/1": .response(200, headers: SampleFeed(number: 1).headers, body: SampleFeed(number: 1).body)
+                case "/2", "/3?category=news&language=en&format=rss&page=1": .response(500)
+                case "/page":
+                    .response(
+                        200,
+                        headers: [("Content-Type", "text/html")],
+                        body: Array("<html><link rel=alternate type='application/rss+xml' href='/0'><p>Hi".utf8)
+                    )
                 default: .response(404)
                 }
             }
@@ -49,9 +56,61 @@ struct CommandTests {
             #expect(try await add(" \(address)#top", database, run) == "\(address) is there already, as \(name).")
             let broken = try await add(server.addresses[0] + "/2", database, run)
             #expect(broken.contains("The first update failed: "))
-            #expect(broken.hasSuffix("answers with status 404."))
+            #expect(broken.hasSuffix("answers with status 500. The next one tries again."))
             await #expect(throws: CommandFailure.self) { try await add("swift.org", database, run) }
             #expect(try await database.count(matching: Query<FeedRecord> {}) == 2)
+        }
+    }
+
+    @Test func anAddressWithoutAFeedIsNotAdded() async throws {
+        try await withDatabase { server, database, run in
+            let host = server.addresses[0]
+            for (path, found) in [
+                ("/page", "An HTML page is not a feed. The page names its feeds: \(host)/0 (line 1)"),
+                ("/none", "\(host)/none answers with status 404."),
+            ] {
+                let error = await #expect(throws: CommandFailure.self) { try await add(host + path, database, run) }
+                #expect(error?.kind == .data)
+                let text = error?.description ?? ""
+                #expect(text.hasPrefix("\(host)\(path) has no feed, and was not added. \(found)\nGive "), "\(text)")
+            }
+            let feeds = try await database.count(matching: Query<FeedRecord> {})
+            let articles = try await database.count(matching: Query<ArticleRecord> { Sort(\.fetchedAt) })
+            #expect(feeds == 0 && articles == 0)
+        }
+    }
+
+    @Test func aFeedIsRemovedWithItsArticles() async throws {
+        try await withDatabase { server, database, run in
+            let host = server.addresses[0]
+            for path in ["/0", "/1"] { _ = try await add(host + path, database, run) }
+            #expect(
+                try await RemoveCommand.parse([host + "/0"]).remove(from: database) == "Removed Café 0 with 3 articles."
+            )
+            #expect(try await database.records(matching: Query<FeedRecord> {}).collect().map(\.title) == ["Café 1"])
+            let articles = try await database.records(matching: Query<ArticleRecord> { Sort(\.fetchedAt) }).collect()
+            #expect(articles.count == 3)
+            #expect(Set(articles.map(\.feedRecordName)) == [FeedRecord.recordName(for: host + "/1")])
+            for feed in [host + "/0", "no-such-record"] {
+                let error = await #expect(throws: CommandFailure.self) {
+                    try await RemoveCommand.parse([feed]).remove(from: database)
+                }
+                #expect(error?.kind == .data)
+            }
+        }
+    }
+
+    @Test func feedsOfOneHostAreToldApart() async throws {
+        try await withDatabase { server, database, run in
+            let host = server.addresses[0]
+            for path in ["/2", "/3?category=news&language=en&format=rss&page=1"] {
+                _ = try await add(host + path, database, run)
+            }
+            let list = try await ListCommand.parse([]).text(of: database).split(separator: "\n").dropFirst(2)
+            let name = host.dropFirst("http://".count)
+            let titles = list.map { $0.split(separator: " ")[0] }
+            #expect(titles == ["\(name)/2", "\(name)/3?category=news&language=en&format=rss&page=1"])
+            #expect(list.last?.contains("…") == true && list.last?.hasSuffix("language=en&format=rss&page=1") == true)
         }
     }
 
@@ -66,8 +125,8 @@ struct CommandTests {
             let lines = try command.text(of: report).split(separator: "\n")
             #expect(lines.count == 7)
             #expect(lines[0].split(separator: " ") == ["feed", "outcome", "new", "changed", "reason"])
-            #expect(lines[2].split(separator: " ").prefix(4) == [host, "failed", "0", "0"])
-            #expect(lines[2].hasSuffix("\(address)/2 answers with status 404."))
+            #expect(lines[2].split(separator: " ").prefix(4) == ["\(host)/2", "failed", "0", "0"])
+            #expect(lines[2].hasSuffix("\(address)/2 answers with status 500."))
             #expect(lines[3] == "feeds     3: 2 updated, 1 failed")
             #expect(lines[4] == "articles  0 new, 0 changed, 0 expired")
             #expect(lines[5] == "failures  1 status")

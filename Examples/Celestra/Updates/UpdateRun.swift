@@ -122,19 +122,40 @@ public struct UpdateRun: Sendable {
     /// - Returns: The report of the feed.
     /// - Throws: `CancellationError`, or a `CloudKitError` of a call that was cancelled.
     public func update(_ feed: StoredRecord<FeedRecord>, ignoringInterval: Bool = false) async throws -> FeedReport {
+        let date = now()
+        guard ignoringInterval || feed.model.isDue(at: date) else {
+            var report = FeedReport(
+                recordName: feed.recordName,
+                title: feed.title,
+                feedURL: feed.feedURL,
+                outcome: .postponed
+            )
+            report.reason = "The feed asks for \(Int(feed.minUpdateInterval ?? 0)) seconds between two requests."
+            return report
+        }
+        let result = try await fetcher.fetch(feed.feedURL, etag: feed.etag, lastModified: feed.lastModified)
+        return try await update(feed, with: result, fetchedAt: date)
+    }
+
+    /// Updates a feed with a response: saves its articles and then the attempt.
+    ///
+    /// - Parameters:
+    ///   - feed: The feed, as it is in the database.
+    ///   - result: The response to a request for the feed.
+    ///   - date: When the request was sent.
+    /// - Returns: The report of the feed.
+    /// - Throws: `CancellationError`, or a `CloudKitError` of a call that was cancelled.
+    public func update(
+        _ feed: StoredRecord<FeedRecord>,
+        with result: FetchResult,
+        fetchedAt date: Date
+    ) async throws -> FeedReport {
         var report = FeedReport(
             recordName: feed.recordName,
             title: feed.title,
             feedURL: feed.feedURL,
             outcome: .notModified
         )
-        let date = now()
-        guard ignoringInterval || feed.model.isDue(at: date) else {
-            report.outcome = .postponed
-            report.reason = "The feed asks for \(Int(feed.minUpdateInterval ?? 0)) seconds between two requests."
-            return report
-        }
-        let result = try await fetcher.fetch(feed.feedURL, etag: feed.etag, lastModified: feed.lastModified)
         var attempt = FeedAttempt(
             feedURL: feed.feedURL,
             date: date,
@@ -174,11 +195,7 @@ public struct UpdateRun: Sendable {
     ) async throws -> FeedAttempt.Outcome {
         let parsed: ParsedFeed
         do {
-            parsed = try FeedParser.parse(
-                document.body,
-                contentType: document.contentType,
-                address: document.address.text
-            )
+            parsed = try document.feed()
         } catch {
             let code = (error as? FeedError).map { "\($0.code)" } ?? "unreadable"
             report.fail("\(error)", code: code)
@@ -279,6 +296,42 @@ public struct UpdateRun: Sendable {
             failure = error
         }
         return (deleted, failure.map { "\($0)" })
+    }
+}
+
+extension FetchedDocument {
+    /// Reads the document as a feed.
+    fileprivate func feed() throws -> ParsedFeed {
+        try FeedParser.parse(body, contentType: contentType, address: address.text)
+    }
+}
+
+extension FetchResult {
+    /// Why the address has no feed: what was found there instead. `nil` for a feed, and for a failure that may pass,
+    /// such as a host that does not answer now.
+    public var reasonWithoutFeed: String? {
+        switch answer {
+        case .notModified: return nil
+        case .document(let document):
+            do {
+                _ = try document.feed()
+                return nil
+            } catch {
+                return "\(error)"
+            }
+        case .failure(let failure):
+            switch failure.code {
+            case .status:
+                // 408, 425 and 429 ask for another attempt, and 5xx is about the host.
+                let isTemporary = failure.status.map { [408, 425, 429].contains($0) || $0 >= 500 } ?? true
+                return isTemporary ? nil : failure.message
+            // Without a status, the file was read and forbids the address.
+            case .refusedByRobots: return failure.status == nil ? failure.message : nil
+            case .gone, .invalidAddress, .invalidRedirect, .redirectLoop, .tooManyRedirects, .tooLarge:
+                return failure.message
+            default: return nil
+            }
+        }
     }
 }
 

@@ -65,7 +65,7 @@ extension RequestContext {
                 guard try RecordRow.fetch(user, in: zone, context.db) == nil else { return }
                 let writer = try RecordWriter(context, zone)
                 try writer.save(
-                    Record(recordName: user, recordType: ContainerSchema.userType),
+                    Record(recordType: ContainerSchema.userType, recordName: user),
                     as: user,
                     over: nil,
                     replacesAll: false

@@ -223,6 +223,24 @@ extension CloudKitDatabase {
 
     // MARK: Values that are not records
 
+    /// A type that is not a record cannot be saved.
+    @available(
+        *,
+        unavailable,
+        message: "Only records can be saved. Write @CloudKitRecord before the struct, or save a Record."
+    )
+    @_disfavoredOverload
+    public func save<Value>(_ value: Value, named recordName: String? = nil, inZone zone: ZoneID? = nil) async throws {}
+
+    /// A type that is not a record cannot be saved.
+    @available(
+        *,
+        unavailable,
+        message: "Only records can be saved. Write @CloudKitRecord before the struct, or save a Record."
+    )
+    @_disfavoredOverload
+    public func upsert<Value>(_ value: Value, named recordName: String, inZone zone: ZoneID? = nil) async throws {}
+
     /// A plain model does not know which record it is.
     @available(
         *,

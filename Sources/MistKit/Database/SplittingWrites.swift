@@ -18,7 +18,7 @@ struct PreparedOperation: Sendable {
         encoded = operation
         guard isMeasured else { return }
         var content = operation.record
-        var record = Record(recordName: content.recordName, recordType: content.recordType)
+        var record = Record(recordType: content.recordType, recordName: content.recordName)
         record.recordChangeTag = content.recordChangeTag
         content.recordType = nil
         content.recordName = nil

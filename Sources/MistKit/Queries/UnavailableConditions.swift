@@ -227,6 +227,34 @@ extension Filter where Model: CloudKitRecord {
     @available(*, unavailable, message: "There is no field of this name. It may be misspelt, computed or ignored.")
     public init(_ field: KeyPath<Model.Fields, NoSuchField>) { self.init(noCondition()) }
 
+    /// The values of a list have the type of the field.
+    @available(*, unavailable, message: "The values in the list have another type than the field.")
+    @_disfavoredOverload
+    public init<Field: FieldStorable, Value>(_ field: FieldPath<Model, Field>, in values: [Value]) {
+        self.init(noCondition())
+    }
+
+    /// The values of a list have the type of the field.
+    @available(*, unavailable, message: "The values in the list have another type than the field.")
+    @_disfavoredOverload
+    public init<Field: FieldStorable, Value>(_ field: FieldPath<Model, Field>, notIn values: [Value]) {
+        self.init(noCondition())
+    }
+
+    /// A single value is not a list.
+    @available(*, unavailable, message: "Give an array of values: Filter(\\.age, in: [1, 2]).")
+    @_disfavoredOverload
+    public init<Field: FieldStorable, Value>(_ field: FieldPath<Model, Field>, in value: Value) {
+        self.init(noCondition())
+    }
+
+    /// A single value is not a list.
+    @available(*, unavailable, message: "Give an array of values: Filter(\\.age, notIn: [1, 2]).")
+    @_disfavoredOverload
+    public init<Field: FieldStorable, Value>(_ field: FieldPath<Model, Field>, notIn value: Value) {
+        self.init(noCondition())
+    }
+
     /// The service does not run closures.
     @available(*, unavailable, message: "CloudKit compares fields and runs no closures; write Filter(\\.age > 18).")
     @_disfavoredOverload

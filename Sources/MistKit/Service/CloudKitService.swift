@@ -251,6 +251,69 @@ public struct CloudKitService: Sendable {
         )
     }
 
+    // MARK: Missing credentials
+
+    /// The service knows no caller without credentials.
+    @available(
+        *,
+        unavailable,
+        message: "Give credentials: apiToken: and webAuthToken:, or keyID: and privateKeyPEM:, or tokenManager:."
+    )
+    @_disfavoredOverload
+    public init(
+        containerIdentifier: String,
+        environment: ContainerEnvironment = .development,
+        serverURL: URL = CloudKitService.appleServerURL,
+        transport: any ClientTransport = CloudKitService.defaultTransport,
+        assetTransport: any ClientTransport = CloudKitService.defaultAssetTransport,
+        retryPolicy: RetryPolicy = RetryPolicy(),
+        logger: Logger = Logger(label: "MistKit")
+    ) {
+        self.init(containerIdentifier: containerIdentifier, environment: environment, apiToken: "")
+    }
+
+    /// A web authentication token belongs to an API token.
+    @available(
+        *,
+        unavailable,
+        message: "A web authentication token needs the API token with which it was made: apiToken:."
+    )
+    @_disfavoredOverload
+    public init(
+        containerIdentifier: String,
+        environment: ContainerEnvironment = .development,
+        webAuthToken: String?,
+        serverURL: URL = CloudKitService.appleServerURL,
+        transport: any ClientTransport = CloudKitService.defaultTransport,
+        assetTransport: any ClientTransport = CloudKitService.defaultAssetTransport,
+        retryPolicy: RetryPolicy = RetryPolicy(),
+        logger: Logger = Logger(label: "MistKit")
+    ) {
+        self.init(containerIdentifier: containerIdentifier, environment: environment, apiToken: "")
+    }
+
+    /// A key has two parts.
+    @available(
+        *,
+        unavailable,
+        message: "A key ID needs its private key: privateKeyPEM:."
+    )
+    @_disfavoredOverload
+    public init(
+        containerIdentifier: String,
+        environment: ContainerEnvironment = .development,
+        keyID: String,
+        serverURL: URL = CloudKitService.appleServerURL,
+        transport: any ClientTransport = CloudKitService.defaultTransport,
+        assetTransport: any ClientTransport = CloudKitService.defaultAssetTransport,
+        retryPolicy: RetryPolicy = RetryPolicy(),
+        logger: Logger = Logger(label: "MistKit")
+    ) {
+        self.init(containerIdentifier: containerIdentifier, environment: environment, apiToken: "")
+    }
+
+    // MARK: Databases
+
     /// The database that all users of the app share. Any client may read the record types that the schema opens to it.
     public var publicDatabase: CloudKitDatabase { database(.public) }
 

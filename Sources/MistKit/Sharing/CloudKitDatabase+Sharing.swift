@@ -205,8 +205,8 @@ extension CloudKitDatabase {
     @discardableResult
     public func update(_ share: Share) async throws -> Share {
         var record = Record(
-            recordName: share.record.recordName,
             recordType: Share.recordType,
+            recordName: share.record.recordName,
             recordChangeTag: share.record.recordChangeTag,
             fields: share.record.fields
         )

@@ -140,8 +140,8 @@ public struct StoredRecord<Model: CloudKitRecord>: Sendable {
         modified: Record.Stamp? = nil
     ) {
         let record = Record(
-            recordName: recordName,
             recordType: Model.recordType,
+            recordName: recordName,
             recordChangeTag: recordChangeTag,
             created: created,
             modified: modified,

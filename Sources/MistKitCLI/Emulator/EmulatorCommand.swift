@@ -42,6 +42,9 @@ struct EmulatorCommand: AsyncParsableCommand {
             """
     )
 
+    /// The port without --port.
+    static let usualPort = 8181
+
     /// The databases that a file of records can fill.
     private static let databases = [DatabaseScope.private, .public].map(\.rawValue)
 
@@ -56,11 +59,19 @@ struct EmulatorCommand: AsyncParsableCommand {
     )
     var port: Int?
 
-    @Option(help: ArgumentHelp("The container, such as iCloud.com.example.app.", valueName: "identifier"))
-    var container = EmbeddedEmulator.defaultContainer
+    @Option(
+        help: ArgumentHelp(
+            "The container, such as iCloud.com.example.app. Without it, that of the settings.",
+            valueName: "identifier"
+        )
+    )
+    var container: String?
 
-    @Option(help: ArgumentHelp("The folder of the data.", valueName: "folder"), completion: .directory)
-    var dataFolder = EmbeddedEmulator.defaultFolder
+    @Option(
+        help: ArgumentHelp("The folder of the data. Without it, that of the settings.", valueName: "folder"),
+        completion: .directory
+    )
+    var dataFolder: String?
 
     @Option(
         help: ArgumentHelp(
@@ -165,6 +176,10 @@ struct EmulatorCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        // Other commands of the folder find the same container in the embedded emulator.
+        let settings = try Settings.read(flags: ConnectionOptions.parse([]))
+        let container = container ?? settings.container ?? EmbeddedEmulator.defaultContainer
+        let dataFolder = dataFolder ?? settings.emulatorFolder
         var logger = Logger(label: "emulator") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = verbose ? .debug : .error
         var configuration = CloudKitEmulatorServer.Configuration(logger: logger)
@@ -227,7 +242,7 @@ struct EmulatorCommand: AsyncParsableCommand {
             signInCode: configuration.signInCode,
             reachableFrom: EmulatorGreeting.Reach(host: host)
         )
-        let port = port ?? (executes ? 0 : 8181)
+        let port = port ?? (executes ? 0 : Self.usualPort)
         var status: Int32 = 0
         do {
             if executes {

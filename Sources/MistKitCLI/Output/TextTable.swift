@@ -71,13 +71,20 @@ struct TextTable {
         return widths
     }
 
-    private static func singleLine(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else { return text }
+    /// The text with spaces in place of line ends and control characters, which a terminal would obey.
+    static func singleLine(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isControl) else { return text }
         var result = ""
-        for scalar in text.unicodeScalars {
-            result.unicodeScalars.append(scalar.value < 0x20 || scalar.value == 0x7F ? " " : scalar)
-        }
+        for scalar in text.unicodeScalars { result.unicodeScalars.append(isControl(scalar) ? " " : scalar) }
         return result
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        // The second group has an escape of one byte in terminals that are set to Latin 1.
+        case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029: true
+        default: false
+        }
     }
 
     private static func shortened(_ text: String, to width: Int) -> String {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CloudKitEmulator
+import CloudKitEmulatorServer
 import CloudKitModel
 import CloudKitSchema
 import Foundation
@@ -32,7 +33,7 @@ struct DoctorCommand: AsyncParsableCommand {
                 Finding(.ok, "settings", settings.configurationFile ?? "no file; options and environment alone")
             )
             findings.append(Self.dataFolder(settings.emulatorFolder))
-            findings.append(Self.port(8181))
+            findings.append(Self.port(settings))
             findings += await Self.service(settings)
         } catch let error as CommandError {
             findings.append(Finding(.wrong, "settings", error.message, error.remedy))
@@ -115,32 +116,49 @@ struct DoctorCommand: AsyncParsableCommand {
             : Finding(.wrong, "data folder", "\(folder) cannot be made", "Name another one with --data-folder.")
     }
 
-    /// Whether a program listens on the port of the emulator.
-    private static func port(_ number: UInt16) -> Finding {
+    /// The port of the emulator: that of the settings if their service is on this machine, or else the usual one.
+    private static func port(_ settings: Settings) -> Finding {
+        if let address = settings.serverURL.flatMap({ URL(string: $0) }), let host = address.host,
+            HostName.isLocal(listeningOn: host)
+        {
+            let number = address.port ?? (address.scheme == "https" ? 443 : 80)
+            return isUsed(number)
+                ? Finding(.ok, "port", "\(number) of the settings answers")
+                : Finding(
+                    .wrong,
+                    "port",
+                    "nothing listens on \(number), which the settings name",
+                    "Start `mistkit emulator --port \(number)`, or leave out the address of the service."
+                )
+        }
+        let number = EmulatorCommand.usualPort
+        guard isUsed(number) else { return Finding(.ok, "port", "\(number) is free for `mistkit emulator`") }
+        return Finding(
+            .note,
+            "port",
+            "\(number) is used, by an emulator or another program",
+            "Choose another for `mistkit emulator` with --port."
+        )
+    }
+
+    /// Whether a program listens on a port of this machine.
+    private static func isUsed(_ number: Int) -> Bool {
         #if canImport(Darwin)
             let descriptor = socket(AF_INET, SOCK_STREAM, 0)
         #else
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         #endif
-        guard descriptor >= 0 else { return Finding(.note, "port", "\(number) cannot be checked") }
+        guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = number.bigEndian
+        address.sin_port = UInt16(truncatingIfNeeded: number).bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let isUsed = withUnsafePointer(to: &address) { pointer in
+        return withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
-        return isUsed
-            ? Finding(
-                .note,
-                "port",
-                "\(number) is used, by an emulator or another program",
-                "Choose another for `mistkit emulator` with --port."
-            )
-            : Finding(.ok, "port", "\(number) is free for `mistkit emulator`")
     }
 
     /// The key or token, the clock, the access and the indexes.

@@ -42,9 +42,14 @@ struct InitCommand: AsyncParsableCommand {
               \(folder == "." ? "" : "cd \(folder) && ")mistkit schema import schema.ckdb
               mistkit records create --type Note --field title='Buy milk' --field rating=4
               mistkit records query Note
-              swift test    (Package.swift expects a clone of MistKit in \(clone))
+              swift test
             """
         )
+        if !project.hasClone {
+            Terminal.writeHint(
+                "Package.swift expects a clone of MistKit in \(clone), where there is none. Name its folder with --mistkit."
+            )
+        }
     }
 }
 
@@ -73,6 +78,14 @@ struct NewProject {
         name = letters.first?.isLetter == true ? letters.prefix(1).uppercased() + letters.dropFirst() : "App"
         self.container = container ?? "iCloud.com.example.\(name.lowercased())"
         self.clone = clone
+    }
+
+    /// Whether the clone is there.
+    var hasClone: Bool {
+        let root = URL(fileURLWithPath: folder, isDirectory: true)
+        let manifest = URL(fileURLWithPath: clone, isDirectory: true, relativeTo: root)
+            .appendingPathComponent("Package.swift")
+        return FileManager.default.fileExists(atPath: manifest.path)
     }
 
     private static let schema = """

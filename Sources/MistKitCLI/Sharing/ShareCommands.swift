@@ -320,10 +320,15 @@ struct ShareLinkOptions: ParsableArguments {
 
     /// Sends a request with the link, and prints the share that it leads to.
     ///
+    /// - Returns: The share.
     /// - Throws: A `CloudKitError`, also for a text that is not a link to a share.
-    func write(_ request: (CloudKitService, ShareLink) async throws -> ShareMetadata) async throws {
+    @discardableResult
+    func write(
+        _ request: (CloudKitService, ShareLink) async throws -> ShareMetadata
+    ) async throws -> ShareMetadata {
         let metadata = try await request(Connection.open(connection).service, ShareLink(link))
         try ValueList.metadata.write([metadata], as: output)
+        return metadata
     }
 }
 
@@ -375,7 +380,9 @@ struct AcceptShareCommand: AsyncParsableCommand {
     @OptionGroup var link: ShareLinkOptions
 
     func run() async throws {
-        try await link.write { service, link in try await service.accept(link) }
+        let metadata = try await link.write { service, link in try await service.accept(link) }
+        guard let zone = metadata.zoneID?.zoneName else { return }
+        Terminal.writeError("Its records are in the shared database: --database shared --zone \(zone)")
     }
 }
 

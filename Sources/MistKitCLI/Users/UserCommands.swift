@@ -123,10 +123,22 @@ struct CreateUserCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var connection: ConnectionOptions
 
+    func validate() throws {
+        if let name, name.contains("@") {
+            throw ValidationError(
+                "\"\(name)\" is an e-mail address, not a name.\nWrite: mistkit users create Ben --email \(name)"
+            )
+        }
+    }
+
     func run() async throws {
         let local = try EmbeddedEmulator.ofThisMachine(Settings.read(flags: connection))
         let user = try local.createUser(name, emailAddress: email, phoneNumber: phone)
-        let identity = UserIdentity(userRecordName: user.recordName, nameComponents: user.nameComponents)
+        let identity = UserIdentity(
+            userRecordName: user.recordName,
+            nameComponents: user.nameComponents,
+            lookupInfo: email.map { .emailAddress($0) } ?? phone.map { .phoneNumber($0) }
+        )
         try ValueList.users.write([identity], as: output)
     }
 }

@@ -33,12 +33,11 @@ enum WatchedChange: Sendable {
     func line(in zone: ZoneID, at time: Date) -> String {
         let start = FieldText.describe(Date(timeIntervalSince1970: time.timeIntervalSince1970.rounded(.down)))
         switch self {
-        case .zoneDeleted(let zone): return "\(start) deleted zone \(zone)"
+        case .zoneDeleted(let zone): return TextTable.singleLine("\(start) deleted zone \(zone)")
         case .created(let record), .changed(let record), .deleted(let record):
             let fields = record.fields.map { "\($0.name): \(FieldText.describe($0.value))" }.joined(separator: ", ")
             let parts = [start, word, "\(zone.zoneName)/\(record.recordName ?? "")", record.recordType ?? "", fields]
-            return parts.filter { !$0.isEmpty }.joined(separator: " ").split(whereSeparator: \.isNewline)
-                .joined(separator: " ")
+            return TextTable.singleLine(parts.filter { !$0.isEmpty }.joined(separator: " "))
         }
     }
 

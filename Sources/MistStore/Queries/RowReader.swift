@@ -87,8 +87,8 @@ struct RowReader<Model: CloudKitRecord> {
             return CloudKitModel.Record.Stamp(timestamp: ColumnValue.date(sqlite3_column_int64(sqlite, index)))
         }
         var record = CloudKitModel.Record(
-            recordName: text(0),
             recordType: table.recordType,
+            recordName: text(0),
             recordChangeTag: text(3),
             created: stamp(1),
             modified: stamp(2),

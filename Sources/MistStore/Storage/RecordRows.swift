@@ -285,8 +285,8 @@ extension CloudKitModel.Record {
     /// Makes a record of a row, with the tag and the fields without a column of the service's version.
     init(_ row: LocalRow, of table: RecordTable, _ known: KnownVersion?, in zone: ZoneID?) {
         self.init(
-            recordName: row.name,
             recordType: table.recordType,
+            recordName: row.name,
             recordChangeTag: known?.tag,
             created: row.created.map { Stamp(timestamp: ColumnValue.date($0)) },
             modified: row.modified.map { Stamp(timestamp: ColumnValue.date($0)) },

@@ -214,7 +214,7 @@ private struct SimulatedWorld {
     let service: EmulatorSyncService
     let settings: SyncSettings
     let time: Mutex<Int64>.Box
-    var generator: SimulationGenerator
+    var generator: SplitMix64
     var devices: [SimulatedDevice] = []
     var model = ReferenceModel()
     var counts = SimulationCounts()
@@ -226,10 +226,10 @@ private struct SimulatedWorld {
     init(_ simulation: SyncSimulation, seed: UInt64) throws {
         self.simulation = simulation
         self.seed = seed
-        var generator = SimulationGenerator(seed: seed)
+        var generator = SplitMix64(seed: seed)
         let time = Mutex<Int64>.Box(1_767_225_600_000)
         self.time = time
-        let identifiers = Mutex<SimulationGenerator>.Box(SimulationGenerator(seed: seed &+ 1))
+        let identifiers = Mutex<SplitMix64>.Box(SplitMix64(seed: seed &+ 1))
         emulator = try CloudKitEmulator(
             identifiers: IdentifierSource { count in
                 identifiers.withLock { generator in
@@ -241,9 +241,9 @@ private struct SimulatedWorld {
         user = try emulator.createUser()
         service = EmulatorSyncService(emulator, container: Self.container, user: user)
         var settings = simulation.settings
-        let jitter = Mutex<SimulationGenerator>.Box(SimulationGenerator(seed: seed &+ 2))
+        let jitter = Mutex<SplitMix64>.Box(SplitMix64(seed: seed &+ 2))
         settings.random = { jitter.withLock { Double.random(in: 0..<1, using: &$0) } }
-        let copies = Mutex<SimulationGenerator>.Box(SimulationGenerator(seed: seed &+ 3))
+        let copies = Mutex<SplitMix64>.Box(SplitMix64(seed: seed &+ 3))
         settings.newDevice = { copies.withLock { Int64.random(in: 1...Int64.max, using: &$0) } }
         // A run takes some minutes of virtual time. With a longer interval, the engine would look for deletions in a
         // public database only at the beginning.
@@ -761,7 +761,7 @@ private struct SimulatedWorld {
 private func randomFields(
     of table: RecordTable,
     _ file: StoreFile,
-    _ generator: inout SimulationGenerator,
+    _ generator: inout SplitMix64,
     _ db: Database
 ) throws -> [String: FieldValue] {
     var fields: [String: FieldValue] = [:]
@@ -1142,7 +1142,7 @@ extension Result where Success == SyncReply, Failure == CloudKitError {
     /// Replaces a record of the reply with an error.
     ///
     /// - Returns: The name of the record; `nil` for a reply without records.
-    fileprivate mutating func leaveOutARecord(using generator: inout SimulationGenerator) -> String? {
+    fileprivate mutating func leaveOutARecord(using generator: inout SplitMix64) -> String? {
         switch self {
         case .success(.zoneChanges(var pages)):
             let filled = pages.indices.filter { index in (try? pages[index].get().records.isEmpty) == false }
@@ -1169,7 +1169,7 @@ extension Result where Success == SyncReply, Failure == CloudKitError {
 
     private static func leaveOutARecord(
         of results: inout [Result<Record, CloudKitError>],
-        using generator: inout SimulationGenerator
+        using generator: inout SplitMix64
     ) -> String? {
         guard let position = results.indices.randomElement(using: &generator),
             let name = (try? results[position].get())?.recordName

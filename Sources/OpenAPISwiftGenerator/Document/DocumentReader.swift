@@ -277,7 +277,10 @@ struct DocumentReader {
         return values + [value]
     }
 
+    /// The methods that operations of every version have.
     static let methods: [String] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"]
+    /// The keys of a path item that are operations; OpenAPI 3.2 added the last one.
+    static let operationKeys: [String] = methods + ["query"]
 
     private mutating func readPath(
         _ member: DocumentNode.Member,
@@ -387,7 +390,7 @@ struct DocumentReader {
             )
         }
         let key = operation.key.lowercased()
-        guard operation.key != key.uppercased() || key != "query" && !DocumentReader.methods.contains(key) else {
+        guard operation.key != key.uppercased() || !DocumentReader.operationKeys.contains(key) else {
             throw diagnostics.error(
                 "The method \(operation.key) is not an additional method.",
                 at: operation.value.position,

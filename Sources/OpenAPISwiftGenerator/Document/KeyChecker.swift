@@ -99,12 +99,9 @@ struct KeyChecker {
         .pathItem: fields(
             "$ref summary description",
             [
-                "get": .object(.operation), "put": .object(.operation), "post": .object(.operation),
-                "delete": .object(.operation), "options": .object(.operation), "head": .object(.operation),
-                "patch": .object(.operation), "trace": .object(.operation), "query": .object(.operation),
                 "additionalOperations": .map(.object(.operation)), "servers": .list(.object(.server)),
                 "parameters": .list(.object(.parameter)),
-            ]
+            ].merging(DocumentReader.operationKeys.map { ($0, .object(.operation)) }) { known, _ in known }
         ),
         .operation: fields(
             "tags summary description operationId deprecated security",

@@ -666,10 +666,6 @@ struct DocumentLinker {
         )
     }
 
-    private static let operationKeys: Set<String> = [
-        "get", "put", "post", "delete", "options", "head", "patch", "trace", "query",
-    ]
-
     private mutating func rewritePathItem(_ node: DocumentNode, _ context: Context) -> DocumentNode {
         mapMembers(of: node) { linker, member in
             let inner = context.below(member.key)
@@ -680,7 +676,7 @@ struct DocumentLinker {
                     linker.rewriteOperation(member.value, inner.below(member.key))
                 }
             default:
-                guard DocumentLinker.operationKeys.contains(member.key) else { return member.value }
+                guard DocumentReader.operationKeys.contains(member.key) else { return member.value }
                 return linker.rewriteOperation(member.value, inner)
             }
         }

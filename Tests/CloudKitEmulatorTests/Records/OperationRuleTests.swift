@@ -6,9 +6,9 @@ import Testing
 
 /// The failure of an operation, by its type, the record that exists, and the caller.
 struct OperationRuleTests {
-    private static let tagged = Record(recordName: "a", recordType: "Note", recordChangeTag: "1")
-    private static let stale = Record(recordName: "a", recordType: "Note", recordChangeTag: "0")
-    private static let untagged = Record(recordName: "a", recordType: "Note")
+    private static let tagged = Record(recordType: "Note", recordName: "a", recordChangeTag: "1")
+    private static let stale = Record(recordType: "Note", recordName: "a", recordChangeTag: "0")
+    private static let untagged = Record(recordType: "Note", recordName: "a")
 
     private typealias Line = (RecordOperation.OperationType, Record, exists: Bool, failure: String?)
 
@@ -38,11 +38,11 @@ struct OperationRuleTests {
             (.forceDelete, Self.stale, true, nil),
             (.forceDelete, Self.untagged, false, nil),
             (
-                .create, Record(recordName: "a", recordType: "cloudKit.share"), false,
+                .create, Record(recordType: "cloudKit.share", recordName: "a"), false,
                 "BAD_REQUEST: Cannot share - no such record exists to share"
             ),
             (
-                .create, Record(recordName: "_a", recordType: "Note"), false,
+                .create, Record(recordType: "Note", recordName: "_a"), false,
                 "BAD_REQUEST: '_a' is not a valid record name"
             ),
         ]

@@ -46,7 +46,7 @@ struct ImportedSchemaTests {
                 .note(.create, "b", ["amount": 1.5]),
                 .note(.create, "c", ["title": 1]),
                 .note(.create, "d", ["stars": 1]),
-                RecordOperation(.create, record: Record(recordName: "e", recordType: "Other"))
+                RecordOperation(.create, record: Record(recordType: "Other", recordName: "e"))
             ) == [
                 #"a@1 {"title":{"value":"x","type":"STRING"},"amount":{"value":1,"type":"INT64"},"tags":{"value":["t"],"type":"STRING_LIST"}}"#,
                 #"b@2 {"amount":{"value":1.5,"type":"DOUBLE"}}"#,

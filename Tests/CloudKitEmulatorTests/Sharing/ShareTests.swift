@@ -97,7 +97,7 @@ struct ShareTests {
         let zone = ZoneID(zoneName: "Notes", ownerRecordName: world.ann)
         let shortGUID = try #require(try world.shortGUID(of: "S"))
         _ = try world.asBen(in: .public).acceptShares([shortGUID])
-        var change = Record(recordName: "S", recordType: "cloudkit.share")
+        var change = Record(recordType: "cloudkit.share", recordName: "S")
         change.participants = [.invited(.userRecordName(world.ben)), .invited(.userRecordName(cid))]
         let changed = try world.asBen(in: .shared).modifyRecords(
             [RecordOperation(.forceUpdate, record: change)],

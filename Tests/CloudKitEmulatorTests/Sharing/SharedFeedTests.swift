@@ -58,7 +58,7 @@ private struct Story {
         let records = try records()
         switch Int.random(in: 0..<12, using: &generator) {
         case 0...4:
-            var record = Record(recordName: name, recordType: "Note", fields: ["n": .int64(Int64(heard.count))])
+            var record = Record(recordType: "Note", recordName: name, fields: ["n": .int64(Int64(heard.count))])
             let parent = Self.names.randomElement(using: &generator) ?? ""
             if Bool.random(using: &generator), !isAbove(name, parent, in: records) {
                 record.parent = Reference(recordName: parent)
@@ -69,7 +69,7 @@ private struct Story {
         case 6, 7:
             guard let tag = records[name]?.recordChangeTag else { return "nothing to share" }
             let share = "share \(roots.count)"
-            var record = Record(recordName: share, recordType: "cloudkit.share")
+            var record = Record(recordType: "cloudkit.share", recordName: share)
             record.forRecord = RecordVersion(recordName: name, recordChangeTag: tag)
             record.participants = [.invited(.userRecordName(world.ben))]
             let result = try annDoes(.create, record)
@@ -82,7 +82,7 @@ private struct Story {
             guard let share = roots.keys.sorted().randomElement(using: &generator), records[share] != nil else {
                 return "-"
             }
-            var record = Record(recordName: share, recordType: "cloudkit.share")
+            var record = Record(recordType: "cloudkit.share", recordName: share)
             record.participants = Bool.random(using: &generator) ? [] : [.invited(.userRecordName(world.ben))]
             return "set \(share)'s participants: \(try annDoes(.forceUpdate, record))"
         case 10:

@@ -26,7 +26,7 @@ struct UserRecordTests {
         _ name: String,
         _ fields: Record.Fields = [:]
     ) -> RecordOperation {
-        RecordOperation(type, record: Record(recordName: name, recordType: "Users", fields: fields))
+        RecordOperation(type, record: Record(recordType: "Users", recordName: name, fields: fields))
     }
 
     @Test func everyUserOfTheContainerHasARecord() throws {

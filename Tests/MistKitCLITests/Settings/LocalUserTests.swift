@@ -20,7 +20,7 @@ struct LocalUserTests {
     @Test func aSecondUserHasRecordsOfTheirOwn() throws {
         #expect(try mistkit("records", "create", "--type", "Note", "--name", "mine").status == 0)
         let created = try mistkit("users", "create", "Mei Lin", "--email", "mei@example.com", "-f", "csv")
-        #expect(created.status == 0 && created.output.contains("Mei Lin"), "\(created.errors)")
+        #expect(created.status == 0 && created.output.contains(",Mei Lin,mei@example.com"), "\(created.output)")
         #expect(try notes("--as", "Mei Lin") == "0\n")
         #expect(try mistkit("records", "create", "--type", "Note", "--as", "mei").status == 0)
         #expect(try mistkit("records", "create", "--type", "Note", "--as", "mei").status == 0)
@@ -46,6 +46,8 @@ struct LocalUserTests {
     @Test func usersAreNamedClearly() throws {
         try commands.mistkit("users", "create", "Mei Lin")
         try commands.mistkit("users", "create", "Mei Berg")
+        let address = try mistkit("users", "create", "mei@example.com")
+        #expect(address.status == 64 && address.errors.contains("\"mei@example.com\" is an e-mail address"))
         let twice = try mistkit("users", "create", "mei lin")
         #expect(twice.status == 64 && twice.errors.contains("There is a user Mei Lin already: _"), "\(twice.errors)")
         let both = try mistkit("users", "me", "--as", "Mei")

@@ -27,6 +27,13 @@ struct SetupTests {
         )
         #expect(try text("my-notes/Sources/Mynotes/Note.swift").contains("@CloudKitRecord\nstruct Note"))
         #expect(try text("my-notes/Tests/MynotesTests/NoteTests.swift").contains("@testable import Mynotes"))
+        #expect(made.errors.contains("expects a clone of MistKit in ../MistKit, where there is none"))
+        try FileManager.default.createDirectory(
+            at: commands.folder.appendingPathComponent("MistKit"),
+            withIntermediateDirectories: true
+        )
+        try Data().write(to: commands.folder.appendingPathComponent("MistKit/Package.swift"))
+        #expect(try !commands.mistkit("init", "others").errors.contains("clone"))
         let again = try commands.mistkit("init", "my-notes")
         #expect(again.status == 64 && again.errors.contains("mistkit.json exists already; nothing was written."))
         let line = "cd my-notes && '\(CommandTests.executable.path)' "
@@ -37,6 +44,8 @@ struct SetupTests {
         #expect(try run("records create --type Note --field title=Milk --field rating=4").status == 0)
         #expect(try run("records query Note --filter 'rating > 3'").output.contains("Milk"))
         #expect(try run("auth status").output.contains("iCloud.com.example.notes"))
+        let served = try run("emulator --exec -- '\(CommandTests.executable.path)' records count Note")
+        #expect(served.output == "1\n", "\(served.errors)")
         #expect(try commands.mistkit("init", "other", "--container", "a\"b").status == 64)
     }
 
@@ -89,6 +98,19 @@ struct SetupTests {
             ill.output.contains("wrong credentials  The private key file none.pem cannot be read."),
             "\(ill.output)"
         )
+    }
+
+    /// The address of the settings says which emulator is meant.
+    @Test func theDoctorLooksAtThePortOfTheSettings() throws {
+        let program = "'\(CommandTests.executable.path)'"
+        let script = "\(program) doctor; echo $MISTKIT_SERVER_URL"
+        let running = try commands.mistkit("emulator", "--exec", "--", "/bin/sh", "-c", script)
+        let port = try #require(running.lines.last?.split(separator: ":").last)
+        #expect(running.output.contains("ok    port         \(port) of the settings answers\n"), "\(running.output)")
+        let stopped = try commands.mistkit("doctor", "--server-url", "http://127.0.0.1:\(port)", "--api-token", "a")
+        #expect(stopped.status == 1)
+        #expect(stopped.output.contains("wrong port         nothing listens on \(port), which the settings name\n"))
+        #expect(stopped.output.contains("Start `mistkit emulator --port \(port)`"))
     }
 
     @Test(arguments: [

@@ -18,6 +18,7 @@ struct SharedZoneTests {
         let link = try #require(share.output.firstMatch(of: /link +(\S+)/)?.1, "\(share.errors)")
         let accepted = try commands.mistkit("shares", "accept", String(link), "--as", "Mei")
         #expect(accepted.status == 0, "\(accepted.errors)")
+        #expect(accepted.errors == "Its records are in the shared database: --database shared --zone Lists\n")
         return String(link)
     }
 

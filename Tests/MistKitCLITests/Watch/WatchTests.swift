@@ -56,6 +56,17 @@ struct WatchTests {
         #expect(try !commands.mistkit("subscriptions", "list").output.contains("mistkit-watch"))
     }
 
+    /// A name or a value of another user must not move the cursor, nor begin a line of its own.
+    @Test func controlCharactersAreShownAsSpaces() {
+        let record = Record(
+            recordType: "Note",
+            recordName: "a\u{1B}[2J",
+            fields: ["title": .string("b\u{9B}1m\r\nc\u{2028}d\u{7F}")]
+        )
+        let line = WatchedChange.changed(record).line(in: ZoneID(zoneName: "Notes"), at: Date(timeIntervalSince1970: 0))
+        #expect(line == "1970-01-01T00:00:00Z changed Notes/a [2J Note title: b 1m  c d ")
+    }
+
     /// Shells start a background command with SIGINT ignored.
     @Test func aBackgroundWatchEndsWithAnInterrupt() throws {
         try commands.mistkit("zones", "create", "Notes")

@@ -91,7 +91,7 @@ struct DuplicateNamesTests {
         try await withCloudKitEmulator { emulator in
             let database = emulator.service(as: .user).privateDatabase
             let records = ["Notes", "Letters"].map { zone in
-                Record(recordName: "a", recordType: "Memo", zoneID: ZoneID(zoneName: zone))
+                Record(recordType: "Memo", recordName: "a", zoneID: ZoneID(zoneName: zone))
             }
             let error = try await failure { try await database.save(records, duplicates: duplicates) }
             #expect(error.code == .invalidArgument)

@@ -6,8 +6,8 @@ import Testing
 
 struct ModifyingTests {
     private static let fetched = Record(
-        recordName: "a",
         recordType: "Note",
+        recordName: "a",
         recordChangeTag: "1e",
         fields: ["title": "Hello"],
         created: Record.Stamp(timestamp: Date(timeIntervalSince1970: 1)),
@@ -155,7 +155,7 @@ struct ModifyingTests {
         let transport = FakeTransport(json: "{}")
         let database = fakeService(transport).privateDatabase
         let untagged = Record(recordType: "Note", recordName: "a")
-        let nameless = Record(recordName: nil, recordType: "Note", recordChangeTag: "1")
+        let nameless = Record(recordType: "Note", recordName: nil, recordChangeTag: "1")
         let typeless = Record(recordName: "a", recordChangeTag: "1")
         let elsewhere = Record(recordName: "z", recordChangeTag: "1", zoneID: ZoneID(zoneName: "Other"))
         let calls: [(operations: [RecordOperation], zone: ZoneID?, atomic: Bool, message: String)] = [

@@ -51,8 +51,8 @@ struct RecordedExchangesTests {
     @Test func anUpdateIsSentAndReadAsItWasRecorded() async throws {
         let transport = FakeTransport(json: try recorded("modify-update.response"))
         let record = Record(
-            recordName: "A5A7C0F1-BE37-46D8-9A99-400AD6DC2351",
             recordType: "CPLAsset",
+            recordName: "A5A7C0F1-BE37-46D8-9A99-400AD6DC2351",
             recordChangeTag: "1s2g",
             fields: ["isDeleted": 1]
         )

@@ -17,7 +17,7 @@ struct RoundTripTests {
             let tag = try #require(created.recordChangeTag)
             #expect(try await database.fetch("a")["title"] == "Hello")
 
-            var changed = Record(recordName: "a", recordType: "Note", recordChangeTag: tag, fields: ["title": "World"])
+            var changed = Record(recordType: "Note", recordName: "a", recordChangeTag: tag, fields: ["title": "World"])
             let updated = try await database.update(changed)
             #expect(updated.recordChangeTag != tag)
             // An update does not change the fields that it does not name.
@@ -123,8 +123,8 @@ struct RoundTripTests {
             let first = try await database.create(Record(recordType: "Note", recordName: "first"), inZone: zone)
             var stale = first
             stale.recordChangeTag = "zzz"
-            let second = Record(recordName: "second", recordType: "Note", zoneID: zone)
-            let third = Record(recordName: "third", recordType: "Note", zoneID: zone)
+            let second = Record(recordType: "Note", recordName: "second", zoneID: zone)
+            let third = Record(recordType: "Note", recordName: "third", zoneID: zone)
             stale.zoneID = zone
             let operations: [RecordOperation] = [.create(second), .update(stale), .create(third)]
 
