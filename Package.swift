@@ -394,8 +394,8 @@ let package = Package(
             (
                 "MistKitCLI",
                 [
-                    "CloudKitEmulatorAdministration", "CloudKitEmulatorServer", "CloudKitSchema", "MistKit",
-                    "OpenAPISwiftRuntime", "StreamingJSON", "TestSupport",
+                    "CloudKitEmulator", "CloudKitEmulatorServer", "CloudKitSchema", "MistKit", "OpenAPISwiftRuntime",
+                    "StreamingJSON", "TestSupport",
                 ]
             ),
         ].map { (name: String, others: [String]) in

@@ -58,6 +58,7 @@ struct ServerRoutes: Sendable {
     private let servesAdministration: Bool
 
     /// - Parameter servesAdministration: Whether the paths of the administration are among the routes.
+    /// - Throws: `RouteError` if two routes had the same method and path, which is not the case.
     init(servesAdministration: Bool) throws {
         self.servesAdministration = servesAdministration
         // The service's replies are indented. These are not, which makes no difference to a program.

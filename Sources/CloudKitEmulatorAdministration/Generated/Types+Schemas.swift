@@ -794,13 +794,13 @@ extension Components.Schemas {
             }
         }
         package struct Case2Payload: StreamingJSON.JSONCodable, Swift.Sendable {
-            /// The first so many.
+            /// The first `first` requests.
             package var first: Swift.Int?
-            /// This one alone.
+            /// The request with this number alone.
             package var only: Swift.Int?
-            /// This one and all that follow.
+            /// The request with this number, and all that follow.
             package var from: Swift.Int?
-            /// Each one whose number is a multiple.
+            /// Each request whose number is a multiple of this.
             package var every: Swift.Int?
             /// Creates a `Case2Payload`.
             package init(

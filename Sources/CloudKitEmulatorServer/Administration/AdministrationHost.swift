@@ -17,7 +17,8 @@ struct AdministrationHost {
 
     /// The operations of the document with their handlers.
     static func operations() throws -> [ServerOperation<AdministrationHost>] {
-        try AdministrationHandlers().operations(configuration: Configuration(jsonEncodingOptions: [.withoutEscapingSlashes]))
+        let configuration = Configuration(jsonEncodingOptions: [.withoutEscapingSlashes])
+        return try AdministrationHandlers().operations(configuration: configuration)
     }
 
     /// Answers a request.
@@ -77,12 +78,13 @@ struct AdministrationHost {
         if let error = failure.unexpected {
             server.configuration.logger.error("the administration failed", metadata: ["error": "\(error)"])
         }
-        var response = HTTPResponse(status: failure.status, headerFields: [.contentType: "application/json; charset=utf-8"])
+        var response = HTTPResponse(status: failure.status)
+        response.headerFields[.contentType] = "application/json; charset=utf-8"
         response.headerFields[.allow] = failure.allowedMethods
         if failure.status == .unauthorized { response.headerFields[.wwwAuthenticate] = "Bearer" }
         // A problem holds text and whole numbers, which JSON always has a form for.
-        let bytes = (try? JSONWriter.bytes(of: failure.problem)) ?? Array(#"{"code":"internalError","message":""}"#.utf8)
-        return complete(response, HTTPBody(bytes))
+        let bytes = try? JSONWriter.bytes(of: failure.problem)
+        return complete(response, HTTPBody(bytes ?? Array(#"{"code":"internalError","message":""}"#.utf8)))
     }
 
     private func complete(_ response: HTTPResponse, _ body: HTTPBody?) -> (HTTPResponse, HTTPBody?) {

@@ -154,7 +154,9 @@ extension FaultRule {
             .truncateReply(afterBytes: try members.number("bytes", from: 0) ?? 10)
         },
         Kind("contentType", ["type"]) { members throws(Problem) in
-            guard let type = try members.fieldValue("type") else { throw Problem(#"has no "type", such as text/plain"#) }
+            guard let type = try members.fieldValue("type") else {
+                throw Problem(#"has no "type", such as text/plain"#)
+            }
             return .contentType(type)
         },
         Kind("slowReply", ["bytes", "seconds"]) { members throws(Problem) in

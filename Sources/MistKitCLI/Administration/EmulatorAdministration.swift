@@ -10,8 +10,8 @@ import StreamingJSON
 /// The administration of an emulator, through which commands see and change what CloudKit Web Services has no requests
 /// for: schemas, users and faults.
 ///
-/// An emulator that runs is asked over its address with the secret of its start. Where none runs, the same requests go to
-/// the embedded emulator in this process.
+/// An emulator that runs is asked over its address with the secret of its start. Where none runs, the same requests go
+/// to the embedded emulator in this process.
 struct EmulatorAdministration {
     typealias Schemas = Components.Schemas
 
@@ -98,7 +98,9 @@ struct EmulatorAdministration {
         guard head.status == .unauthorized else {
             return CommandError(
                 code: .usage,
-                message: "The service at \(text) has no administration: it is an emulator of an older version, or no emulator.",
+                message: """
+                    The service at \(text) has no administration: it is an emulator of an older version, or no emulator.
+                    """,
                 remedy: "Stop it, and start it again with this version: `mistkit emulator`."
             )
         }
@@ -109,7 +111,8 @@ struct EmulatorAdministration {
 
     /// Calls an operation.
     ///
-    /// - Throws: An ``AdministrationProblem`` where the emulator refuses, and a ``CommandError`` where it does not answer.
+    /// - Throws: An ``AdministrationProblem`` where the emulator refuses, and a ``CommandError`` where it does not
+    ///   answer.
     func call<Result>(_ body: (Client) async throws -> Result) async throws -> Result {
         do {
             return try await body(client)
@@ -125,7 +128,8 @@ struct EmulatorAdministration {
             default:
                 throw CommandError(
                     code: .failure,
-                    message: "\(title.capitalizedFirst) has another version than this command: \(error.underlyingError)",
+                    message:
+                        "\(title.capitalizedFirst) has another version than this command: \(error.underlyingError)",
                     remedy: "Stop it, and start it again with this version: `mistkit emulator`."
                 )
             }
@@ -164,7 +168,10 @@ extension CommandError {
         CommandError(
             code: .usage,
             message: "The emulator at \(address.absoluteString) does not have its data in \(folder).",
-            remedy: "Name its data folder with --data-folder, as it was given to `mistkit emulator`."
+            remedy: """
+                Name its data folder with --data-folder, as it was given to `mistkit emulator`. An emulator of an older version has to be \
+                started again.
+                """
         )
     }
 }

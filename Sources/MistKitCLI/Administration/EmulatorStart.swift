@@ -32,7 +32,8 @@ struct EmulatorStart: Hashable, JSONReadable, JSONWritable {
     /// The path of the file of this process.
     fileprivate static func path(in folder: String) -> String { "\(folder)/\(prefix)\(getpid())\(suffix)" }
 
-    /// Reads a file; `nil` where its emulator no longer runs, and for a file of another user or one that others can read.
+    /// Reads a file; `nil` where its emulator no longer runs, and for a file of another user or one that others can
+    /// read.
     private static func read(_ path: String) -> (start: EmulatorStart, written: timespec)? {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -142,7 +143,8 @@ final class EmulatorStartFile: Sendable {
         CommandError(
             code: .cannotWrite,
             message: "The file \(path) cannot be written: \(String(cString: strerror(errno))).",
-            remedy: "`mistkit faults` and other commands cannot administer this emulator. Check the permissions of the folder."
+            remedy:
+                "`mistkit faults` and other commands cannot administer this emulator. Check the permissions of the folder."
         )
     }
 }
