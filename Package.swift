@@ -181,6 +181,15 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ]
         ),
+        // The administration of an emulator: what its server and its clients generate from one document.
+        .target(
+            name: "CloudKitEmulatorAdministration",
+            dependencies: [
+                "OpenAPISwiftRuntime",
+                "StreamingJSON",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]
+        ),
         // The schema language: schemas read, written, compared, and turned into Swift.
         .target(name: "CloudKitSchema", dependencies: ["CloudKitModel"]),
         .target(
@@ -253,7 +262,9 @@ let package = Package(
             name: "CloudKitEmulatorServer",
             dependencies: [
                 "CloudKitEmulator",
+                "CloudKitEmulatorAdministration",
                 "CloudKitModel",
+                "CloudKitSchema",
                 "CloudKitWebServices",
                 "OpenAPISwiftHummingbird",
                 "OpenAPISwiftRuntime",
@@ -296,6 +307,7 @@ let package = Package(
             name: "MistKitCLI",
             dependencies: [
                 "CloudKitEmulator",
+                "CloudKitEmulatorAdministration",
                 "CloudKitEmulatorServer",
                 "CloudKitModel",
                 "CloudKitSchema",
@@ -357,8 +369,8 @@ let package = Package(
             (
                 "CloudKitEmulatorServer",
                 [
-                    "CloudKitEmulator", "CloudKitModel", "MistKit", "MistTesting", "OpenAPISwiftAsyncHTTPClient",
-                    "OpenAPISwiftRuntime", "StreamingJSON",
+                    "CloudKitEmulator", "CloudKitEmulatorAdministration", "CloudKitModel", "CloudKitSchema", "MistKit",
+                    "MistTesting", "OpenAPISwiftAsyncHTTPClient", "OpenAPISwiftRuntime", "StreamingJSON",
                 ]
             ),
             (
@@ -381,7 +393,10 @@ let package = Package(
             ),
             (
                 "MistKitCLI",
-                ["CloudKitEmulatorServer", "CloudKitSchema", "MistKit", "OpenAPISwiftRuntime", "TestSupport"]
+                [
+                    "CloudKitEmulator", "CloudKitEmulatorServer", "CloudKitSchema", "MistKit", "OpenAPISwiftRuntime",
+                    "StreamingJSON", "TestSupport",
+                ]
             ),
         ].map { (name: String, others: [String]) in
             // A folder of tests for each target.

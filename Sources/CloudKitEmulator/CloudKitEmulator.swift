@@ -46,6 +46,10 @@ import Synchronization
 /// - ``resetSchema(of:)``
 /// - ``setRoles(_:of:in:_:)``
 ///
+/// ### The contents
+/// - ``recordCounts()``
+/// - ``resetContents(of:in:)``
+///
 /// ### Pushes
 /// - ``nextPush(forCourier:)``
 /// - ``takePush(forCourier:)``
@@ -80,8 +84,10 @@ public final class CloudKitEmulator: Sendable {
     let webTokenKey: WebAuthTokenKey
     let tokenKey: SyncTokenKey
     let pushSignal = PushSignal()
+    /// Where the data are kept.
+    package let storage: EmulatorStorage
     /// Whether other processes may write to the storage. ``pushSignal`` does not notice their writes.
-    let isStorageShared: Bool
+    var isStorageShared: Bool { storage.isShared }
     let assetKey: AssetKey
     private let database: any DatabaseWriter
     /// The number of calls that are under way, and whether the emulator is closed.
@@ -104,7 +110,7 @@ public final class CloudKitEmulator: Sendable {
         self.configuration = configuration
         self.identifiers = identifiers
         self.clock = clock
-        isStorageShared = storage.isShared
+        self.storage = storage
         do {
             let database = try storage.open()
             self.database = database
@@ -185,6 +191,25 @@ extension CloudKitEmulator {
     func write<Value>(_ body: (Database) throws -> Value) throws(EmulatorError) -> Value {
         do {
             return try writeUnwrapped(body)
+        } catch {
+            throw EmulatorError(wrapping: error)
+        }
+    }
+
+    /// Writes in one transaction, which is undone in any case.
+    func tryOut<Value>(_ body: (Database) throws -> Value) throws(EmulatorError) -> Value {
+        do {
+            return try withDatabase { database in
+                try database.writeWithoutTransaction { db in
+                    var value: Value?
+                    try db.inTransaction {
+                        value = try body(db)
+                        return .rollback
+                    }
+                    guard let value else { throw EmulatorError(.internalError, "the transaction had no result") }
+                    return value
+                }
+            }
         } catch {
             throw EmulatorError(wrapping: error)
         }

@@ -39,7 +39,7 @@ public struct IdentifierSource: Sendable {
     }
 
     /// Twice as many hexadecimal digits as `count`.
-    func hex(_ count: Int) -> String {
+    package func hex(_ count: Int) -> String {
         next(count).hexadecimal
     }
 }

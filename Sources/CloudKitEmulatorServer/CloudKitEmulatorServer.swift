@@ -160,6 +160,8 @@ public struct CloudKitEmulatorServer: Sendable {
         }
         /// The values of the five properties above, in the form that the server's connections need.
         var limits = ServerLimits()
+        /// The administration of the emulator; `nil` serves none, which is the default.
+        package var administration: Administration?
         /// Where requests are logged, at the level `debug`: method and path with no query, status, request uuid.
         public var logger: Logger
 
@@ -187,6 +189,10 @@ public struct CloudKitEmulatorServer: Sendable {
     /// They can be changed while the server runs.
     public let faults: EmulatorFaults
     let routes: ServerRoutes
+    /// The latest requests; `nil` without an administration, which is the only one to show them.
+    let requestLog: RequestLog?
+    /// When the server was made.
+    let started: Date
 
     /// Makes a server. It does nothing until it is called or runs.
     ///
@@ -198,7 +204,9 @@ public struct CloudKitEmulatorServer: Sendable {
         self.emulator = emulator
         self.configuration = configuration
         faults = EmulatorFaults(configuration.faults)
-        routes = try ServerRoutes()
+        routes = try ServerRoutes(servesAdministration: configuration.administration != nil)
+        requestLog = configuration.administration.map { RequestLog(capacity: $0.keptRequests) }
+        started = emulator.present
     }
 
     /// Answers one request to any path.
@@ -220,8 +228,13 @@ public struct CloudKitEmulatorServer: Sendable {
         body: HTTPBody?,
         at route: ServerRoutes.Match
     ) async throws -> (HTTPResponse, HTTPBody?) {
-        guard let fault = faults.next(for: request) else { return try await serve(request, body: body, at: route) }
-        return try await respond(to: request, body: body, at: route, with: fault)
+        try await logged(request, at: route) {
+            // With a fault in the way of the administration, no one could remove the fault.
+            guard !route.isAdministration, let fault = faults.next(for: request) else {
+                return try await serve(request, body: body, at: route)
+            }
+            return try await respond(to: request, body: body, at: route, with: fault)
+        }
     }
 
     /// Serves a request. A fault can move the clock for the request, ahead by `clockSkew` seconds, or make single
@@ -252,6 +265,13 @@ public struct CloudKitEmulatorServer: Sendable {
                 let courierID = String(route.parameters["courier"] ?? "")
                 let (response, body) = try await Courier(emulator, configuration).answer(courierID: courierID)
                 return builder.reply(response, body: body)
+            case .administration(let operation):
+                guard let administration = configuration.administration else { throw EmulatorError.noHandler }
+                return try await AdministrationHost(
+                    server: self,
+                    administration: administration,
+                    address: request.serverAddress
+                ).respond(to: request, body: { try await collect(body) }, operation: operation, at: route)
             case .misplacedToken:
                 try builder.origin.check()
                 guard request.method == .options else { throw RequestFailure.methodNotAllowed(allowed: [.options]) }

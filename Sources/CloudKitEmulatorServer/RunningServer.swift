@@ -81,12 +81,22 @@ extension CloudKitEmulatorServer {
         let hosts = ServedHosts(listeningOn: host, others: configuration.hostNames)
         return CallbackResponder { request, context in
             guard hosts.serve(request.head.authority) else {
-                let failure = hosts.failure(for: request.head.authority)
-                let (response, body) = ResponseBuilder(request.head, with: self).reply(failure)
+                let head = request.head
+                let (response, body) = try await logged(head, at: routes.match(head)) { refuse(head, hosts) }
                 return Response(response, body)
             }
             return try await respond(to: request, on: context.channel)
         }
+    }
+
+    /// Refuses a request for a host that is not the server's.
+    private func refuse(_ request: HTTPRequest, _ hosts: ServedHosts) -> (HTTPResponse, HTTPBody?) {
+        let failure = hosts.failure(for: request.authority)
+        guard let administration = configuration.administration, routes.match(request).isAdministration else {
+            return ResponseBuilder(request, with: self).reply(failure)
+        }
+        return AdministrationHost(server: self, administration: administration, address: request.serverAddress)
+            .reply(.foreignHost(failure))
     }
 
     /// Answers a request of Hummingbird. All requests come here, so that unknown paths get the same response as in
@@ -101,15 +111,15 @@ extension CloudKitEmulatorServer {
         )
         // Most rules answer at once. A query may look at many records; it ends when the client closes the connection. A
         // fault can make any request wait. It then ends when the server stops, too.
-        let isQuery = route.isQuery
-        let connection = faults.hasRules || isQuery ? await Connection.of(channel) : nil
+        let canTakeLong = route.canTakeLong
+        let connection = faults.hasRules || canTakeLong ? await Connection.of(channel) : nil
         let response: HTTPResponse
         let responseBody: HTTPBody?
         do {
             if let connection {
                 let head = request.head
                 (response, responseBody) = try await connection.withCancellationOnClose {
-                    try await withTaskExecutorPreference(isQuery ? QueryThreads.shared : nil) {
+                    try await withTaskExecutorPreference(canTakeLong ? QueryThreads.shared : nil) {
                         guard faults.hasRules else { return try await respond(to: head, body: body, at: route) }
                         return try await cancelWhenGracefulShutdown {
                             try await respond(to: head, body: body, at: route)

@@ -15,6 +15,8 @@ struct ServerRoutes: Sendable {
         case assetDownload
         case signInPage
         case courier
+        /// An operation of the administration; `nil` for a path that it does not have.
+        case administration(ServerOperation<AdministrationHost>?)
     }
 
     /// The result of ``match(_:)``.
@@ -25,11 +27,22 @@ struct ServerRoutes: Sendable {
         var parameters: [String: Substring] = [:]
         /// The methods that are served at the path, where the request has another method; `nil` otherwise.
         var allowedMethods: [HTTPRequest.Method]?
+        /// The template of the path, where its placeholders stand for credentials: the address of a file or a push.
+        var pathWithoutCredentials: String?
 
-        /// Whether the request is a query of records, whose answer can take long.
-        var isQuery: Bool {
-            guard case .operation(let operation) = destination else { return false }
-            return operation.id == Operations.QueryRecords.id
+        /// Whether the answer can take long: that of a query of records, and of requests about all records.
+        var canTakeLong: Bool {
+            switch destination {
+            case .operation(let operation): operation.id == Operations.QueryRecords.id
+            case .administration: true
+            default: false
+            }
+        }
+
+        /// Whether the request is for the administration.
+        var isAdministration: Bool {
+            guard case .administration = destination else { return false }
+            return true
         }
 
         /// Whether users may also make the request who restricted the access to their data.
@@ -42,8 +55,12 @@ struct ServerRoutes: Sendable {
     /// Every method and path that is served.
     private(set) var all: [(method: HTTPRequest.Method, path: String)] = []
     private var router = PathRouter<Destination>()
+    private let servesAdministration: Bool
 
-    init() throws {
+    /// - Parameter servesAdministration: Whether the paths of the administration are among the routes.
+    /// - Throws: `RouteError` if two routes had the same method and path, which is not the case.
+    init(servesAdministration: Bool) throws {
+        self.servesAdministration = servesAdministration
         // The service's replies are indented. These are not, which makes no difference to a program.
         let operations = try EndpointHandlers().operations(configuration: Configuration(jsonEncodingOptions: []))
         for operation in operations {
@@ -68,6 +85,10 @@ struct ServerRoutes: Sendable {
         try add(.assetDownload, AssetHost.downloadMethods, AssetHost.downloadPath)
         try add(.signInPage, [.get, .head, .post], SignInPage.path)
         try add(.courier, Courier.methods, Courier.path + "{courier}")
+        guard servesAdministration else { return }
+        for operation in try AdministrationHost.operations() {
+            try add(.administration(operation), [operation.method], operation.path)
+        }
     }
 
     private mutating func add(
@@ -90,14 +111,20 @@ struct ServerRoutes: Sendable {
             match = router.match(method, path)
             allowed = methods
         }
-        guard case .found(let destination, _, var parameters) = match, parameters["version"] ?? "1" == "1",
+        guard case .found(let destination, let template, var parameters) = match, parameters["version"] ?? "1" == "1",
             !parameters.values.contains(where: \.hasControlCharacters)
         else {
-            return Match()
+            let isAdministration = servesAdministration && CloudKitEmulatorServer.Administration.serves(path)
+            return Match(destination: isAdministration ? .administration(nil) : nil)
         }
         // A client in Python has its documented constants `DEVELOPMENT` and `PRODUCTION` in the path.
         parameters["environment"] = parameters["environment"].map { Substring($0.lowercased()) }
-        return Match(destination: destination, parameters: parameters, allowedMethods: allowed)
+        var result = Match(destination: destination, parameters: parameters, allowedMethods: allowed)
+        switch destination {
+        case .assetUpload, .assetDownload, .courier: result.pathWithoutCredentials = template
+        case .operation, .misplacedToken, .signInPage, .administration: break
+        }
+        return result
     }
 }
 

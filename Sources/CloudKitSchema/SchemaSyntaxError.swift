@@ -27,6 +27,8 @@ public struct SchemaSyntaxError: Error, Hashable, Sendable, CustomStringConverti
 
 /// A location in a schema file.
 public struct SchemaLocation: Hashable, Sendable, CustomStringConvertible {
+    /// The byte of the file; the first is 0.
+    public var offset: Int
     /// The line; the first is 1.
     public var line: Int
     /// The character of the line; the first is 1.
@@ -39,6 +41,7 @@ public struct SchemaLocation: Hashable, Sendable, CustomStringConvertible {
     /// Finds the line of a range of bytes.
     init(_ range: Range<Int>, in bytes: [UInt8]) {
         let start = min(range.lowerBound, bytes.count)
+        offset = start
         let newline = UInt8(ascii: "\n")
         let lineStart = bytes[..<start].lastIndex(of: newline).map { $0 + 1 } ?? 0
         let lineEnd = bytes[start...].firstIndex(of: newline) ?? bytes.count

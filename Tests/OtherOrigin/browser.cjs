@@ -5,10 +5,14 @@
 "use strict";
 const assert = require("node:assert/strict");
 const { spawn } = require("node:child_process");
+const fs = require("node:fs");
 const http = require("node:http");
 const { MISTKIT_SERVER_URL: EMULATOR, MISTKIT_API_TOKEN: API_TOKEN, MISTKIT_CONTAINER: CONTAINER } = process.env;
 const WEB_AUTH_TOKEN = encodeURIComponent(process.env.MISTKIT_WEB_AUTH_TOKEN);
 const CODE = process.env.MISTKIT_SIGN_IN_CODE;
+const folder = process.env.MISTKIT_DATA_FOLDER;
+const start = fs.readdirSync(folder).find((name) => name.startsWith("administration-"));
+const SECRET = JSON.parse(fs.readFileSync(`${folder}/${start}`, "utf8")).secret;
 const port = new URL(EMULATOR).port;
 const service = `/database/1/${CONTAINER}/development`;
 
@@ -94,6 +98,13 @@ async function eventually(what, condition) {
         if (Date.now() > deadline) throw new Error(`did not happen: ${what}`);
         await new Promise((resolve) => setTimeout(resolve, 50));
     }
+}
+
+/// What a program with the secret gets of the administration.
+async function administer(path, { method = "GET", body } = {}) {
+    const headers = { Authorization: `Bearer ${SECRET}`, "Content-Type": "application/json" };
+    const response = await fetch(`${EMULATOR}/_emulator/${path}`, { method, headers, body: body && JSON.stringify(body) });
+    return { status: response.status, body: response.status === 204 ? undefined : await response.json() };
 }
 
 /// What a program on this machine gets. It is not a page, so no origin is checked.
@@ -204,6 +215,62 @@ async function main(browser) {
         assert.equal(reply.serverErrorCode, "ACCESS_DENIED");
         assert.equal(reply.redirectURL, undefined);
         await page.close();
+    });
+
+    const rule = [{ fault: "refuse", code: "ACCESS_DENIED", on: "nothing" }];
+    const confirmation = { confirmation: `delete development of ${CONTAINER}` };
+    const reset = `containers/${CONTAINER}/development/reset`;
+
+    // Also a page that learned the secret, and a page of this machine, which may use CloudKit Web Services.
+    for (const [name, page] of [["another origin", evil], ["a page of this machine", await browser.open(`http://localhost:${sitePort}/`)]]) {
+        await check(`${name} reads nothing of the administration, with the secret or without`, async () => {
+            for (const path of ["start", "users", "requests", "counts", "faults", `containers/${CONTAINER}/development/schema`]) {
+                const address = `${EMULATOR}/_emulator/${path}`;
+                assert.equal(await page.run(read(address)), "refused");
+                assert.equal(await page.run(read(address, { headers: { Authorization: `Bearer ${SECRET}` } })), "refused");
+                assert.equal(await page.run(read(address, { credentials: "include" })), "refused");
+                // Not even an opaque response: Cross-Origin-Resource-Policy.
+                assert.equal(await page.run(read(address, { mode: "no-cors" })), "refused");
+            }
+        });
+
+        await check(`${name} changes nothing through the administration`, async () => {
+            const before = [await administer("users"), await administer("counts")];
+            for (const mode of ["cors", "no-cors"]) {
+                const headers = { Authorization: `Bearer ${SECRET}`, "Content-Type": mode === "cors" ? "application/json" : "text/plain" };
+                const attempts = [["users", {}], [reset, confirmation], [`users/${victim}/sessions`, {}]];
+                for (const [path, body] of attempts) {
+                    await page.run(read(`${EMULATOR}/_emulator/${path}`, { method: "POST", mode, headers, body: JSON.stringify(body) }));
+                }
+            }
+            await page.run(read(`${EMULATOR}/_emulator/faults`, { method: "PUT", headers: { Authorization: `Bearer ${SECRET}` }, body: JSON.stringify(rule) }));
+            await page.run(submit(`${EMULATOR}/_emulator/users`, { givenName: "evil" }));
+            const popup = await browser.popup(page, "/_emulator/");
+            await popup.until("document.readyState === 'complete' && document.body.innerText.includes('code')");
+            assert.equal(JSON.parse(await popup.run("document.body.innerText")).code, "foreignPage");
+            await popup.close();
+            assert.deepEqual([await administer("users"), await administer("counts")], before);
+            assert.deepEqual((await administer("faults")).body, { rules: [] });
+        });
+    }
+
+    await check("a name that another site gives this machine has no administration", async () => {
+        const page = await browser.open(`http://rebound.example:${port}/_emulator/start`);
+        assert.equal(JSON.parse(await page.run("document.body.innerText")).code, "foreignHost");
+        // The page's own origin, to the browser. It has the secret.
+        const answer = await page.run(read(`http://rebound.example:${port}/_emulator/users`, { headers: { Authorization: `Bearer ${SECRET}` } }));
+        assert.equal(JSON.parse(answer.text).code, "foreignHost");
+        await page.close();
+    });
+
+    await check("the emulator's own origin needs the secret, and gets in with it", async () => {
+        const page = await browser.open(`${EMULATOR}/_emulator/start`);
+        assert.equal(JSON.parse(await page.run("document.body.innerText")).code, "unauthorized");
+        assert.equal((await page.run(read(`${EMULATOR}/_emulator/users`))).status, 401);
+        assert.equal((await page.run(read(`${EMULATOR}/_emulator/users`, { headers: { Authorization: `Bearer ${SECRET}` } }))).status, 200);
+        await page.close();
+        assert.equal((await administer("faults", { method: "PUT", body: rule })).status, 200);
+        assert.equal((await administer("faults", { method: "DELETE" })).status, 204);
     });
 
     await check("a page of this machine reads responses, and gets the token of a user of the list", async () => {

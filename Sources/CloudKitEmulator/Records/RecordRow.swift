@@ -242,7 +242,7 @@ extension Date {
     }
 
     /// The nearest whole millisecond since 1970.
-    var milliseconds: Int64 {
+    package var milliseconds: Int64 {
         Int64(exactly: (timeIntervalSince1970 * 1000).rounded()) ?? 0
     }
 }

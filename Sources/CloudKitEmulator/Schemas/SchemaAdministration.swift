@@ -48,19 +48,32 @@ extension CloudKitEmulator {
     ///   ``schema(of:in:)``.
     @discardableResult
     public func importSchema(_ schema: ContainerSchema, into container: String) throws -> SchemaComparison {
+        try write { db in try importSchema(schema, into: container, db) }
+    }
+
+    /// Refuses a schema that ``importSchema(_:into:)`` would refuse, and changes nothing.
+    ///
+    /// - Throws: The error of ``importSchema(_:into:)``.
+    package func checkImport(of schema: ContainerSchema, into container: String) throws(EmulatorError) {
+        try tryOut { db in _ = try importSchema(schema, into: container, db) }
+    }
+
+    private func importSchema(
+        _ schema: ContainerSchema,
+        into container: String,
+        _ db: Database
+    ) throws -> SchemaComparison {
         let problems = schema.problems()
         guard problems.isEmpty else {
             throw EmulatorError.badRequest(problems.map(\.message).joined(separator: " "))
         }
-        return try write { db in
-            let (development, production) = try environments(of: container, db)
-            let deployed = try Schema.load(container: production, from: db).exported
-            let refused = SchemaComparison(from: deployed, to: schema).refused
-            guard refused.isEmpty else {
-                throw EmulatorError.badRequest(refused.map(\.description).joined(separator: "; "))
-            }
-            return try replaceSchema(of: development, by: schema, db)
+        let (development, production) = try environments(of: container, db)
+        let deployed = try Schema.load(container: production, from: db).exported
+        let refused = SchemaComparison(from: deployed, to: schema).refused
+        guard refused.isEmpty else {
+            throw EmulatorError.badRequest(refused.map(\.description).joined(separator: "; "))
         }
+        return try replaceSchema(of: development, by: schema, db)
     }
 
     /// Copies the development schema of a container to its production environment, as "Deploy Schema Changes" of the
@@ -109,7 +122,7 @@ extension CloudKitEmulator {
     public func resetSchema(of container: String) throws -> SchemaComparison {
         try write { db in
             let (development, production) = try environments(of: container, db)
-            try eraseRecords(ofContainer: development, named: container, db)
+            try eraseRecords(ofContainer: development, named: container, .development, db)
             let deployed = try Schema.load(container: production, from: db)
             let comparison = try replaceSchema(of: development, by: deployed.exported, db)
             if deployed.declaration == nil { try setDeclaration(nil, of: development, db) }
@@ -155,7 +168,7 @@ extension CloudKitEmulator {
         (try containerID(container, .development, db), try containerID(container, .production, db))
     }
 
-    private func containerID(_ container: String, _ environment: ContainerEnvironment, _ db: Database) throws -> Int64 {
+    func containerID(_ container: String, _ environment: ContainerEnvironment, _ db: Database) throws -> Int64 {
         let request = RequestContext(self, DatabaseAddress(container, environment, .public), .anonymous)
         return try (DatabaseContext(request, db) ?? .create(request, db)).containerID
     }
@@ -258,31 +271,6 @@ extension CloudKitEmulator {
             if let value = try record.content().fields[field], !value.isNull { count += 1 }
         }
         return count
-    }
-
-    /// Deletes all zones of a container with their content, and gives each database a new default zone.
-    private func eraseRecords(ofContainer id: Int64, named container: String, _ db: Database) throws {
-        for row in try db.rows("SELECT id, owner, sequence FROM database WHERE container = ?", [id]) {
-            let (database, owner): (Int64, String) = (row[0], row[1])
-            // Shared databases have no records of their own.
-            guard !owner.hasPrefix(DatabaseContext.ownerKey(of: .shared, for: nil)) else { continue }
-            let address = DatabaseAddress(container, .development, owner.isEmpty ? .public : .private)
-            let caller: Caller = owner.isEmpty ? .anonymous : .user(owner)
-            let context = DatabaseContext(
-                request: RequestContext(self, address, caller),
-                db: db,
-                containerID: id,
-                databaseID: database,
-                sequence: row[2]
-            )
-            for zone in try context.zones() {
-                try context.eraseRecords(of: zone)
-                try db.run("UPDATE zone SET deleted = 1 WHERE id = ?", [zone.id])
-                try context.noteChange(of: zone)
-            }
-            try db.run("DELETE FROM zone WHERE database = ? AND name = ?", [database, ZoneID.default.zoneName])
-            try db.run("INSERT INTO zone (database, name) VALUES (?, ?)", [database, ZoneID.default.zoneName])
-        }
     }
 }
 

@@ -84,12 +84,12 @@ extension RequestContext {
 }
 
 /// A user who can sign in: a row of the table `user`.
-struct Person {
-    let userRecordName: String
-    var nameComponents: NameComponents?
-    var emailAddress: String?
-    var phoneNumber: String?
-    var isDiscoverable = true
+package struct Person: Sendable {
+    package let userRecordName: String
+    package var nameComponents: NameComponents?
+    package var emailAddress: String?
+    package var phoneNumber: String?
+    package var isDiscoverable = true
 
     static let columns = "name, given_name, family_name, email_address, phone_number, name_components, discoverable"
 

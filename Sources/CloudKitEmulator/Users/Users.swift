@@ -73,6 +73,11 @@ extension CloudKitEmulator {
         try read { db in try db.values("SELECT name FROM user ORDER BY name", as: String.self) }
     }
 
+    /// The accounts of all users, in the order of their user record names, whatever other users may see of them.
+    package func accounts() throws(EmulatorError) -> [Person] {
+        try read { db in try db.rows("SELECT \(Person.columns) FROM user ORDER BY name").map { try Person($0) } }
+    }
+
     package func userExists(_ name: String) throws(EmulatorError) -> Bool {
         try read { db in
             try db.row("SELECT 1 FROM user WHERE name = ?", [name]) != nil

@@ -36,6 +36,18 @@ public final class EmulatorFaults: Sendable {
         state.withLock { $0.rules.append((rule, 0)) }
     }
 
+    /// Replaces all rules.
+    ///
+    /// - Parameter rules: The rules; they count from now on.
+    public func replaceAll(with rules: [FaultRule]) {
+        state.withLock { $0.rules = rules.map { ($0, 0) } }
+    }
+
+    /// The rules, each with the number of requests that matched its endpoint and database so far.
+    public var rules: [(rule: FaultRule, matchedRequests: Int)] {
+        state.withLock { $0.rules.map { ($0.rule, $0.count) } }
+    }
+
     /// Removes all rules: everything works again.
     public func removeAll() {
         state.withLock { $0.rules = [] }

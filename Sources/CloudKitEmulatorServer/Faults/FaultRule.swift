@@ -15,9 +15,9 @@ import HTTPTypes
 public struct FaultRule: Sendable {
     /// The numbers of the matching requests that a rule applies to, from 1.
     public struct Calls: Hashable, Sendable {
-        private var first: Int
-        private var last: Int
-        private var step: Int
+        let first: Int
+        let last: Int
+        let step: Int
 
         /// Every request.
         public static let all = Calls(first: 1, last: .max, step: 1)
@@ -99,7 +99,7 @@ public struct FaultRule: Sendable {
 ///
 /// ### Refusals of the service
 /// - ``throttle(retryAfter:header:)``
-/// - ``refuse(_:status:reason:retryAfter:)``
+/// - ``refuse(_:status:reason:retryAfter:header:)``
 /// - ``refuseItems(_:named:reason:retryAfter:)``
 /// - ``undeliveredRecords(named:code:)``
 /// - ``expiredToken``
@@ -181,19 +181,24 @@ public struct Fault: Sendable {
     /// - Parameters:
     ///   - code: The code, one of the service's or any other.
     ///   - status: The status; the usual status of the code when `nil`.
-    ///   - reason: The service's words.
-    ///   - retryAfter: The seconds to wait; none when `nil`.
+    ///   - reason: The service's words; words about the fault rule when `nil`.
+    ///   - retryAfter: The seconds to wait, in the body; none when `nil`.
+    ///   - header: The header field `Retry-After`: seconds, or a date; none when `nil`.
     /// - Returns: The fault.
     public static func refuse(
         _ code: ServerErrorCode,
         status: Int? = nil,
-        reason: String = "A fault rule of the emulator refused this request",
-        retryAfter: Double? = nil
+        reason: String? = nil,
+        retryAfter: Double? = nil,
+        header: String? = nil
     ) -> Fault {
-        var failure = RequestFailure(EmulatorError(code, reason, retryAfter: retryAfter))
+        var failure = RequestFailure(EmulatorError(code, reason ?? defaultReason, retryAfter: retryAfter))
         if let status { failure.status = HTTPResponse.Status(code: status) }
-        return Fault(kind: .fail(failure, retryAfterHeader: nil))
+        return Fault(kind: .fail(failure, retryAfterHeader: header))
     }
+
+    /// The words of a refusal that does not have its own.
+    private static let defaultReason = "A fault rule of the emulator refused this request"
 
     /// Single records of `records/modify` or `records/lookup` fail, and the others succeed. An atomic batch fails as a
     /// whole.
@@ -201,16 +206,16 @@ public struct Fault: Sendable {
     /// - Parameters:
     ///   - code: The code, one of the service's or any other.
     ///   - names: The records' names; all when `nil`.
-    ///   - reason: The service's words.
+    ///   - reason: The service's words; words about the fault rule when `nil`.
     ///   - retryAfter: The seconds to wait; none when `nil`.
     /// - Returns: The fault.
     public static func refuseItems(
         _ code: ServerErrorCode,
         named names: Set<String>? = nil,
-        reason: String = "A fault rule of the emulator refused this request",
+        reason: String? = nil,
         retryAfter: Double? = nil
     ) -> Fault {
-        let error = EmulatorError(code, reason, retryAfter: retryAfter)
+        let error = EmulatorError(code, reason ?? defaultReason, retryAfter: retryAfter)
         return Fault(kind: .failItems(ItemFault(names: names, error: error)))
     }
 

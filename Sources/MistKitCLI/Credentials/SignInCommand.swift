@@ -95,8 +95,8 @@ struct SignInCommand: AsyncParsableCommand {
 
     /// Signs a user of the emulator on this machine in.
     private func signIn(_ name: String, _ settings: Settings) async throws {
-        var local = try EmbeddedEmulator.ofThisMachine(settings)
-        let recordName = try local.user(named: name)
+        let administration = try await EmulatorAdministration.of(settings)
+        let recordName = try LocalUser.recordName(of: name, among: await administration.users())
         if settings.hasCredentials, let session = try settings.sessionFile() {
             guard settings.webAuthToken == nil else {
                 throw CommandError(
@@ -105,9 +105,10 @@ struct SignInCommand: AsyncParsableCommand {
                     remedy: "Leave out MISTKIT_WEB_AUTH_TOKEN, or name the user of a single command with --as."
                 )
             }
-            try await session.storage.store(webAuthToken: local.webAuthToken(for: recordName))
+            try await session.storage.store(webAuthToken: administration.webAuthToken(for: recordName))
             Terminal.writeLine("Signed in as \(recordName). The token is in \(session.path).")
         } else {
+            var local = try EmbeddedEmulator.ofThisMachine(settings)
             try local.signIn(recordName)
             Terminal.writeLine("Signed in as \(recordName), in \(local.folder) until `mistkit auth sign-out`.")
         }

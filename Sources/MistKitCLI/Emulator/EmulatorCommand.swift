@@ -26,7 +26,10 @@ struct EmulatorCommand: AsyncParsableCommand {
 
             With --exec, the emulator runs for one command, on a free port unless --port is given. The command finds the emulator through \
             MISTKIT_SERVER_URL, MISTKIT_CONTAINER, MISTKIT_API_TOKEN and MISTKIT_WEB_AUTH_TOKEN, and mistkit ends with its exit code. \
-            MISTKIT_SIGN_IN_CODE has the code of the sign-in page.
+            MISTKIT_SIGN_IN_CODE has the code of the sign-in page, and MISTKIT_DATA_FOLDER the data folder.
+
+            While it runs, `mistkit schema`, `mistkit users create`, `mistkit auth sign-in --user` and `mistkit faults` with the same data \
+            folder reach it through its administration, with a secret that is new at each start and in a file that only you can read.
 
             Web pages of this machine, such as http://localhost:3000, may use the emulator. Pages of other origins may not, unless \
             --allow-origin names them. The sign-in page lists the users to a person who gives the sign-in code, which the emulator prints.
@@ -191,9 +194,12 @@ struct EmulatorCommand: AsyncParsableCommand {
         if reset { try EmbeddedEmulator.removeData(in: dataFolder) }
         let embedded = try EmbeddedEmulator(folder: dataFolder, container: container, configuration: configuration)
         if let schema {
-            let service = SchemaService(emulator: embedded.emulator, container: container, environment: .development)
-            let imported = try schema.validDocument().schema
-            _ = try service.perform("imported") { try embedded.emulator.importSchema(imported, into: container) }
+            let service = SchemaService(
+                administration: EmulatorAdministration(embedded),
+                container: container,
+                environment: .development
+            )
+            _ = try await service.importSchema(schema.validDocument().schema)
         }
         let contents = EmulatorContents(folder: dataFolder, container: container, database: database)
         for seed in seeds { try await contents.load(seed, isNew: reset) }
@@ -244,14 +250,24 @@ struct EmulatorCommand: AsyncParsableCommand {
         )
         let port = port ?? (executes ? 0 : Self.usualPort)
         var status: Int32 = 0
+        let startFile = EmulatorStartFile(folder: embedded.folder)
+        defer { startFile.remove() }
+        let secret = embedded.administration.secret.revealDigits()
         do {
             if executes {
                 let (command, host) = (command, host)
                 status = try await embedded.server.withRunningServer(host: host, port: port) { address in
-                    try await greeting.run(command, at: address)
+                    try startFile.write(EmulatorStart(address: greeting.localAddress(address), secret: secret))
+                    return try await greeting.run(command, at: address)
                 }
             } else {
                 try await embedded.server.run(host: host, port: port) { address in
+                    do throws(CommandError) {
+                        try startFile.write(EmulatorStart(address: greeting.localAddress(address), secret: secret))
+                    } catch {
+                        // CloudKit Web Services work without it.
+                        Terminal.writeError(error)
+                    }
                     Terminal.writeLine(greeting.text(at: address))
                 }
             }

@@ -64,7 +64,8 @@ extension EmbeddedEmulator {
             )
         }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        for name in names where name.hasPrefix("emulator.sqlite") || name == "account.json" {
+        let prefixes = ["emulator.sqlite", "administration-"]
+        for name in names where prefixes.contains(where: name.hasPrefix) || name == "account.json" {
             let path = folder + "/" + name
             do { try FileManager.default.removeItem(atPath: path) } catch { throw .unwritable(path, error) }
         }
@@ -92,6 +93,8 @@ extension EmulatorGreeting {
         environment["MISTKIT_API_TOKEN"] = apiToken
         environment["MISTKIT_WEB_AUTH_TOKEN"] = webAuthToken
         environment["MISTKIT_SIGN_IN_CODE"] = signInCode
+        // There the command finds the secret of the administration.
+        environment["MISTKIT_DATA_FOLDER"] = dataFolder
         // The terminal sends Ctrl-C to both; the command decides what to do, and the emulator ends after the command.
         signal(SIGINT) { _ in }
         // Where there is no such program, env says so and ends with 127.

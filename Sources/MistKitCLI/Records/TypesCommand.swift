@@ -21,7 +21,7 @@ struct RecordTypesCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let types = try SchemaService.open(connection, for: .export).schema().recordTypes.map { type in
+        let types = try await SchemaService.open(connection, for: .export).schema().recordTypes.map { type in
             RecordTypeSummary(
                 name: type.name,
                 fields: type.fields.filter { !$0.name.hasPrefix("___") }.map { "\($0.name):\($0.type)" }

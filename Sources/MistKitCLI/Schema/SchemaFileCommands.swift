@@ -106,7 +106,7 @@ struct DiffSchemaCommand: AsyncParsableCommand {
             (old, new) = (try file.document().schema, try newFile.document().schema)
         } else {
             new = try file.document().schema
-            old = try SchemaService.open(connection, for: .export).schema()
+            old = try await SchemaService.open(connection, for: .export).schema()
         }
         let comparison = SchemaComparison(from: old, to: new)
         if json {
@@ -219,7 +219,7 @@ struct GenerateModelsCommand: AsyncParsableCommand {
         if let source {
             schema = try source.validDocument().schema
         } else {
-            schema = try SchemaService.open(connection, for: .export).schema()
+            schema = try await SchemaService.open(connection, for: .export).schema()
         }
         if let unknown = recordTypes.first(where: { schema[recordType: $0] == nil }) {
             throw CommandError(

@@ -1,5 +1,4 @@
 import ArgumentParser
-import CloudKitEmulator
 import CloudKitSchema
 import Foundation
 import Spelling
@@ -22,19 +21,16 @@ struct ImportSchemaCommand: AsyncParsableCommand {
     @Argument(help: "The schema file; - is standard input.")
     var file: SchemaFile
 
-    @Flag(help: "Print the changes, and make none.")
+    @Flag(help: "Print the changes, and why they would be refused, and make none.")
     var dryRun = false
 
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
         let schema = try file.validDocument().schema
-        let service = try SchemaService.open(connection, for: .importing(file))
-        let comparison =
-            dryRun
-            ? SchemaComparison(from: try service.emulator.schema(of: service.container, in: .development), to: schema)
-            : try service.perform("imported") { try service.emulator.importSchema(schema, into: service.container) }
-        Terminal.writeLine(comparison.isEmpty ? "Development has this schema already." : comparison.description)
+        let service = try await SchemaService.open(connection, for: .importing(file))
+        let changes = try await dryRun ? service.validate(schema) : service.importSchema(schema)
+        Terminal.writeLine(changes.isEmpty ? "Development has this schema already." : changes)
     }
 }
 
@@ -65,7 +61,11 @@ struct ShowRecordTypeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let schema =
-            try source?.validDocument().schema ?? SchemaService.open(connection, for: .export).schema()
+            if let source {
+                try source.validDocument().schema
+            } else {
+                try await SchemaService.open(connection, for: .export).schema()
+            }
         guard let found = schema[recordType: type] else {
             let names = schema.recordTypes.map(\.name)
             throw CommandError(
@@ -104,7 +104,7 @@ struct ExportSchemaCommand: AsyncParsableCommand {
 
     func run() async throws {
         if let output { try replacement.check(output) }
-        let text = try SchemaService.open(connection, for: .export).schema().description
+        let text = try await SchemaService.open(connection, for: .export).schema().description
         guard let output else { return Terminal.write(text) }
         do {
             try text.write(toFile: output, atomically: true, encoding: .utf8)
@@ -131,11 +131,8 @@ struct DeploySchemaCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let service = try SchemaService.open(connection, for: .deployment)
-        let comparison = try service.perform("deployed") { try service.emulator.deploySchema(of: service.container) }
-        Terminal.writeLine(
-            comparison.isEmpty ? "Production has the schema of development already." : comparison.description
-        )
+        let changes = try await SchemaService.open(connection, for: .deployment).deploySchema()
+        Terminal.writeLine(changes.isEmpty ? "Production has the schema of development already." : changes)
     }
 }
 
@@ -157,13 +154,13 @@ struct ResetSchemaCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let service = try SchemaService.open(connection, for: .reset)
+        let service = try await SchemaService.open(connection, for: .reset)
         guard try confirmation.confirms("Delete all development records of \(service.container)?") else { return }
-        let comparison = try service.perform("reset") { try service.emulator.resetSchema(of: service.container) }
+        let changes = try await service.resetSchema()
         Terminal.writeLine(
             "The records are deleted. "
-                + (comparison.isEmpty ? "The schema was that of production already." : "The schema changed:")
+                + (changes.isEmpty ? "The schema was that of production already." : "The schema changed:")
         )
-        if !comparison.isEmpty { Terminal.writeLine(comparison.description) }
+        if !changes.isEmpty { Terminal.writeLine(changes) }
     }
 }

@@ -29,7 +29,8 @@ enum DataFolder {
 
     /// Whether the command makes a file of this name in its data folder.
     static func isOwn(_ name: String) -> Bool {
-        let isNumbered = ["session-", "completions-"].contains { name.hasPrefix($0) } && name.contains(".json")
+        let numbered = ["session-", "completions-", "administration-"]
+        let isNumbered = numbered.contains { name.hasPrefix($0) } && name.contains(".json")
         let own = ["emulator.sqlite", "emulator.in-use", "account.json", "config.json"]
         return isNumbered || own.contains { name.hasPrefix($0) }
     }

@@ -26,6 +26,8 @@ struct EmbeddedEmulator {
     private let use: FolderUse
     let emulator: CloudKitEmulator
     let server: CloudKitEmulatorServer
+    /// The administration of the server, with the secret of this process.
+    let administration: CloudKitEmulatorServer.Administration
 
     /// Opens the folder's emulator, and makes folder, data and account where there are none.
     ///
@@ -50,6 +52,9 @@ struct EmbeddedEmulator {
             for environment in ContainerEnvironment.allCases {
                 try emulator.registerAPIToken(account.apiToken, for: container, in: environment)
             }
+            administration = .init(container: container, version: MistKitCommand.version)
+            var configuration = configuration
+            configuration.administration = administration
             server = try CloudKitEmulatorServer(emulator, configuration: configuration)
         } catch let error as CommandError {
             throw error

@@ -187,12 +187,12 @@ struct DoctorCommand: AsyncParsableCommand {
             let problem = (error as? CloudKitError).map { CommandError($0) } ?? CommandError(unexpected: error)
             findings.append(Finding(.wrong, "access", problem.message, problem.remedy))
         }
-        let local: EmbeddedEmulator? =
-            if case .embedded(let embedded) = connection.destination { embedded } else {
-                try? EmbeddedEmulator.ofThisMachine(settings)
-            }
-        if let local,
-            let schema = try? local.emulator.schema(of: local.container, in: connection.service.environment)
+        if let administration = try? await EmulatorAdministration.of(settings),
+            let schema = try? await SchemaService(
+                administration: administration,
+                container: connection.service.containerIdentifier,
+                environment: connection.service.environment
+            ).schema()
         {
             findings.append(indexes(of: schema))
         }

@@ -102,7 +102,7 @@ struct CreateUserCommand: AsyncParsableCommand {
         commandName: "create",
         abstract: "Make another user of the emulator on this machine.",
         discussion: """
-            The user is made in the data folder, which the embedded emulator and `mistkit emulator` have in common. --as lets one command act as \
+            The user is one of the emulator that runs with the same data folder, or of the embedded one, which share the data. --as lets one command act as \
             the user, and `mistkit auth sign-in --user` all later ones. Users of Apple's service are Apple Accounts, which no command makes.
 
             Examples:
@@ -132,8 +132,8 @@ struct CreateUserCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let local = try EmbeddedEmulator.ofThisMachine(Settings.read(flags: connection))
-        let user = try local.createUser(name, emailAddress: email, phoneNumber: phone)
+        let administration = try await EmulatorAdministration.of(Settings.read(flags: connection))
+        let user = try await administration.createUser(name, emailAddress: email, phoneNumber: phone)
         let identity = UserIdentity(
             userRecordName: user.recordName,
             nameComponents: user.nameComponents,

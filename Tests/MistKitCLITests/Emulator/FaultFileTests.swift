@@ -6,7 +6,7 @@ import Testing
 
 struct FaultFileTests {
     private func rules(_ text: String) throws(CommandError) -> [FaultRule] {
-        try FaultFile.rules(in: Array(text.utf8), of: "faults.json")
+        try FaultFile(Array(text.utf8), of: "faults.json").rules
     }
 
     @Test(arguments: [
