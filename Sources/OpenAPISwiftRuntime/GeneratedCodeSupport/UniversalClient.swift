@@ -71,7 +71,7 @@ public import StreamingJSON
     private static let unreadableResponse = "The response could not be decoded"
 
     /// A response, and a prepared error for a failure after it.
-    private struct Exchange {
+    private struct ReceivedResponse {
         var response: ClientResponse
         var failure: ClientError
     }
@@ -81,7 +81,7 @@ public import StreamingJSON
         operationID: String,
         method: HTTPRequest.Method,
         encode: (Input, inout ClientRequest) throws -> Void
-    ) async throws -> Exchange {
+    ) async throws -> ReceivedResponse {
         var failure = ClientError(
             operationID: operationID,
             operationInput: input,
@@ -116,7 +116,7 @@ public import StreamingJSON
         }
         failure.response = response
         failure.responseBody = responseBody
-        return Exchange(
+        return ReceivedResponse(
             response: ClientResponse(response: response, body: responseBody, configuration: configuration),
             failure: failure
         )
