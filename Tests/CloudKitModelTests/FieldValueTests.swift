@@ -234,7 +234,7 @@ struct FieldValueTests {
         #expect(error?.code == .notRepresentable)
     }
 
-    @Test func fieldsStaySmall() {
+    @Test func fieldValuesTakeAtMost17Bytes() {
         #expect(MemoryLayout<FieldValue>.size <= 17)
     }
 }
