@@ -84,7 +84,7 @@ struct SignInConversation: Sendable {
     private func finish(with items: String) -> (Response, Outcome?) {
         var token: String?
         var session: String?
-        var refusal: String?
+        var errorMessage: String?
         for item in items.split(separator: "&") {
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !parts[1].isEmpty else { continue }
@@ -93,7 +93,7 @@ struct SignInConversation: Sendable {
             switch parts[0] {
             case "ckWebAuthToken": token = value
             case "ckSession": session = value
-            case "errorMessage": refusal = value
+            case "errorMessage": errorMessage = value
             default: break
             }
         }
@@ -103,10 +103,10 @@ struct SignInConversation: Sendable {
                 Self.page(200, "You are signed in", "You can close this window and go back."), .token(Secret(token))
             )
         }
-        guard let refusal else {
+        guard let errorMessage else {
             return (Self.page(400, "No token came", "The page that led here brought no token. Try again."), nil)
         }
-        let reason = String(refusal.filter { !$0.isNewline }.prefix(200))
+        let reason = String(errorMessage.filter { !$0.isNewline }.prefix(200))
         return (Self.page(200, "You are not signed in", "You can close this window and go back."), .refused(reason))
     }
 

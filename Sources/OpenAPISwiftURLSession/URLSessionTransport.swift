@@ -125,7 +125,7 @@ public struct URLSessionTransport: ClientTransport {
         let seconds = configuration.timeout / .seconds(1)
         urlRequest.timeoutInterval = max(seconds, 0.001)
 
-        let exchange = Exchange(
+        let pending = PendingResponse(
             server: server,
             redirects: configuration.redirects,
             limit: configuration.maximumBufferedBodySize
@@ -146,20 +146,20 @@ public struct URLSessionTransport: ClientTransport {
                 if case .known(let length) = body.length {
                     urlRequest.setValue("\(length)", forHTTPHeaderField: "Content-Length")
                 }
-                let stream = try UploadStream(body) { exchange.task?.task?.cancel() }
+                let stream = try UploadStream(body) { pending.task?.task?.cancel() }
                 urlRequest.httpBodyStream = stream.input
-                exchange.body = stream
+                pending.body = stream
                 upload = stream
             case (nil, nil): break
             }
         #endif
-        let task = session.start(urlRequest, exchange)
+        let task = session.start(urlRequest, pending)
         #if !canImport(FoundationNetworking)
             upload?.start()
         #endif
         return try await withTaskCancellationHandler {
-            let response = try await exchange.head(upload: upload) { task.cancel() }
-            return try exchange.response(response, to: request, cancel: { task.cancel() })
+            let response = try await pending.head(upload: upload) { task.cancel() }
+            return try pending.response(response, to: request, cancel: { task.cancel() })
         } onCancel: {
             task.cancel()
         }
@@ -209,10 +209,10 @@ private final class Session: Sendable {
         session.finishTasksAndInvalidate()
     }
 
-    func start(_ request: URLRequest, _ exchange: Exchange) -> URLSessionDataTask {
+    func start(_ request: URLRequest, _ pending: PendingResponse) -> URLSessionDataTask {
         let task = session.dataTask(with: request)
-        exchange.task = WeakTask(task)
-        delegate.exchanges.withLock { $0[task.taskIdentifier] = exchange }
+        pending.task = WeakTask(task)
+        delegate.responses.withLock { $0[task.taskIdentifier] = pending }
         task.resume()
         return task
     }

@@ -155,7 +155,7 @@ struct AssetHostTests {
     }
 
     @Test(arguments: connections)
-    func aFormIsUnwrapped(_ connection: EmulatorConnection) async throws {
+    func theFileOfAMultipartFormIsStored(_ connection: EmulatorConnection) async throws {
         let file = Array("\r\n--not the boundary\r\n\r\n".utf8) + picture + [13, 10]
         let photo = (head: #"Content-Disposition: form-data; name="file"; filename="a.bin""#, bytes: file)
         let note = (head: #"Content-Disposition: form-data; name="note""#, bytes: Array("a text".utf8))

@@ -164,6 +164,13 @@ struct FieldValueTests {
         #expect(value.isEncrypted == json.contains("true}") && json.contains("isEncrypted") || !value.isEncrypted)
     }
 
+    @Test func listsOfAssetsHaveTheirFilesUnderEitherName() throws {
+        for name in ["ASSETID_LIST", "ASSET_LIST"] {
+            let value = try JSONReader.read(FieldValue.self, from: #"{"value":[{"size":1}],"type":"\#(name)"}"#)
+            #expect(value.assetListValue == [Asset(size: 1)])
+        }
+    }
+
     /// References that were read without an action are written without one, but are equal to those with the default
     /// action.
     private func describe(_ value: FieldValue) -> String {
@@ -234,7 +241,7 @@ struct FieldValueTests {
         #expect(error?.code == .notRepresentable)
     }
 
-    @Test func fieldsStaySmall() {
+    @Test func fieldValuesTakeAtMost17Bytes() {
         #expect(MemoryLayout<FieldValue>.size <= 17)
     }
 }

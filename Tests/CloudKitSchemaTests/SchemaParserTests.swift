@@ -169,7 +169,7 @@ struct SchemaParserTests {
             "line 1, column 29: The schema language does not use \"ö\"; names with other characters than letters, digits and _ stand in double quotes."
         ),
     ])
-    func mistakesAreLocated(_ text: String, message: String) throws {
+    func syntaxErrorsNameLineAndColumn(_ text: String, message: String) throws {
         let error = try #require(throws: SchemaSyntaxError.self) { try ContainerSchema(parsing: text) }
         #expect("\(error.location): \(error.message)." == message)
     }

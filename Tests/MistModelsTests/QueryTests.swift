@@ -107,7 +107,7 @@ struct QueryTests {
         #expect(comparators == Set(QueryFilter.Comparator.allCases))
     }
 
-    @Test func systemFieldsAreFields() {
+    @Test func queriesFilterAndSortBySystemFields() {
         #expect(
             Filter<Person>(\.createdTimestamp >= Self.day).description
                 == #"{"systemFieldName":"createdTimestamp","comparator":"GREATER_THAN_OR_EQUALS","fieldValue":{"value":1767225600000,"type":"TIMESTAMP"}}"#

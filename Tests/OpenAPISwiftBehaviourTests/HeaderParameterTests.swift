@@ -42,7 +42,7 @@ struct HeaderParameterTests {
             (.init(X_hyphen_Text: "t", X_hyphen_Flag: true), ["x-text": "t", "x-flag": "true"]), (.init(), [:]),
         ]
     )
-    func aClientWrites(headers: Operations.sendHeaders.Input.Headers, fields: [String: String]) async throws {
+    func clientsEncodeHeaders(headers: Operations.sendHeaders.Input.Headers, fields: [String: String]) async throws {
         #expect(try await written(headers) == fields)
     }
 
@@ -75,7 +75,7 @@ struct HeaderParameterTests {
             ("X-Other", "1", .init()),
         ]
     )
-    func aServerReads(name: String, value: String, headers: Operations.sendHeaders.Input.Headers) async throws {
+    func serversDecodeHeaders(name: String, value: String, headers: Operations.sendHeaders.Input.Headers) async throws {
         #expect(try await read(name, value) == headers)
     }
 

@@ -67,7 +67,7 @@ struct JSONTextTests {
     }
 
     @Test(arguments: [(1.0, "1"), (0.1, "0.1"), (1e21, "1e+21"), (-0.0, "-0"), (1e-7, "1e-07"), (-2.5, "-2.5")])
-    func numbersAreShort(number: Double, text: String) async throws {
+    func numbersAreWrittenInTheirShortestForm(number: Double, text: String) async throws {
         let wire = Wire()
         _ = try await wire.client(configuration: .init(jsonEncodingOptions: []))
             .patchOptional(body: .json(.init(text: "", weight: number)))

@@ -45,7 +45,7 @@ struct QueryParameterTests {
             (Query(any: .init(value1: .red)), "any=red"), (Query(any: .init(value2: "pink")), "any=pink"),
         ]
     )
-    func aClientWrites(query: Operations.query.Input.Query, text: String) async throws {
+    func clientsEncodeQueryParameters(query: Operations.query.Input.Query, text: String) async throws {
         #expect(try await written(query) == "/query?\(text)")
     }
 
@@ -89,7 +89,7 @@ struct QueryParameterTests {
             ("any=pink", Query(any: .init(value2: "pink"))),
         ]
     )
-    func aServerReads(text: String, query: Operations.query.Input.Query) async throws {
+    func serversDecodeQueryParameters(text: String, query: Operations.query.Input.Query) async throws {
         #expect(try await read("/query?\(text)") == query)
     }
 
@@ -128,7 +128,7 @@ struct QueryParameterTests {
             "rank=4", "rank=one", "text",
         ]
     )
-    func aServerRefuses(text: String) async throws {
+    func serversRefuseInvalidQueryParameters(text: String) async throws {
         #expect(try await Handlers().answer(.get, "/query?\(text)") == Message(start: "400"))
     }
 

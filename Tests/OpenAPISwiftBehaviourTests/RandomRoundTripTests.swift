@@ -33,7 +33,7 @@ struct RandomRoundTripTests {
         }
     }
 
-    @Test func otherCodersAgree() throws {
+    @Test func randomValuesSurviveFoundationsCoders() throws {
         for run in 0..<50 {
             var random: RandomValues = values(run)
             let specimen: Schemas.Specimen = random.specimen()
@@ -101,7 +101,7 @@ struct RandomRoundTripTests {
         }
     }
 
-    @Test func formsArrive() async throws {
+    @Test func randomURLEncodedFormsArriveUnchanged() async throws {
         for run in 0..<60 {
             var random: RandomValues = values(run)
             let form = random.form()
@@ -114,7 +114,7 @@ struct RandomRoundTripTests {
         }
     }
 
-    @Test func partsComeBack() async throws {
+    @Test func randomMultipartFormsArriveUnchanged() async throws {
         typealias Album = Components.Schemas.Album
         for run in 0..<100 {
             var random: RandomValues = values(run)

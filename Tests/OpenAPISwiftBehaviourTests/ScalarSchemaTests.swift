@@ -24,7 +24,7 @@ struct ScalarSchemaTests {
         )
     }
 
-    @Test func momentsAreDates() async throws {
+    @Test func dateTimesAreDates() async throws {
         try await expect(specimen { $0.moment = .november }, is: #"{"moment":"2023-11-14T22:13:20Z"}"#)
         let date: Date? = try await read(#"{"moment":"2023-11-14T22:13:20Z"}"#).moment
         #expect(date == .november)
@@ -111,7 +111,7 @@ struct ScalarSchemaTests {
             (OpenAPIValueContainer("text"), #""text""#), (7, "7"), (1.5, "1.5"), (true, "true"),
         ] as [(OpenAPIValueContainer, String)]
     )
-    func freeValuesAreLiterals(value: OpenAPIValueContainer, json: String) async throws {
+    func schemasWithoutATypeTakeLiterals(value: OpenAPIValueContainer, json: String) async throws {
         try await expect(
             specimen {
                 $0.anything = value
@@ -161,11 +161,11 @@ struct EnumerationSchemaTests {
     }
 
     @Test(arguments: Schemas.Colour.allCases)
-    func everyValueTravels(colour: Schemas.Colour) async throws {
+    func everyCaseOfAStringEnumerationIsWrittenAndRead(colour: Schemas.Colour) async throws {
         try await expect(specimen { $0.colour = colour }, is: #"{"colour":"\#(colour.rawValue)"}"#)
     }
 
-    @Test func numbersTravelToo() async throws {
+    @Test func integerEnumerationsAreWrittenAndRead() async throws {
         try await expect(specimen { $0.rank = ._n5 }, is: #"{"rank":-5}"#)
     }
 

@@ -124,7 +124,7 @@ struct DiagnosticsTests {
         )
     }
 
-    @Test func placeholdersNeedParameters() {
+    @Test func pathPlaceholdersWithoutAParameterAreErrors() {
         let generation = Generation(document: head("paths:\n  /a/{b}:\n    get: {responses: {'200': \(ok)}}\n"))
         #expect(generation.errors.count == 1)
         #expect(generation.errors.first?.contains("'{b}'") == true)
@@ -139,7 +139,7 @@ struct DiagnosticsTests {
         #expect(generation.errors.first?.contains("'json' is not a media type.") == true)
     }
 
-    @Test func referencesLeadSomewhere() {
+    @Test func referencesWithoutATargetAreErrors() {
         let missing = Generation(
             schemas: "    A: {type: object, properties: {b: {$ref: '#/components/schemas/B'}}}"
         )
@@ -369,7 +369,7 @@ struct DiagnosticsTests {
         #expect(generation.warnings == ["warning: The type override for 'X' has no effect: there is no such schema."])
     }
 
-    @Test func renamedDuplicatesAreSaid() {
+    @Test func schemasWhoseSwiftNamesCollideAreRenamedWithANote() {
         let generation = Generation(
             schemas: "    a b: {type: string}\n    a-b: {type: integer}\n    aB: {type: boolean}",
             naming: .idiomatic

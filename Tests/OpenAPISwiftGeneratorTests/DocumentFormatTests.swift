@@ -125,7 +125,7 @@ struct DocumentFormatTests {
         #expect(generation.contains("var _1: Swift.String?"))
     }
 
-    @Test func keysAreText() {
+    @Test func keysThatAreNotTextAreErrors() {
         #expect(
             errors(head + "paths: {}\ncomponents:\n  {{name}}: x\n") == [
                 "openapi.yaml:5:3: error: A key is text, this is an object. "
@@ -359,7 +359,7 @@ struct DocumentFormatTests {
     }
 
     @Test(arguments: ["allOf", "anyOf", "oneOf", "items", "properties", "additionalProperties"])
-    func deepNestsEnd(key: String) {
+    func deeplyNestedSchemasAreGenerated(key: String) {
         let nest = (0..<(key == "items" ? 12 : 80)).reduce("{type: string}") { schema, _ in
             switch key {
             case "items": "{type: array, items: \(schema)}"

@@ -57,7 +57,7 @@ struct FilterTests {
         #expect(names(generate(.init(schemas: ["Alone"]))) == ["InP", "Alone"])
     }
 
-    @Test func theListsAreAUnion() {
+    @Test func filterKeepsWhateverOneOfItsListsNames() {
         #expect(
             names(generate(.init(operations: ["getA"], tags: ["two"], paths: ["/a"])))
                 == ["getA", "putA", "getB", "P", "R", "InP", "InR", "Deep"]

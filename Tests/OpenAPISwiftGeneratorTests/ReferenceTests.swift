@@ -220,7 +220,7 @@ struct ReferenceTests {
         #expect(generation.contains("enum pet", in: "Types+Operations.swift"))
     }
 
-    @Test func discriminatorsNameFiles() {
+    @Test func discriminatorMappingsMayNameFiles() {
         let generation = generate([
             "openapi.yaml": head + """
                 paths: {}

@@ -41,7 +41,7 @@ struct BufferedResponseTests {
         )
     }
 
-    @Test func aStreamIsCollected() async throws {
+    @Test func bufferedCallsCollectAStreamedBody() async throws {
         let wire = try wire(200, .dripping(#"{"post_title":"t"}"#))
         let ok = try await wire.client().getUser_post(buffering: input).ok
         #expect(try ok.body.json(Title.self) == Title(text: "t"))

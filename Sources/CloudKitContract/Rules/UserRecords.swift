@@ -28,9 +28,9 @@ let userRecordRules: [ContractRule] = [
         let destination = Destination.publicDatabase(as: .user)
         let name = try await session.get("users/caller", in: destination).text("userRecordName")
         let made = session.unique("a")
-        let refusals = ["ACCESS_DENIED", "BAD_REQUEST"]
+        let codes = ["ACCESS_DENIED", "BAD_REQUEST"]
         try await session.modify([.create(made, type: "Users"), .forceDelete(name)], in: destination)
-            .expectRecords([.failure(made, refusals[0], refusals[1]), .failure(name, refusals[0], refusals[1])])
+            .expectRecords([.failure(made, codes[0], codes[1]), .failure(name, codes[0], codes[1])])
         try await session.lookup([name], in: destination).expectRecords([.userRecord(name)])
     },
     ContractRule("records of people are not queried", "N") { session in

@@ -133,7 +133,7 @@ extension CloudKitEmulator {
         now: Int64
     ) throws(EmulatorError) -> Authentication {
         let rejection = configuration.webAuthTokens.rejection
-        let refusal =
+        let failure =
             rejection == .authenticationRequired
             ? EmulatorError.authenticationRequired
             : EmulatorError(rejection, EmulatorError.authenticationFailed.reason)
@@ -142,7 +142,7 @@ extension CloudKitEmulator {
             token.expires > now,
             [0, reach(of: container, nil), reach(of: container, environment)].contains(token.container)
         else {
-            throw refusal
+            throw failure
         }
         let userRecordName = "_" + token.user.hexadecimal
         if configuration.webAuthTokens.areSingleUse {
@@ -151,7 +151,7 @@ extension CloudKitEmulator {
                 try db.run("INSERT OR IGNORE INTO used_web_token VALUES (?, ?)", [Data(token.nonce), token.expires])
                 return db.changesCount == 1
             }
-            guard isFresh else { throw refusal }
+            guard isFresh else { throw failure }
         }
         return Authentication(
             caller: .user(userRecordName),

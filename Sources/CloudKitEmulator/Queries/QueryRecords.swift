@@ -68,7 +68,7 @@ extension RequestContext {
                 limit: limit,
                 db: context.db
             )
-            let start = try start(continuationMarker, print: queryFingerprint, keys: plan.order.sorts.count)
+            let start = try start(continuationMarker, fingerprint: queryFingerprint, keys: plan.order.sorts.count)
             let found = try QueryRun(
                 plan: plan,
                 conditions: conditions,
@@ -114,7 +114,7 @@ extension RequestContext {
         return try JSONWriter.bytes(of: query).fingerprint(salt: salt)
     }
 
-    private func start(_ marker: String?, print queryFingerprint: UInt64, keys: Int) throws(EmulatorError)
+    private func start(_ marker: String?, fingerprint queryFingerprint: UInt64, keys: Int) throws(EmulatorError)
         -> QueryPosition?
     {
         guard let marker else { return nil }

@@ -150,7 +150,7 @@ public final class AdaptiveTokenManager: TokenManager {
     ) async throws(CloudKitError) -> Bool {
         rotation.end(request.session)
         guard error.isAboutCredentials else { return false }
-        switch try await rotation.refusal(of: request.session, operation: request.operationID) {
+        switch try await rotation.refusalReason(of: request.session, operation: request.operationID) {
         case .superseded, .signedInSince: return true
         case .formerPerson: return false
         case .noPerson: break

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// The live service also accepts earlier tokens of the same person, so requests run at the same time, each with the
 /// token that is the newest when it starts. Apple's page says that a token is good for one use. A service that enforces
-/// this refuses all requests with the same token except for the first; ``refusal(of:operation:)`` distinguishes this
+/// this refuses all requests with the same token except for the first; ``refusalReason(of:operation:)`` distinguishes this
 /// from a session that is over. The client then sends the request again with the newest token, and from then on
 /// requests take turns: each begins when the earlier requests have ended and brought their tokens.
 ///
@@ -59,7 +59,7 @@ final class TokenRotation: Sendable {
         var hasStorageFailed = false
 
         /// Why a request was refused; `nil` while another request under way may still bring a newer token.
-        mutating func refusal(of number: UInt64, isLast: Bool) -> RefusalReason? {
+        mutating func refusalReason(of number: UInt64, isLast: Bool) -> RefusalReason? {
             if numbersOfLostSession.contains(number) { return .sessionOver }
             if number < personNumber {
                 return numbersWithoutPerson.contains(number) && token != nil ? .signedInSince : .formerPerson
@@ -225,8 +225,8 @@ final class TokenRotation: Sendable {
     ///
     /// A refusal can arrive before the response to the request that used up the token. So this method first waits for
     /// the other requests that are under way with the same token.
-    func refusal(of number: UInt64, operation: String) async throws(CloudKitError) -> RefusalReason {
-        if let refusal = state.withLock({ $0.refusal(of: number, isLast: $0.underway.isEmpty) }) { return refusal }
+    func refusalReason(of number: UInt64, operation: String) async throws(CloudKitError) -> RefusalReason {
+        if let reason = state.withLock({ $0.refusalReason(of: number, isLast: $0.underway.isEmpty) }) { return reason }
         do {
             try await sending.lock()
             defer { sending.unlock() }
@@ -234,7 +234,7 @@ final class TokenRotation: Sendable {
         } catch {
             throw .cancelled(operation: operation)
         }
-        return state.withLock { $0.refusal(of: number, isLast: true) } ?? .sessionOver
+        return state.withLock { $0.refusalReason(of: number, isLast: true) } ?? .sessionOver
     }
 
     /// The number of the first token of the present person. It changes with each person.

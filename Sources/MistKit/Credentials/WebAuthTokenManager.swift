@@ -104,8 +104,8 @@ public final class WebAuthTokenManager: TokenManager {
     ) async throws(CloudKitError) -> Bool {
         rotation.end(request.session)
         guard error.isAboutCredentials else { return false }
-        let refusal = try await rotation.refusal(of: request.session, operation: request.operationID)
-        return refusal == .superseded
+        let reason = try await rotation.refusalReason(of: request.session, operation: request.operationID)
+        return reason == .superseded
     }
 
     /// `true`: each response brings the next token.

@@ -87,7 +87,7 @@ extension CloudKitDatabase {
         }
         let items = duplicates.choose(among: operations.map(\.record.recordName))
         if atomic, let position = items.firstRefused {
-            throw items.refusal(of: position, operations[position], indices: indices)
+            throw items.duplicateError(at: position, operations[position], indices: indices)
         }
         let results = try await send(
             items.sent.map { operations[$0] },
@@ -97,7 +97,7 @@ extension CloudKitDatabase {
             progress: progress
         )
         return items.results(results) { position in
-            items.refusal(of: position, operations[position], indices: indices)
+            items.duplicateError(at: position, operations[position], indices: indices)
         }
     }
 
@@ -198,8 +198,8 @@ extension RecordOperation {
 }
 
 extension UniqueItems {
-    /// The error of an operation that is not sent.
-    fileprivate func refusal(of position: Int, _ operation: RecordOperation, indices: [Int]) -> CloudKitError {
+    /// The error of an operation that is not sent, because another one is for the same record.
+    fileprivate func duplicateError(at position: Int, _ operation: RecordOperation, indices: [Int]) -> CloudKitError {
         .invalidArgument(
             """
             The operation at index \(indices[position]) is for the same record as the one at index \(indices[sources[position]]), and was \

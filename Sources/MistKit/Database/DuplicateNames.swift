@@ -58,17 +58,17 @@ struct UniqueItems: Equatable {
     ///
     /// - Parameters:
     ///   - results: The results of the items that were sent.
-    ///   - refusal: The error of an item that was not sent.
+    ///   - duplicateError: The error of an item that was not sent.
     /// - Returns: One result per item.
     func results<Value>(
         _ results: [Result<Value, CloudKitError>],
-        refusal: (Int) -> CloudKitError
+        duplicateError: (Int) -> CloudKitError
     ) -> [Result<Value, CloudKitError>] {
         if results.count == sources.count { return results }
         let positions = Dictionary(uniqueKeysWithValues: zip(sent, results.indices))
         return sources.enumerated().map { index, source in
             guard index == source || sharesResults, let position = positions[source] else {
-                return .failure(refusal(index))
+                return .failure(duplicateError(index))
             }
             return results[position]
         }

@@ -36,7 +36,7 @@ struct Courier: Sendable {
         let path = url.path(percentEncoded: true)
         let target = (path.isEmpty ? "/" : path) + (url.query(percentEncoded: true).map { "?\($0)" } ?? "")
         let bytes: [UInt8]
-        do throws(FailedExchange) {
+        do throws(FailedAttempt) {
             (_, bytes) = try await transport.exchange(
                 HTTPRequest(method: .get, scheme: nil, authority: nil, path: target),
                 nil,

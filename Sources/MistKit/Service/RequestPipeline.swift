@@ -195,7 +195,7 @@ final class RequestPipeline: Sendable {
             } catch {
                 throw outgoing.redactor.redact(error.in(operation))
             }
-            do throws(FailedExchange) {
+            do throws(FailedAttempt) {
                 let (response, bytes) = try await logged(outgoing, operation: operation, attempt: attempt)
                 await tokenManager.didReceive(response, to: outgoing)
                 return (response, HTTPBody(bytes))
@@ -237,7 +237,7 @@ final class RequestPipeline: Sendable {
         _ outgoing: OutgoingRequest,
         operation: String,
         attempt: Int
-    ) async throws(FailedExchange) -> (HTTPResponse, [UInt8]) {
+    ) async throws(FailedAttempt) -> (HTTPResponse, [UInt8]) {
         guard logger.logLevel <= .debug else { return try await exchange(outgoing, operation: operation) }
         let request = outgoing.request
         logger.trace(
@@ -253,7 +253,7 @@ final class RequestPipeline: Sendable {
         )
         let stopwatch = retrier.clock.stopwatch()
         var metadata: Logger.Metadata = ["operation": "\(operation)", "attempt": "\(attempt)"]
-        do throws(FailedExchange) {
+        do throws(FailedAttempt) {
             let (response, bytes) = try await exchange(outgoing, operation: operation)
             metadata["duration"] = "\(stopwatch().inSeconds)"
             metadata["status"] = "\(response.status.code)"
@@ -282,7 +282,7 @@ final class RequestPipeline: Sendable {
     private func exchange(
         _ outgoing: OutgoingRequest,
         operation: String
-    ) async throws(FailedExchange) -> (HTTPResponse, [UInt8]) {
+    ) async throws(FailedAttempt) -> (HTTPResponse, [UInt8]) {
         try await transport.exchange(
             outgoing.request,
             outgoing.body,
@@ -294,7 +294,7 @@ final class RequestPipeline: Sendable {
 }
 
 /// A request that failed: its error, and the head of the response if there was one. The error may hold credentials.
-struct FailedExchange: Error {
+struct FailedAttempt: Error {
     var error: CloudKitError
     var response: HTTPResponse?
 }
@@ -310,7 +310,7 @@ extension ClientTransport {
         _ baseURL: URL,
         operation: String,
         maximumResponseSize: Int = RequestPipeline.maximumResponseSize
-    ) async throws(FailedExchange) -> (HTTPResponse, [UInt8]) {
+    ) async throws(FailedAttempt) -> (HTTPResponse, [UInt8]) {
         var head: HTTPResponse?
         var bytes: [UInt8] = []
         let response: HTTPResponse
@@ -330,12 +330,12 @@ extension ClientTransport {
             var error = CloudKitError.transport(error, operation: operation)
             // The head of a response that broke off names its request.
             error.requestUUID = error.requestUUID ?? head?.headerFields[.requestUUID]
-            throw FailedExchange(error: error)
+            throw FailedAttempt(error: error)
         }
         if response.status.kind == .successful { return (response, bytes) }
         var error = CloudKitError(response, body: bytes, from: RequestTarget(request, baseURL: baseURL))
         error.operation = operation
-        throw FailedExchange(error: error, response: response)
+        throw FailedAttempt(error: error, response: response)
     }
 }
 

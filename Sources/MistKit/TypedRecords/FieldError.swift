@@ -41,7 +41,9 @@ public struct FieldError: Error, Sendable, CustomStringConvertible {
         return FieldError("expected \(type), found \(value.type?.rawValue ?? "a value without a type")")
     }
 
-    /// The expected type and the type that was found.
+    /// What was expected and what was found, such as `expected INT64, found STRING`.
+    ///
+    /// Where a type of your own threw the error, this is the text that it gave to ``init(_:)``.
     public var message: String { storage.message }
 
     /// The field, if the error is about a field that is known.

@@ -70,9 +70,13 @@ extension AsyncSequence where Self: Sendable, Element == ArraySlice<UInt8> {
     /// A value is delivered when the next record begins or the stream ends. A record that is not a value of the type
     /// ends the stream with the decoder's error.
     ///
-    /// ```swift let greetings = try response.ok.body.application_json_hyphen_seq.asDecodedJSONSequence(of:
-    /// Components.Schemas.Greeting.self) for try await greeting in greetings { print(greeting.message) } //
-    /// ␞{"message":"Hello"} // ␞{"message":"Hi"} ```
+    /// ```swift
+    /// let body = try response.ok.body.application_json_hyphen_seq
+    /// let greetings = body.asDecodedJSONSequence(of: Components.Schemas.Greeting.self)
+    /// for try await greeting in greetings { print(greeting.message) }
+    /// // ␞{"message":"Hello"}
+    /// // ␞{"message":"Hi"}
+    /// ```
     /// - Parameters:
     ///   - eventType: The type of the values.
     ///   - decoder: The decoder of each record.

@@ -20,7 +20,7 @@ struct AllowedOriginsTests {
         "http://localhost, http://example.com", "file://", "app://localhost", "http://127.0.0",
         "http://[::1].example.com",
     ])
-    func otherPagesAreNot(_ origin: String) {
+    func pagesOfOtherHostsAreNotAllowed(_ origin: String) {
         #expect(!AllowedOrigins.loopback.allows(origin))
     }
 

@@ -26,14 +26,14 @@ struct SortTests {
         #expect(try order(items, QuerySort("link", ascending: false), QuerySort("name")) == "r2 r1 r3 r5 r4")
     }
 
-    @Test func distanceIsAnOrder() throws {
+    @Test func queriesSortByDistance() throws {
         let items = try Items()
         let here = Location(latitude: 59.9, longitude: 10.7)
         #expect(try order(items, QuerySort("place", distanceFrom: here)) == "r1 r2 r3 r4 r5")
         #expect(try order(items, QuerySort("place", distanceFrom: here, ascending: false)) == "r5 r4 r3 r2 r1")
     }
 
-    @Test func systemFieldsAreOrders() throws {
+    @Test func queriesSortBySystemFields() throws {
         let items = try Items()
         items.world.clock.advance(by: 60)
         try items.world.modify(

@@ -71,7 +71,7 @@ struct CompletionTests {
             ("mistkit records query --config absent.json N", []),
         ]
     )
-    func bashCompletes(_ line: String, _ expected: [String]) throws {
+    func bashCompletesCommandsOptionsAndNames(_ line: String, _ expected: [String]) throws {
         guard let found = try candidates(inBash: line) else { return }
         #expect(Set(found) == Set(expected))
         // Completion creates no folder.
@@ -96,7 +96,7 @@ struct CompletionTests {
 
     /// Runs an interactive fish on a pseudo-terminal, since fish 3 knows the cursor only there. A key binding writes
     /// the line into a file.
-    @Test func fishCompletes() throws {
+    @Test func fishCompletesCommandsOptionsAndNames() throws {
         guard let fish = CommandTests.installed("fish"), let python = CommandTests.installed("python3") else { return }
         try Data(CompletionScript(shell: .fish).text.utf8).write(
             to: commands.folder.appendingPathComponent("mistkit.fish")
@@ -132,7 +132,7 @@ struct CompletionTests {
         }
     }
 
-    @Test func zshCompletes() throws {
+    @Test func zshCompletesCommandsOptionsAndNames() throws {
         guard let zsh = CommandTests.installed("zsh") else { return }
         try Data(CompletionScript(shell: .zsh).text.utf8).write(to: commands.folder.appendingPathComponent("_mistkit"))
         // Runs an interactive zsh on a pseudo-terminal, and presses keys in it.

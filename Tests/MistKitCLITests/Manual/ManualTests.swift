@@ -14,7 +14,7 @@ struct ManualTests {
             ("a … b", ["a \\[u2026] b"]),
         ]
     )
-    func proseIsTextOnly(_ text: String, _ lines: [String]) {
+    func proseOfManualPagesIsEscaped(_ text: String, _ lines: [String]) {
         #expect(ManualText.prose(text) == lines)
     }
 

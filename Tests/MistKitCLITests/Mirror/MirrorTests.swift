@@ -177,7 +177,7 @@ struct MirrorTests {
             (253_402_300_800_000, nil),
         ] as [(Int64, String?)]
     )
-    func timesAreTexts(_ milliseconds: Int64, _ text: String?) {
+    func mirrorsKeepTimesAsISO8601Text(_ milliseconds: Int64, _ text: String?) {
         let value = MirrorColumn.value(of: Date(timeIntervalSince1970: Double(milliseconds) / 1000))
         #expect(value == text.map { .text($0) } ?? .integer(milliseconds))
     }

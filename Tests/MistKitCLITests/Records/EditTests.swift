@@ -27,7 +27,7 @@ struct EditTests {
         return output.split(separator: "\r\n").last?.split(separator: ",").suffix(2).joined(separator: ",") ?? ""
     }
 
-    @Test func savesWhatChanged() throws {
+    @Test func recordsEditSavesOnlyChangedFields() throws {
         let edited = try edit("sed -i s/old/new/")
         #expect(edited.status == 0 && edited.output.contains(",new,1"), "\(edited.errors)")
         #expect(try fields() == "new,1")

@@ -30,7 +30,7 @@ struct FieldTextTests {
         ("tags:STRING_LIST=", "tags", .stringList([])),
         ("counts:INT64_LIST=1,2", "counts", .int64List([1, 2])),
         ("secret:STRING!=x", "secret", .encrypted(.string("x"))),
-    ]) func readsAnArgument(_ argument: String, name: String, value: FieldValue) throws {
+    ]) func fieldArgumentsAreReadWithTheirType(_ argument: String, name: String, value: FieldValue) throws {
         let assignment = try FieldText.assignment(argument)
         #expect(assignment.name == name)
         #expect(assignment.value == value)

@@ -34,7 +34,7 @@ struct QueryExpressionTests {
         ),
         ("@createdBy == _a", QueryFilter(system: .createdUserRecordName, .equals, .reference(user))),
         ("@modified > 60000", QueryFilter(system: .modifiedTimestamp, .greaterThan, .timestamp(minute))),
-    ]) func readsAFilter(_ text: String, filter: QueryFilter) throws {
+    ]) func filterExpressionsBecomeQueryFilters(_ text: String, filter: QueryFilter) throws {
         #expect(try QueryExpression.filter(text) == filter)
     }
 
@@ -57,7 +57,7 @@ struct QueryExpressionTests {
         #expect(error?.message == message)
     }
 
-    @Test func readsSorts() throws {
+    @Test func sortExpressionsBecomeQuerySorts() throws {
         #expect(try QueryExpression.sort("title") == QuerySort("title", ascending: true))
         #expect(try QueryExpression.sort("-title") == QuerySort("title", ascending: false))
         #expect(try QueryExpression.sort("-@created") == QuerySort(system: .createdTimestamp, ascending: false))

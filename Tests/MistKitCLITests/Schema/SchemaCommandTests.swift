@@ -35,7 +35,7 @@ struct SchemaCommandTests {
 
         """
 
-    @Test func filesAreValidated() throws {
+    @Test func schemaValidateExitsWith65ForMistakes() throws {
         try write(Self.notes)
         #expect(
             try mistkit("schema", "validate", "schema.ckdb").output
@@ -68,7 +68,7 @@ struct SchemaCommandTests {
         )
     }
 
-    @Test func filesAreFormatted() throws {
+    @Test func schemaFormatKeepsComments() throws {
         let loose = "define schema record type Note(title string);-- the end\n"
         try write(loose)
         let check = try mistkit("schema", "format", "--check", "schema.ckdb")
@@ -82,7 +82,7 @@ struct SchemaCommandTests {
         #expect(try mistkit("schema", "format", "-", input: loose).output == formatted)
     }
 
-    @Test func filesAreCompared() throws {
+    @Test func schemaDiffExitsWithOneForDifferences() throws {
         try write(Self.notes, to: "old.ckdb")
         try write(Self.notes.replacingOccurrences(of: "SORTABLE", with: ""), to: "new.ckdb")
         try write("DEFINE SCHEMA RECORD TYPE Note (title INT64);", to: "other.ckdb")
@@ -122,7 +122,7 @@ struct SchemaCommandTests {
         #expect(try mistkit("records", "query", "Note").output.contains("Milk") == false)
     }
 
-    @Test func modelsAreGenerated() throws {
+    @Test func schemaGeneratePrintsAModel() throws {
         try write(Self.notes)
         #expect(
             try mistkit("schema", "generate", "Note", "--from", "schema.ckdb").output == """

@@ -43,7 +43,7 @@ struct LocalUserTests {
         #expect(try mistkit("auth", "sign-out").output == "No user was signed in.\n")
     }
 
-    @Test func usersAreNamedClearly() throws {
+    @Test func ambiguousAndUnknownUserNamesAreRefused() throws {
         try commands.mistkit("users", "create", "Mei Lin")
         try commands.mistkit("users", "create", "Mei Berg")
         let address = try mistkit("users", "create", "mei@example.com")

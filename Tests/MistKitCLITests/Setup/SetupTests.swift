@@ -117,13 +117,13 @@ struct SetupTests {
         ("Apple Swift version 6.3.1 (swiftlang)", DoctorCommand.Finding.State.ok),
         ("Swift version 6.2 (swift-6.2)", .ok),
         ("Swift version 5.10 (x)", .note), ("", .note),
-    ]) func theToolchainIsCompared(_ text: String, _ state: DoctorCommand.Finding.State) {
+    ]) func doctorReportsAnOldToolchain(_ text: String, _ state: DoctorCommand.Finding.State) {
         #expect(DoctorCommand.toolchain(of: text).state == state)
     }
 
     @Test(arguments: [
         (20.0, DoctorCommand.Finding.State.ok), (-290, .ok), (301, .wrong), (-4000, .wrong),
-    ]) func theClockIsCompared(_ offset: Double, _ state: DoctorCommand.Finding.State) {
+    ]) func doctorReportsAClockThatIsWrong(_ offset: Double, _ state: DoctorCommand.Finding.State) {
         let now = Date(timeIntervalSince1970: 1_700_000_000 + offset)
         #expect(DoctorCommand.clock(date: "Tue, 14 Nov 2023 22:13:20 GMT", now: now).state == state)
         #expect(DoctorCommand.clock(date: "no time", now: now).state == .note)

@@ -16,7 +16,7 @@ struct TransferTests {
         ("a\"b,c", [CSVCell(text: "a\"b"), CSVCell(text: "c")]),
         ("\"open", nil),
     ])
-    func rowsAreTakenApart(_ row: String, _ cells: [CSVCell]?) {
+    func quotedCellsOfCSVAreRead(_ row: String, _ cells: [CSVCell]?) {
         let read = CSVRow(row)
         #expect((read.isOpen ? nil : read.cells) == cells)
     }
@@ -78,7 +78,7 @@ struct TransferTests {
         ("a,a", "The header has the column a twice."), ("a,,b", "A cell of the header is empty."),
         ("a:STRNG", "The field a has the type STRNG, which does not exist."),
     ])
-    func headersAreChecked(_ header: String, message: String) throws {
+    func mistakesInCSVHeadersAreErrors(_ header: String, message: String) throws {
         let cells = CSVRow(header).cells
         let error = #expect(throws: CommandError.self) { try RecordColumns(header: cells) }
         #expect(error?.message == message)

@@ -80,7 +80,7 @@ struct WatchTests {
     }
 
     @Test(arguments: [[], ["--no-push", "--interval", "0.1"], ["--zone", "Notes"]])
-    func changesAreLines(_ options: [String]) throws {
+    func watchPrintsALineForEachChange(_ options: [String]) throws {
         try commands.mistkit("zones", "create", "Notes")
         try commands.mistkit("records", "create", "--type", "Note", "--name", "old", "--zone", "Notes")
         let outcome = try watch(["--count", "3"] + options) {

@@ -34,7 +34,7 @@ struct UpsertTests {
         }
     }
 
-    @Test func manyAreSavedTwice() async throws {
+    @Test func saveUpdates250ExistingRecords() async throws {
         try await withCloudKitEmulator { emulator in
             let database = emulator.service(as: .user).privateDatabase
             for title in ["old", "new"] {

@@ -225,6 +225,8 @@ struct SharingTests {
             #expect(shown.participantType == .publicUser)
             #expect(shown.rootRecord?.recordName == "album")
             #expect(shown.rootRecord?.fields.isEmpty == true)
+            let bare = try await friends.emulator.service(as: .apiToken).resolve(link, fetchingRootRecord: false)
+            #expect(bare.rootRecordName == "album" && bare.rootRecord == nil)
 
             let zone = try #require(try await friends.tom.accept(link).zoneID)
             #expect(try await friends.tom.sharedDatabase.fetch("photo 1", inZone: zone).recordName == "photo 1")

@@ -46,7 +46,7 @@ struct CauseTests {
         #expect(own.seen.lines == ["info /database/1/c/development/public/records/lookup", "info BAD_REQUEST"])
     }
 
-    @Test func itsErrorIsNamed() async throws {
+    @Test func errorsOfACallersMiddlewareAreTheCause() async throws {
         let transport = FakeTransport([reply()])
         let error = try await failure {
             try await service(transport, OwnMiddleware(fails: true)).publicDatabase.fetch("a")

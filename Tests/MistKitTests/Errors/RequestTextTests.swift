@@ -37,7 +37,7 @@ struct RequestTextTests {
         #expect(texts == Array(repeating: "Refused.", count: 4))
     }
 
-    @Test func longListsAreCut() {
+    @Test func errorsNameAtMostTwentyFields() {
         let many = (0..<25).map { (name: "f\($0)", value: FieldValue.int64(1)) }
         #expect(refusal("Unexpected input").naming(many).message.hasSuffix("f19 (INT64), and 5 more."))
     }

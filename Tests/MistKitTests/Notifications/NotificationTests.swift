@@ -207,6 +207,13 @@ struct NotificationTests {
         #expect(transport.sent.count == 1)
     }
 
+    @Test func aTokenIsForTheChosenEnvironmentOfApplesPushService() async throws {
+        try await withCloudKitEmulator { emulator in
+            let token = try await emulator.service(as: .user).createDeviceToken(apnsEnvironment: .production)
+            #expect(token.apnsEnvironment == .production)
+        }
+    }
+
     @Test func aStoredTokenFindsEarlierPushes() async throws {
         try await withCloudKitEmulator { emulator in
             let service = emulator.service(as: .user)

@@ -19,7 +19,17 @@ struct SubscriptionTests {
                 to: Self.memos,
                 firesOn: [.create, .update],
                 inZone: ZoneID(zoneName: "Notes"),
-                notificationInfo: NotificationInfo(alertBody: "Long", additionalFields: ["title"])
+                notificationInfo: NotificationInfo(
+                    alertBody: "Long",
+                    alertLocalizationKey: "LONG %@",
+                    alertLocalizationArgs: ["title"],
+                    alertActionLocalizationKey: "OPEN",
+                    alertLaunchImage: "launch.png",
+                    soundName: "bell",
+                    shouldBadge: true,
+                    shouldSendContentAvailable: true,
+                    additionalFields: ["title"]
+                )
             )
             let zone = Subscription("zone", toZone: ZoneID(zoneName: "Notes"))
             #expect(try await database.save(long) == long)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import MistKit
 
-/// The functions between the bytes of a response and a property, and from a property to the bytes of a request, as
-/// `Documentation/Design.md` names them.
+/// The functions between the bytes of a response and a property, and from a property to the bytes of a request, whose
+/// stages `Documentation/Design/HowAValueTravels.md` describes.
 struct HotPathTests {
     // MARK: Reading
 
@@ -69,8 +69,7 @@ struct HotPathTests {
         try keep(stack, as: "read")
     }
 
-    /// Writes a stack to the folder that Scripts/check-hot-path names. The script compares the functions with those in
-    /// Documentation/Design.md.
+    /// Writes a stack to the folder that Scripts/check-hot-path names. The script counts and prints its functions.
     private func keep(_ stack: [String], as name: String) throws {
         guard let folder = ProcessInfo.processInfo.environment["MISTKIT_HOT_PATH"] else { return }
         try Data(stack.joined(separator: "\n").utf8).write(

@@ -4,7 +4,7 @@ import Testing
 struct ZoneTests {
     private static let notes = ZoneID(zoneName: "Notes")
 
-    @Test func zonesAreListed() async throws {
+    @Test func fetchZonesReturnsTheZonesOfTheService() async throws {
         let transport = FakeTransport(
             json: """
                 {"moreComing":false,"syncToken":"s","zones":[{"zoneID":{"zoneName":"_defaultZone"}},{"zoneID":\

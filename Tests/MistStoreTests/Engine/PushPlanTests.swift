@@ -48,7 +48,7 @@ struct PushPlanTests {
             ("+a +b +c", 2, 900, "a b", false), ("+a +b +c", 0, 900, "a", false),
         ]
     )
-    func plans(text: String, count: Int, bytes: Int, chosen: String, isAtomic: Bool) {
+    func familiesAreSentFirstAndWhole(text: String, count: Int, bytes: Int, chosen: String, isAtomic: Bool) {
         let candidates = Self.candidates(text)
         let plan = PushPlan(candidates, count: count, bytes: bytes, mayBeAtomic: true)
         #expect(plan.chosen.map { candidates[$0].name } == chosen.split(separator: " ").map(String.init))
@@ -71,7 +71,7 @@ struct PushPlanTests {
             ([.again], false, .later), ([.again, .acknowledged], false, .later), ([.again, .park], false, .again),
         ] as [([ItemOutcome], Bool, AtomicRetry?)]
     )
-    func retries(outcomes: [ItemOutcome], isAtomic: Bool, retry: AtomicRetry?) {
+    func atomicFailuresAreRetriedWithoutTheItemToBlame(outcomes: [ItemOutcome], isAtomic: Bool, retry: AtomicRetry?) {
         #expect(AtomicRetry.of(outcomes, isAtomic: isAtomic) == retry)
     }
 }

@@ -180,7 +180,7 @@ struct ConflictPromiseTests {
     @Test(
         "7. With the record's modification time, a field that arrived after an edit here wins, and an earlier one loses"
     )
-    func arrivalDecides() throws {
+    func withoutEditTimesTheModificationTimeDecides() throws {
         try withOnePage { scenario, phone, laptop in
             try phone.run("UPDATE Page SET title = 'before it arrived'")
             try laptop.run("UPDATE Page SET title = 'laptop'")
@@ -284,7 +284,7 @@ struct ConflictPromiseTests {
     }
 
     @Test("9, D9. Counters, greatest values and unions of three devices converge")
-    func policiesConverge() throws {
+    func mergePoliciesOfThreeDevicesConverge() throws {
         let scenario = try SyncScenario()
         let (phone, laptop) = try scenario.twoDevices()
         let tablet = try scenario.device("tablet")
@@ -313,7 +313,7 @@ struct ConflictPromiseTests {
     }
 
     @Test("9, D9. A merge closure decides with base, local and remote; one that throws parks its record alone")
-    func closuresDecide() throws {
+    func mergeClosuresDecideConflicts() throws {
         struct Unclear: Error {}
         let scenario = try SyncScenario()
         let merge: MergeClosure = { base, local, remote in
@@ -374,7 +374,7 @@ struct ConflictPromiseTests {
     }
 
     @Test("9, D10. Fifty rounds of conflicts about one record end, and each is one merge")
-    func conflictsEnd() throws {
+    func fiftyRoundsOfConflictsEnd() throws {
         try withOneBook { scenario, phone, laptop in
             try phone.run("UPDATE Book SET note = 'phone'")
             var rounds = 0

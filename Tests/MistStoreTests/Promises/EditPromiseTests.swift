@@ -217,7 +217,7 @@ struct EditPromiseTests {
             (.union, .stringList(["b"]), .stringList(["b", "a"]), .stringList(["b"]), .stringList(["b", "a"])),
         ] as [(FieldMerge, FieldValue?, FieldValue?, FieldValue?, FieldValue?)]
     )
-    func changes(
+    func changesOfAHeldRecordFollowTheMergePolicy(
         policy: FieldMerge,
         read: FieldValue?,
         written: FieldValue?,

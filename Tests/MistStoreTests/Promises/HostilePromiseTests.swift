@@ -50,7 +50,7 @@ struct HostilePromiseTests {
     // MARK: The service names a time
 
     @Test("27, P11. No call sends a request of a scope before the time that the service named")
-    func namedTimesHold() async throws {
+    func noRequestIsSentBeforeTheTimeThatTheServiceNames() async throws {
         let scenario = try SyncScenario()
         let phone = try scenario.device("phone")
         try phone.sync { _ in .reply(.failure(.service(.throttled, retryAfter: 30))) }
@@ -271,7 +271,7 @@ struct HostilePromiseTests {
     // MARK: Copies and backups
 
     @Test("9, P2. Two copies of a file that both edit, count and delete for ten rounds converge, with the sum of both")
-    func copiesConverge() async throws {
+    func copiesOfAFileConverge() async throws {
         let scenario = try SyncScenario()
         let (phone, laptop) = try scenario.twoDevices()
         try phone.run("INSERT INTO Book (_recordName, title, loans) VALUES ('b', 'B', 0)")

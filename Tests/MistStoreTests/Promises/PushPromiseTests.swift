@@ -245,7 +245,7 @@ struct PushPromiseTests {
     }
 
     @Test("25. A request that was not atomic and is answered with ATOMIC_ERROR rests, and does not go round in circles")
-    func senselessFailuresRest() throws {
+    func atomicErrorsOfRequestsThatWereNotAtomicWait() throws {
         let scenario = try SyncScenario()
         let phone = try scenario.device("phone")
         try phone.run("INSERT INTO Book (_recordName) VALUES ('b')")
@@ -320,14 +320,14 @@ struct PushPromiseTests {
             (.badRequest, .create, .park), (.uniqueFieldError, .create, .park), (.accessDenied, .update, .park),
         ] as [(ServerErrorCode?, ItemOutcome.Operation, ItemOutcome)]
     )
-    func outcomes(code: ServerErrorCode?, operation: ItemOutcome.Operation, outcome: ItemOutcome) {
+    func everyErrorCodeHasAnOutcome(code: ServerErrorCode?, operation: ItemOutcome.Operation, outcome: ItemOutcome) {
         #expect(ItemOutcome.of(code.map { .service($0, record: "b") }, operation) == outcome)
     }
 
     @Test(
         "27, K2. Without a time from the service the scope rests longer after each failure, with jitter, up to five minutes"
     )
-    func restsGrow() throws {
+    func waitsGrowWithEachFailure() throws {
         let scenario = try SyncScenario()
         let phone = try scenario.device("phone") { $0.random = { 0.5 } }
         var waits: [Int64] = []
@@ -433,7 +433,7 @@ struct PushPromiseTests {
     }
 
     @Test("O4. When all devices agree, a synchronisation sends one request for each scope")
-    func enginesGoSilent() throws {
+    func devicesThatAgreeSendOneRequestForEachScope() throws {
         let scenario = try SyncScenario()
         let (phone, laptop) = try scenario.twoDevices()
         try phone.run("INSERT INTO Book (_recordName, title, loans) VALUES ('b', 'B', 1)")

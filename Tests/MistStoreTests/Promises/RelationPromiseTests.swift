@@ -10,7 +10,7 @@ import Testing
 /// Promises 12 to 16: links between records. A book's shelf is its parent; its sequel is another book.
 struct RelationPromiseTests {
     @Test("12, E4. Removing cascades: to children, and to what refers with deleteSelf; other links stay")
-    func removingCascades() throws {
+    func rowsDeletedWithSQLCascade() throws {
         let scenario = try SyncScenario()
         let (phone, _) = try scenario.twoDevices()
         try phone.run(
@@ -26,7 +26,7 @@ struct RelationPromiseTests {
     }
 
     @Test("12. `remove` cascades in its own transaction")
-    func removeCascades() async throws {
+    func removeCascadesInItsOwnTransaction() async throws {
         try await inTemporaryFolder { folder in
             let store = try MistStore(at: folder, records: [Shelf.self, Book.self])
             let shelf = try await store.privateDatabase.write { records in
@@ -165,7 +165,7 @@ struct RelationPromiseTests {
         "13. A chain of 5,000 new records is sent, targets first, whichever end was made first",
         arguments: [true, false]
     )
-    func longChainsAreSent(targetIsFirst: Bool) throws {
+    func chainsOfThousandsOfNewRecordsAreSent(targetIsFirst: Bool) throws {
         let scenario = try SyncScenario()
         let phone = try scenario.device("phone")
         try phone.run(
@@ -196,7 +196,7 @@ struct RelationPromiseTests {
     }
 
     @Test("14, E2. Three records, of which two are deleted while they arrive, leave nothing that waits")
-    func nothingWaitsUnseen() throws {
+    func recordsDeletedWhileTheyArriveLeaveNothingPending() throws {
         let scenario = try SyncScenario()
         let (phone, laptop) = try scenario.twoDevices()
         try phone.run(
@@ -212,7 +212,7 @@ struct RelationPromiseTests {
     }
 
     @Test("7, E3. A link changed on both sides: the later edit wins, in both orders", arguments: [true, false])
-    func laterLinkWins(laterArrivesFirst: Bool) throws {
+    func laterEditOfALinkWins(laterArrivesFirst: Bool) throws {
         let scenario = try SyncScenario()
         let (phone, laptop) = try scenario.twoDevices()
         try phone.run("INSERT INTO Book (_recordName) VALUES ('a'), ('b'), ('c')")

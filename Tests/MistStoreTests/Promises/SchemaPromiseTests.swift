@@ -232,7 +232,7 @@ extension SchemaPromiseTests {
             ("a", nil, "b", nil, "former current", false),
         ] as [(String?, Int64?, String?, Int64?, String, Bool)]
     )
-    func formerNamesCount(
+    func latestOfTheFormerAndTheCurrentNameCounts(
         former: String?,
         formerTime: Int64?,
         current: String?,

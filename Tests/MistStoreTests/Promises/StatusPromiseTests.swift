@@ -420,7 +420,7 @@ struct StatusPromiseTests {
         "23. The wait of a poll doubles up to a limit",
         arguments: [(0, 30), (1, 60), (5, 960), (6, 960), (99, 960), (-1, 30)]
     )
-    func pollIntervals(idle: Int64, seconds: Int64) {
+    func pollIntervalsDoubleUpToALimit(idle: Int64, seconds: Int64) {
         #expect(PollInterval.next(afterIdle: idle, from: 30_000, doublings: 5) == seconds * 1000)
     }
 }

@@ -79,7 +79,7 @@ struct TwoStoresPromiseTests {
     }
 
     @Test("31. A second call of sync() while one runs joins it")
-    func callsJoin() async throws {
+    func aSecondCallOfSyncJoinsTheFirst() async throws {
         try await withTwoStores { phone, _, _ in
             try await phone.privateDatabase.add((1...50).map { Book(title: "\($0)") })
             async let first = phone.sync()

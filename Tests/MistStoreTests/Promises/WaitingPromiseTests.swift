@@ -80,7 +80,7 @@ struct WaitingPromiseTests {
     }
 
     @Test("31, P10. run() goes on when the task of another call, whose work it joined, is cancelled")
-    func runIsIndependent() async throws {
+    func runContinuesWhenAnotherCallIsCancelled() async throws {
         try await withHeldService { phone, held, _, _ in
             try await phone.privateDatabase.add(Book(title: "A"), named: "a")
             held.holdNextChange()

@@ -24,7 +24,7 @@ struct DateTranscoderTests {
         "2023-01-18T24:00:01Z", "2023-01-18T10:60:11Z", "2023-01-18T10:04:60Z", "2023-01-18T10:04:11+25:00",
         "2023-01-18T10:04:11+02:75", "2023-01-18T10:04:11+2", "12023-01-18T10:04:11Z", "2023-01-18T10:04:11GMT",
     ])
-    func anythingElseIsRefused(text: String) {
+    func textsThatAreNotISO8601DatesAreRefused(text: String) {
         #expect(throws: DecodingError.self) { try ISO8601DateTranscoder.iso8601.decode(text) }
     }
 

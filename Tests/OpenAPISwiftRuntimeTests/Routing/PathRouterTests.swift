@@ -22,7 +22,7 @@ struct PathRouterTests {
         }
     }
 
-    @Test func literalsMatchWhole() throws {
+    @Test func literalPathsMatchWholeSegments() throws {
         let router = try router("/", "/pets", "/pets/toys", "/pet")
         #expect(match(router, "/") == "/")
         #expect(match(router, "") == "/")

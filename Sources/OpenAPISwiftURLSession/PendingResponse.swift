@@ -7,12 +7,12 @@ import Synchronization
     import FoundationNetworking
 #endif
 
-/// Passes the events of a session to the exchanges that they belong to.
+/// Passes the events of a session to the responses that they belong to.
 final class Delegate: NSObject, URLSessionDataDelegate {
-    let exchanges = Mutex<[Int: Exchange]>([:])
+    let responses = Mutex<[Int: PendingResponse]>([:])
 
-    private func exchange(of task: URLSessionTask) -> Exchange? {
-        exchanges.withLock { $0[task.taskIdentifier] }
+    private func pendingResponse(of task: URLSessionTask) -> PendingResponse? {
+        responses.withLock { $0[task.taskIdentifier] }
     }
 
     func urlSession(
@@ -22,7 +22,7 @@ final class Delegate: NSObject, URLSessionDataDelegate {
         newRequest request: URLRequest,
         completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        completionHandler(exchange(of: task)?.redirects == .follow ? request : nil)
+        completionHandler(pendingResponse(of: task)?.redirects == .follow ? request : nil)
     }
 
     func urlSession(
@@ -31,19 +31,19 @@ final class Delegate: NSObject, URLSessionDataDelegate {
         didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        exchange(of: dataTask)?.receive(response)
+        pendingResponse(of: dataTask)?.receive(response)
         completionHandler(.allow)
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        exchange(of: dataTask)?.receive(data)
+        pendingResponse(of: dataTask)?.receive(data)
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+        let pending = responses.withLock { $0.removeValue(forKey: task.taskIdentifier) }
         // For a redirect that is not followed, the delegate may not have been called with the response.
-        if error == nil, let response = task.response { exchange?.receive(response) }
-        exchange?.end(error)
+        if error == nil, let response = task.response { pending?.receive(response) }
+        pending?.end(error)
     }
 
     #if !canImport(FoundationNetworking)
@@ -53,13 +53,13 @@ final class Delegate: NSObject, URLSessionDataDelegate {
             needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
         ) {
             // A body that can be read only once cannot be sent again after a redirect.
-            completionHandler(exchange(of: task)?.bodyAgain())
+            completionHandler(pendingResponse(of: task)?.bodyAgain())
         }
     #endif
 }
 
 /// A request and its response, between a session's delegate and the reader of the body.
-final class Exchange: Sendable {
+final class PendingResponse: Sendable {
     /// The number of unread bytes of a response above which the connection is paused, where the platform can pause it.
     private static let highWater = 1 << 20
 
@@ -243,7 +243,7 @@ final class Exchange: Sendable {
         if response.headerFields[.contentEncoding] == nil, let text = response.headerFields[.contentLength] {
             length = Int64(text).map { .known($0) } ?? .unknown
         }
-        return (response, HTTPBody(Chunks(exchange: self, cancel: cancel), length: length, iterationBehavior: .single))
+        return (response, HTTPBody(Chunks(response: self, cancel: cancel), length: length, iterationBehavior: .single))
     }
 }
 
@@ -254,7 +254,7 @@ private struct UnreadResponse: Error {
 
 /// The chunks of a response. When the iterator is released before the end, the request is cancelled.
 private struct Chunks: AsyncSequence, Sendable {
-    let exchange: Exchange
+    let response: PendingResponse
     let cancel: @Sendable () -> Void
 
     final class AsyncIterator: AsyncIteratorProtocol {
@@ -270,7 +270,7 @@ private struct Chunks: AsyncSequence, Sendable {
         }
 
         func next() async throws -> HTTPBody.ByteChunk? {
-            try await chunks.exchange.next()
+            try await chunks.response.next()
         }
     }
 
