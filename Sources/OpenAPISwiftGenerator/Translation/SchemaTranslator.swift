@@ -1100,11 +1100,3 @@ struct SchemaTranslator {
         return result
     }
 }
-
-/// A name as an identifier in source. The few reserved words that the naming strategies keep are put into backticks.
-func escaped(_ name: String) -> String {
-    switch name {
-    case "default", "continue", "extension", "internal", "self", "init", "Type", "Protocol": "`\(name)`"
-    default: name
-    }
-}

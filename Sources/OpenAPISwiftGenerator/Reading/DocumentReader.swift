@@ -277,8 +277,6 @@ struct DocumentReader {
         return values + [value]
     }
 
-    static let methods: [String] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"]
-
     private mutating func readPath(
         _ member: DocumentNode.Member,
         pathItems: PathItems
@@ -344,7 +342,7 @@ struct DocumentReader {
         }
         for entry in item.members ?? [] {
             switch entry.key {
-            case _ where DocumentReader.methods.contains(entry.key):
+            case _ where PathItemMethods.common.contains(entry.key):
                 add(entry.key.uppercased(), entry.value, &self)
             case "query", "additionalOperations":
                 guard version == .v32 else {
@@ -387,7 +385,7 @@ struct DocumentReader {
             )
         }
         let key = operation.key.lowercased()
-        guard operation.key != key.uppercased() || key != "query" && !DocumentReader.methods.contains(key) else {
+        guard operation.key != key.uppercased() || key != "query" && !PathItemMethods.common.contains(key) else {
             throw diagnostics.error(
                 "The method \(operation.key) is not an additional method.",
                 at: operation.value.position,
@@ -616,7 +614,7 @@ struct DocumentReader {
     /// The components of one kind; those with an error are reported and left out.
     private mutating func readComponents<Value>(
         _ node: DocumentNode,
-        _ kind: Components.Kind,
+        _ kind: ComponentKind,
         _ read: (inout DocumentReader, DocumentNode) throws(Diagnostic) -> Value
     ) -> OrderedMap<Value> {
         var components = OrderedMap<Value>()

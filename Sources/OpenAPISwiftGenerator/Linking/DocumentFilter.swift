@@ -66,10 +66,6 @@ public struct DocumentFilter: Hashable, Sendable {
 
     // MARK: Filtering
 
-    private static let methods: Set<String> = [
-        "get", "put", "post", "delete", "options", "head", "patch", "trace", "query",
-    ]
-
     /// Whether all lists are empty. Then nothing is filtered: `tags: []` means the same as a missing `tags`.
     var isEmpty: Bool { operations.isEmpty && tags.isEmpty && paths.isEmpty && schemas.isEmpty }
 
@@ -138,7 +134,7 @@ public struct DocumentFilter: Hashable, Sendable {
             var hasOperation = false
             var kept: [DocumentNode.Member] = []
             for member in members {
-                if DocumentFilter.methods.contains(member.key) {
+                if PathItemMethods.all.contains(member.key) {
                     guard selects(member.value) else { continue }
                     hasOperation = true
                     kept.append(member)
@@ -167,7 +163,7 @@ public struct DocumentFilter: Hashable, Sendable {
         items += root["components"]?["pathItems"]?.members?.map(\.value) ?? []
         for item in items {
             var operations: [DocumentNode] = item["additionalOperations"]?.members?.map(\.value) ?? []
-            for member in item.members ?? [] where DocumentFilter.methods.contains(member.key) {
+            for member in item.members ?? [] where PathItemMethods.all.contains(member.key) {
                 operations.append(member.value)
             }
             for operation in operations {
