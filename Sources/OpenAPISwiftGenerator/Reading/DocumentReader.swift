@@ -631,16 +631,18 @@ struct DocumentReader {
 
     private mutating func readSchema(_ node: DocumentNode) throws(Diagnostic) -> Schema {
         switch node.content {
-        case .bool(let value): return Schema(position: node.position, boolean: value)
+        case .bool(let value): return Schema(.init(position: node.position, boolean: value))
         case .object: break
         default: throw diagnostics.error("A schema must be an object, this is \(node.kindName).", at: node.position)
         }
         if let reference = try reference(in: node) {
             return Schema(
-                position: node.position,
-                reference: reference,
-                documentation: text(node["description"]),
-                isDeprecated: node["deprecated"]?.bool ?? false
+                .init(
+                    position: node.position,
+                    reference: reference,
+                    documentation: text(node["description"]),
+                    isDeprecated: node["deprecated"]?.bool ?? false
+                )
             )
         }
         warnOfMismatches(in: node)
@@ -652,28 +654,30 @@ struct DocumentReader {
             diagnostics.warn("The type '\(type)' is not known, any value is accepted.", at: node.position)
         }
         return Schema(
-            position: node.position,
-            kinds: kinds,
-            isNullable: (node["nullable"]?.bool ?? false) || types.contains("null"),
-            isNull: isNull,
-            format: node["format"]?.string,
-            contentEncoding: node["contentEncoding"]?.string,
-            contentMediaType: node["contentMediaType"]?.string,
-            enumeration: readEnumeration(node) ?? node["x-extensible-enum"]?.elements,
-            isExtensible: readEnumeration(node) == nil && node["x-extensible-enum"]?.elements != nil,
-            valueDocumentation: readValueDocumentation(node["x-enumDescriptions"]),
-            properties: try readProperties(node["properties"]),
-            required: (node["required"]?.elements ?? []).compactMap(\.scalarText),
-            additionalProperties: try readAdditionalProperties(node["additionalProperties"]),
-            items: try node["items"].map { (node) throws(Diagnostic) in try readSchema(node) },
-            hasPrefixItems: node["prefixItems"] != nil,
-            allOf: try readSchemas(node["allOf"]),
-            anyOf: try readSchemas(node["anyOf"]),
-            oneOf: try readSchemas(node["oneOf"]),
-            hasNot: node["not"] != nil,
-            discriminator: readDiscriminator(node["discriminator"]),
-            documentation: text(node["description"]) ?? text(node["title"]),
-            isDeprecated: node["deprecated"]?.bool ?? false
+            .init(
+                position: node.position,
+                kinds: kinds,
+                isNullable: (node["nullable"]?.bool ?? false) || types.contains("null"),
+                isNull: isNull,
+                format: node["format"]?.string,
+                contentEncoding: node["contentEncoding"]?.string,
+                contentMediaType: node["contentMediaType"]?.string,
+                enumeration: readEnumeration(node) ?? node["x-extensible-enum"]?.elements,
+                isExtensible: readEnumeration(node) == nil && node["x-extensible-enum"]?.elements != nil,
+                valueDocumentation: readValueDocumentation(node["x-enumDescriptions"]),
+                properties: try readProperties(node["properties"]),
+                required: (node["required"]?.elements ?? []).compactMap(\.scalarText),
+                additionalProperties: try readAdditionalProperties(node["additionalProperties"]),
+                items: try node["items"].map { (node) throws(Diagnostic) in try readSchema(node) },
+                hasPrefixItems: node["prefixItems"] != nil,
+                allOf: try readSchemas(node["allOf"]),
+                anyOf: try readSchemas(node["anyOf"]),
+                oneOf: try readSchemas(node["oneOf"]),
+                hasNot: node["not"] != nil,
+                discriminator: readDiscriminator(node["discriminator"]),
+                documentation: text(node["description"]) ?? text(node["title"]),
+                isDeprecated: node["deprecated"]?.bool ?? false
+            )
         )
     }
 

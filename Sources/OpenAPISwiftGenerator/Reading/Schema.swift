@@ -1,7 +1,9 @@
 /// A schema of the document, in the terms that OpenAPI 3.0, 3.1 and 3.2 share.
 ///
-/// It is a class because schemas contain schemas. It is immutable, so it still behaves like a value.
-final class Schema: Sendable {
+/// A schema contains schemas, so its keywords are in a box. Nothing changes them after they were read. The keywords are
+/// properties of the schema: `schema.format`.
+@dynamicMemberLookup
+struct Schema: Sendable {
     /// The types that `type` can name, except `null`.
     enum Kind: String, Sendable {
         case string
@@ -36,105 +38,79 @@ final class Schema: Sendable {
         var mapping: [Mapping]
     }
 
-    let position: SourcePosition
-    let reference: Reference?
-    let kinds: [Kind]
-    /// `nullable: true`, or `null` among the types.
-    let isNullable: Bool
-    /// The schema allows `null` and nothing else.
-    let isNull: Bool
-    /// The value of a schema that is `true` or `false` instead of an object.
-    let boolean: Bool?
-    let format: String?
-    let contentEncoding: String?
-    let contentMediaType: String?
-    /// The values of `enum` or of `x-extensible-enum`, or `const` as a list of one value.
-    let enumeration: [DocumentNode]?
-    /// Whether ``enumeration`` comes from `x-extensible-enum`: the values are known today, and others can follow.
-    let isExtensible: Bool
-    /// `x-enumDescriptions`: the meaning of each value of the enumeration.
-    let valueDocumentation: [String: String]
-    let properties: [Property]
-    let required: [String]
-    /// The names of the required members, to find one.
-    private let requiredNames: Set<ExactText>
-    let additionalProperties: AdditionalProperties
-    let items: Schema?
-    let hasPrefixItems: Bool
-    let allOf: [Schema]?
-    let anyOf: [Schema]?
-    let oneOf: [Schema]?
-    let hasNot: Bool
-    let discriminator: Discriminator?
-    let documentation: String?
-    let isDeprecated: Bool
-
-    init(
-        position: SourcePosition,
-        reference: Reference? = nil,
-        kinds: [Kind] = [],
-        isNullable: Bool = false,
-        isNull: Bool = false,
-        boolean: Bool? = nil,
-        format: String? = nil,
-        contentEncoding: String? = nil,
-        contentMediaType: String? = nil,
-        enumeration: [DocumentNode]? = nil,
-        isExtensible: Bool = false,
-        valueDocumentation: [String: String] = [:],
-        properties: [Property] = [],
-        required: [String] = [],
-        additionalProperties: AdditionalProperties = .unspecified,
-        items: Schema? = nil,
-        hasPrefixItems: Bool = false,
-        allOf: [Schema]? = nil,
-        anyOf: [Schema]? = nil,
-        oneOf: [Schema]? = nil,
-        hasNot: Bool = false,
-        discriminator: Discriminator? = nil,
-        documentation: String? = nil,
-        isDeprecated: Bool = false
-    ) {
-        self.position = position
-        self.reference = reference
-        self.kinds = kinds
-        self.isNullable = isNullable
-        self.isNull = isNull
-        self.boolean = boolean
-        self.format = format
-        self.contentEncoding = contentEncoding
-        self.contentMediaType = contentMediaType
-        self.enumeration = enumeration
-        self.isExtensible = isExtensible
-        self.valueDocumentation = valueDocumentation
-        self.properties = properties
-        self.required = required
-        requiredNames = Set(required.map(ExactText.init))
-        self.additionalProperties = additionalProperties
-        self.items = items
-        self.hasPrefixItems = hasPrefixItems
-        self.allOf = allOf
-        self.anyOf = anyOf
-        self.oneOf = oneOf
-        self.hasNot = hasNot
-        self.discriminator = discriminator
-        self.documentation = documentation
-        self.isDeprecated = isDeprecated
+    /// What a schema says. To add a keyword, add a property with the value of schemas without the keyword, and read it
+    /// in ``DocumentReader``.
+    struct Keywords: Sendable {
+        var position: SourcePosition
+        var reference: Reference?
+        var kinds: [Kind] = []
+        /// `nullable: true`, or `null` among the types.
+        var isNullable = false
+        /// The schema allows `null` and nothing else.
+        var isNull = false
+        /// The value of a schema that is `true` or `false` instead of an object.
+        var boolean: Bool?
+        var format: String?
+        var contentEncoding: String?
+        var contentMediaType: String?
+        /// The values of `enum` or of `x-extensible-enum`, or `const` as a list of one value.
+        var enumeration: [DocumentNode]?
+        /// Whether ``enumeration`` comes from `x-extensible-enum`: the values are known today, and others can follow.
+        var isExtensible = false
+        /// `x-enumDescriptions`: the meaning of each value of the enumeration.
+        var valueDocumentation: [String: String] = [:]
+        var properties: [Property] = []
+        var required: [String] = []
+        var additionalProperties: AdditionalProperties = .unspecified
+        var items: Schema?
+        var hasPrefixItems = false
+        var allOf: [Schema]?
+        var anyOf: [Schema]?
+        var oneOf: [Schema]?
+        var hasNot = false
+        var discriminator: Discriminator?
+        var documentation: String?
+        var isDeprecated = false
     }
+
+    private final class Box: Sendable {
+        let keywords: Keywords
+        /// The names of the required members, to find one.
+        let requiredNames: Set<ExactText>
+
+        init(_ keywords: Keywords) {
+            self.keywords = keywords
+            requiredNames = Set(keywords.required.map(ExactText.init))
+        }
+    }
+
+    private let box: Box
+
+    init(_ keywords: Keywords) {
+        box = Box(keywords)
+    }
+
+    subscript<Value>(dynamicMember keyword: KeyPath<Keywords, Value>) -> Value {
+        box.keywords[keyPath: keyword]
+    }
+
+    /// Whether this is the other schema itself, and not only an equal one.
+    func isSame(as other: Schema) -> Bool { box === other.box }
 
     /// Whether a member is required.
     func requires(_ name: String) -> Bool {
-        requiredNames.contains(ExactText(name))
+        box.requiredNames.contains(ExactText(name))
     }
 
     /// Every schema directly inside of this one.
     var children: [Schema] {
-        var result = properties.map(\.schema)
-        if case .schema(let schema) = additionalProperties { result.append(schema) }
-        if let items { result.append(items) }
-        result += allOf ?? []
-        result += anyOf ?? []
-        result += oneOf ?? []
+        let keywords = box.keywords
+        var result = keywords.properties.map(\.schema)
+        if case .schema(let schema) = keywords.additionalProperties { result.append(schema) }
+        if let items = keywords.items { result.append(items) }
+        result += keywords.allOf ?? []
+        result += keywords.anyOf ?? []
+        result += keywords.oneOf ?? []
         return result
     }
 }
