@@ -91,7 +91,7 @@ struct Resolver {
 
     private func resolveComponents<Value>(
         _ components: OrderedMap<Referenced<Value>>,
-        _ kind: Components.Kind
+        _ kind: ComponentKind
     ) -> [ResolvedComponent<Value>] {
         var scope = NameScope(taken: NameScope.reserved)
         var result: [ResolvedComponent<Value>] = []
@@ -112,7 +112,7 @@ struct Resolver {
         _ component: Referenced<Value>,
         named key: String,
         in components: OrderedMap<Referenced<Value>>,
-        _ kind: Components.Kind,
+        _ kind: ComponentKind,
         knowing known: inout [ExactText: Value?]
     ) -> Value? {
         var current = component
@@ -155,7 +155,7 @@ struct Resolver {
         return value
     }
 
-    private func danglingReference(_ reference: Reference, _ kind: Components.Kind) -> Diagnostic {
+    private func danglingReference(_ reference: Reference, _ kind: ComponentKind) -> Diagnostic {
         diagnostics.failure(
             ofReferenceAt: reference.position,
             "The reference '\(reference.text)' has no target in '#/components/\(kind.rawValue)'.",
@@ -187,7 +187,7 @@ struct Resolver {
     private func placed<Value>(
         _ value: Referenced<Value>,
         _ components: [ExactText: ResolvedComponent<Value>],
-        _ kind: Components.Kind
+        _ kind: ComponentKind
     ) throws(Diagnostic) -> Placed<Value> {
         switch value {
         case .inline(let value): return .inline(value)
@@ -340,46 +340,5 @@ struct Resolver {
 
     private static func schemas(of header: Header) -> [Schema] {
         (header.schema.map { [$0] } ?? []) + header.content.compactMap(\.schema)
-    }
-}
-
-/// A path with placeholders in braces.
-struct PathTemplate {
-    /// Literal text and placeholders, in order.
-    enum Part: Hashable {
-        case literal(String)
-        case placeholder(String)
-    }
-
-    let parts: [Part]
-    /// Why the text is not a template; `nil` if it is one.
-    private(set) var problem: String?
-
-    init(_ text: String) {
-        var parts: [Part] = []
-        var rest = text.unicodeScalars[...]
-        while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
-            if open > rest.startIndex { parts.append(.literal(String(rest[..<open]))) }
-            parts.append(.placeholder(String(rest[rest.index(after: open)..<close])))
-            rest = rest[rest.index(after: close)...]
-        }
-        if !rest.isEmpty { parts.append(.literal(String(rest))) }
-        self.parts = parts
-        for part in parts {
-            switch part {
-            case .literal(let text) where text.contains("{"): problem = "a brace is not closed"
-            case .literal(let text) where text.contains("}"): problem = "a brace is closed that was not opened"
-            case .placeholder(""): problem = "a placeholder has no name"
-            case .placeholder(let name) where name.contains("{"): problem = "a brace is opened inside of a placeholder"
-            case .literal, .placeholder: continue
-            }
-            break
-        }
-    }
-
-    var names: [String] {
-        parts.compactMap { (part: Part) -> String? in
-            if case .placeholder(let name) = part { name } else { nil }
-        }
     }
 }

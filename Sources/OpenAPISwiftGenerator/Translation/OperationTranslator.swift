@@ -142,12 +142,12 @@ struct OperationTranslator {
         let isQueryString = parameter.location == .querystring
         if let schema = parameter.schema, !isQueryString { return schema }
         guard let content = parameter.content.first else {
-            if !isQueryString { return Schema(position: parameter.position, kinds: [.string]) }
+            if !isQueryString { return Schema(.init(position: parameter.position, kinds: [.string])) }
             leaveOut(parameter, "a query string needs 'content'.", foundIn: foundIn)
             return nil
         }
         switch MediaTypeName(content.name)?.coding {
-        case .json: return content.schema ?? Schema(position: parameter.position)
+        case .json: return content.schema ?? Schema(.init(position: parameter.position))
         case .form where isQueryString:
             if let schema = content.schema, types.schemas.isObjectLike(schema) { return schema }
             leaveOut(parameter, "a form needs the schema of an object.", foundIn: foundIn)
@@ -898,7 +898,8 @@ struct OperationTranslator {
                 continue
             }
             let schema: Schema =
-                header.schema ?? header.content.first?.schema ?? Schema(position: header.position, kinds: [.string])
+                header.schema ?? header.content.first?.schema
+                ?? Schema(.init(position: header.position, kinds: [.string]))
             if type == nil {
                 type = types.type(of: schema, named: "\(names.typeName(key))Payload", in: &parent)
             }

@@ -448,7 +448,7 @@ struct SchemaTranslator {
     /// its alias is deprecated; for an inline type, the property.
     private func deprecation(of schema: Schema, in parent: DeclarationScope) -> [String] {
         guard schema.isDeprecated, parent.path == namespace, let owner = parent.owner,
-            let entry = schemas[owner], !entry.isHidden, entry.schema === schema
+            let entry = schemas[owner], !entry.isHidden, entry.schema.isSame(as: schema)
         else { return [] }
         return ["@available(*, deprecated)"]
     }
@@ -1061,8 +1061,10 @@ struct SchemaTranslator {
             guard
                 schemas.unsupportedReason(
                     of: Schema(
-                        position: item.position,
-                        reference: Reference(text: "#/components/schemas/\(entry.key)", position: item.position)
+                        .init(
+                            position: item.position,
+                            reference: Reference(text: "#/components/schemas/\(entry.key)", position: item.position)
+                        )
                     )
                 ) == nil
             else { continue }
@@ -1098,13 +1100,5 @@ struct SchemaTranslator {
             )
         }
         return result
-    }
-}
-
-/// A name as an identifier in source. The few reserved words that the naming strategies keep are put into backticks.
-func escaped(_ name: String) -> String {
-    switch name {
-    case "default", "continue", "extension", "internal", "self", "init", "Type", "Protocol": "`\(name)`"
-    default: name
     }
 }

@@ -89,7 +89,7 @@ extension OperationTranslator {
         in parent: inout DeclarationScope
     ) -> TranslatedMultipart? {
         let path = "\(parent.path).\(name)"
-        guard let object = schema.map({ objectSchema(behind: $0) }) ?? Schema(position: position) else {
+        guard let object = schema.map({ objectSchema(behind: $0) }) ?? Schema(.init(position: position)) else {
             diagnostics.warn(
                 "A multipart body is left out: it needs the schema of an object.",
                 at: position,

@@ -134,7 +134,7 @@ public struct DocumentFilter: Hashable, Sendable {
             var hasOperation = false
             var kept: [DocumentNode.Member] = []
             for member in members {
-                if DocumentReader.operationKeys.contains(member.key) {
+                if PathItemMethods.all.contains(member.key) {
                     guard selects(member.value) else { continue }
                     hasOperation = true
                     kept.append(member)
@@ -163,7 +163,7 @@ public struct DocumentFilter: Hashable, Sendable {
         items += root["components"]?["pathItems"]?.members?.map(\.value) ?? []
         for item in items {
             var operations: [DocumentNode] = item["additionalOperations"]?.members?.map(\.value) ?? []
-            for member in item.members ?? [] where DocumentReader.operationKeys.contains(member.key) {
+            for member in item.members ?? [] where PathItemMethods.all.contains(member.key) {
                 operations.append(member.value)
             }
             for operation in operations {

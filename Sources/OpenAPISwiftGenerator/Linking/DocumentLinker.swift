@@ -625,7 +625,7 @@ struct DocumentLinker {
     private func otherKind(of target: Target) -> String? {
         let tokens = target.pointer.tokens
         guard tokens.count == 3, tokens[0] == "components", tokens[1] != target.kind.rawValue,
-            Components.Kind(rawValue: tokens[1]) != nil
+            ComponentKind(rawValue: tokens[1]) != nil
         else { return nil }
         return tokens[1]
     }
@@ -676,7 +676,7 @@ struct DocumentLinker {
                     linker.rewriteOperation(member.value, inner.below(member.key))
                 }
             default:
-                guard DocumentReader.operationKeys.contains(member.key) else { return member.value }
+                guard PathItemMethods.all.contains(member.key) else { return member.value }
                 return linker.rewriteOperation(member.value, inner)
             }
         }

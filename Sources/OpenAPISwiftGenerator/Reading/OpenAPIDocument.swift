@@ -1,4 +1,4 @@
-/// A document in the terms of OpenAPI: the result of the stage *Document*, and the input of *Resolution*.
+/// A document in the terms of OpenAPI: the result of the stage *Reading*, and the input of *Resolution*.
 struct OpenAPIDocument: Sendable {
     enum Version: String, Sendable {
         case v30 = "3.0"
@@ -136,18 +136,17 @@ struct Response: Sendable {
 
 /// The components of a document, which several operations can use.
 struct Components: Sendable {
-    enum Kind: String, Sendable, CaseIterable {
-        case schemas
-        case parameters
-        case requestBodies
-        case responses
-        case headers
-        case pathItems
-    }
-
     var schemas: OrderedMap<Schema> = .init()
     var parameters: OrderedMap<Referenced<Parameter>> = .init()
     var requestBodies: OrderedMap<Referenced<RequestBody>> = .init()
     var responses: OrderedMap<Referenced<Response>> = .init()
     var headers: OrderedMap<Referenced<Header>> = .init()
 }
+
+/// A value written inline, or a reference to a value elsewhere.
+enum Referenced<Value> {
+    case inline(Value)
+    case reference(Reference)
+}
+
+extension Referenced: Sendable where Value: Sendable {}

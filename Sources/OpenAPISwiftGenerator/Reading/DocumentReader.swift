@@ -277,11 +277,6 @@ struct DocumentReader {
         return values + [value]
     }
 
-    /// The methods that operations of every version have.
-    static let methods: [String] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"]
-    /// The keys of a path item that are operations; OpenAPI 3.2 added the last one.
-    static let operationKeys: [String] = methods + ["query"]
-
     private mutating func readPath(
         _ member: DocumentNode.Member,
         pathItems: PathItems
@@ -347,7 +342,7 @@ struct DocumentReader {
         }
         for entry in item.members ?? [] {
             switch entry.key {
-            case _ where DocumentReader.methods.contains(entry.key):
+            case _ where PathItemMethods.common.contains(entry.key):
                 add(entry.key.uppercased(), entry.value, &self)
             case "query", "additionalOperations":
                 guard version == .v32 else {
@@ -390,7 +385,7 @@ struct DocumentReader {
             )
         }
         let key = operation.key.lowercased()
-        guard operation.key != key.uppercased() || !DocumentReader.operationKeys.contains(key) else {
+        guard operation.key != key.uppercased() || !PathItemMethods.all.contains(key) else {
             throw diagnostics.error(
                 "The method \(operation.key) is not an additional method.",
                 at: operation.value.position,
@@ -619,7 +614,7 @@ struct DocumentReader {
     /// The components of one kind; those with an error are reported and left out.
     private mutating func readComponents<Value>(
         _ node: DocumentNode,
-        _ kind: Components.Kind,
+        _ kind: ComponentKind,
         _ read: (inout DocumentReader, DocumentNode) throws(Diagnostic) -> Value
     ) -> OrderedMap<Value> {
         var components = OrderedMap<Value>()
@@ -636,16 +631,18 @@ struct DocumentReader {
 
     private mutating func readSchema(_ node: DocumentNode) throws(Diagnostic) -> Schema {
         switch node.content {
-        case .bool(let value): return Schema(position: node.position, boolean: value)
+        case .bool(let value): return Schema(.init(position: node.position, boolean: value))
         case .object: break
         default: throw diagnostics.error("A schema must be an object, this is \(node.kindName).", at: node.position)
         }
         if let reference = try reference(in: node) {
             return Schema(
-                position: node.position,
-                reference: reference,
-                documentation: text(node["description"]),
-                isDeprecated: node["deprecated"]?.bool ?? false
+                .init(
+                    position: node.position,
+                    reference: reference,
+                    documentation: text(node["description"]),
+                    isDeprecated: node["deprecated"]?.bool ?? false
+                )
             )
         }
         warnOfMismatches(in: node)
@@ -657,28 +654,30 @@ struct DocumentReader {
             diagnostics.warn("The type '\(type)' is not known, any value is accepted.", at: node.position)
         }
         return Schema(
-            position: node.position,
-            kinds: kinds,
-            isNullable: (node["nullable"]?.bool ?? false) || types.contains("null"),
-            isNull: isNull,
-            format: node["format"]?.string,
-            contentEncoding: node["contentEncoding"]?.string,
-            contentMediaType: node["contentMediaType"]?.string,
-            enumeration: readEnumeration(node) ?? node["x-extensible-enum"]?.elements,
-            isExtensible: readEnumeration(node) == nil && node["x-extensible-enum"]?.elements != nil,
-            valueDocumentation: readValueDocumentation(node["x-enumDescriptions"]),
-            properties: try readProperties(node["properties"]),
-            required: (node["required"]?.elements ?? []).compactMap(\.scalarText),
-            additionalProperties: try readAdditionalProperties(node["additionalProperties"]),
-            items: try node["items"].map { (node) throws(Diagnostic) in try readSchema(node) },
-            hasPrefixItems: node["prefixItems"] != nil,
-            allOf: try readSchemas(node["allOf"]),
-            anyOf: try readSchemas(node["anyOf"]),
-            oneOf: try readSchemas(node["oneOf"]),
-            hasNot: node["not"] != nil,
-            discriminator: readDiscriminator(node["discriminator"]),
-            documentation: text(node["description"]) ?? text(node["title"]),
-            isDeprecated: node["deprecated"]?.bool ?? false
+            .init(
+                position: node.position,
+                kinds: kinds,
+                isNullable: (node["nullable"]?.bool ?? false) || types.contains("null"),
+                isNull: isNull,
+                format: node["format"]?.string,
+                contentEncoding: node["contentEncoding"]?.string,
+                contentMediaType: node["contentMediaType"]?.string,
+                enumeration: readEnumeration(node) ?? node["x-extensible-enum"]?.elements,
+                isExtensible: readEnumeration(node) == nil && node["x-extensible-enum"]?.elements != nil,
+                valueDocumentation: readValueDocumentation(node["x-enumDescriptions"]),
+                properties: try readProperties(node["properties"]),
+                required: (node["required"]?.elements ?? []).compactMap(\.scalarText),
+                additionalProperties: try readAdditionalProperties(node["additionalProperties"]),
+                items: try node["items"].map { (node) throws(Diagnostic) in try readSchema(node) },
+                hasPrefixItems: node["prefixItems"] != nil,
+                allOf: try readSchemas(node["allOf"]),
+                anyOf: try readSchemas(node["anyOf"]),
+                oneOf: try readSchemas(node["oneOf"]),
+                hasNot: node["not"] != nil,
+                discriminator: readDiscriminator(node["discriminator"]),
+                documentation: text(node["description"]) ?? text(node["title"]),
+                isDeprecated: node["deprecated"]?.bool ?? false
+            )
         )
     }
 

@@ -101,7 +101,7 @@ struct KeyChecker {
             [
                 "additionalOperations": .map(.object(.operation)), "servers": .list(.object(.server)),
                 "parameters": .list(.object(.parameter)),
-            ].merging(DocumentReader.operationKeys.map { ($0, .object(.operation)) }) { known, _ in known }
+            ].merging(PathItemMethods.all.map { ($0, .object(.operation)) }) { known, _ in known }
         ),
         .operation: fields(
             "tags summary description operationId deprecated security",
