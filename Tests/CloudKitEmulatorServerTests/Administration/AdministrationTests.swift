@@ -57,7 +57,7 @@ struct AdministrationTests {
         try JSONReader.read(Components.Schemas.Problem.self, from: response.body)
     }
 
-    // MARK: Who gets in
+    // MARK: Access
 
     @Test func nothingIsAnsweredWithoutTheSecret() async throws {
         let operations = try AdministrationHost.operations().map { ($0.method, $0.path) }
