@@ -39,11 +39,11 @@ public import StreamingJSON
         encode: (Input, inout ClientRequest) throws -> Void,
         decode: (ClientResponse) throws -> Output
     ) async throws -> Output {
-        let exchange = try await exchange(input, operationID: operationID, method: method, encode: encode)
+        let received = try await receiveResponse(to: input, operationID: operationID, method: method, encode: encode)
         do {
-            return try await exchange.response.decoded(decode)
+            return try await received.response.decoded(decode)
         } catch {
-            throw Self.complete(exchange.failure, cause: Self.unreadableResponse, error)
+            throw Self.complete(received.failure, cause: Self.unreadableResponse, error)
         }
     }
 
@@ -57,14 +57,14 @@ public import StreamingJSON
         encode: (Input, inout ClientRequest) throws -> Void,
         decode: (ClientResponse, BufferedBody.Call) throws -> Output
     ) async throws -> Output {
-        let exchange = try await exchange(input, operationID: operationID, method: method, encode: encode)
+        let received = try await receiveResponse(to: input, operationID: operationID, method: method, encode: encode)
         do {
-            var failure = exchange.failure
+            var failure = received.failure
             failure.causeDescription = Self.unreadableResponse
             let call = BufferedBody.Call(failure: failure, configuration: configuration)
-            return try await exchange.response.decoded { try decode($0, call) }
+            return try await received.response.decoded { try decode($0, call) }
         } catch {
-            throw Self.complete(exchange.failure, cause: Self.unreadableResponse, error)
+            throw Self.complete(received.failure, cause: Self.unreadableResponse, error)
         }
     }
 
@@ -76,8 +76,8 @@ public import StreamingJSON
         var failure: ClientError
     }
 
-    private func exchange<Input: Sendable>(
-        _ input: Input,
+    private func receiveResponse<Input: Sendable>(
+        to input: Input,
         operationID: String,
         method: HTTPRequest.Method,
         encode: (Input, inout ClientRequest) throws -> Void
