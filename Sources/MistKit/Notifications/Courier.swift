@@ -37,8 +37,8 @@ struct Courier: Sendable {
         let target = (path.isEmpty ? "/" : path) + (url.query(percentEncoded: true).map { "?\($0)" } ?? "")
         let bytes: [UInt8]
         do throws(FailedAttempt) {
-            (_, bytes) = try await transport.exchange(
-                HTTPRequest(method: .get, scheme: nil, authority: nil, path: target),
+            (_, bytes) = try await transport.collectResponse(
+                to: HTTPRequest(method: .get, scheme: nil, authority: nil, path: target),
                 nil,
                 server,
                 operation: Self.operation

@@ -20,8 +20,8 @@ import Tracing
 /// 3. ``attempt(_:_:_:_:number:after:in:)`` observes one attempt.
 /// 4. ``authenticated(_:_:_:operation:attempt:in:)`` adds the credentials, again for each attempt, and removes them from errors.
 /// 5. ``logged(_:operation:attempt:)`` writes one line for the request and one for its outcome.
-/// 6. ``exchange(_:operation:)`` passes the request to the transport, and makes a ``CloudKitError`` of everything that
-///    is not a success.
+/// 6. ``collectResponse(to:operation:)`` passes the request to the transport, and makes a ``CloudKitError`` of
+///    everything that is not a success.
 ///
 /// Middlewares of the caller are outside of all this.
 final class RequestPipeline: Sendable {
@@ -238,7 +238,7 @@ final class RequestPipeline: Sendable {
         operation: String,
         attempt: Int
     ) async throws(FailedAttempt) -> (HTTPResponse, [UInt8]) {
-        guard logger.logLevel <= .debug else { return try await exchange(outgoing, operation: operation) }
+        guard logger.logLevel <= .debug else { return try await collectResponse(to: outgoing, operation: operation) }
         let request = outgoing.request
         logger.trace(
             "CloudKit request",
@@ -254,7 +254,7 @@ final class RequestPipeline: Sendable {
         let stopwatch = retrier.clock.stopwatch()
         var metadata: Logger.Metadata = ["operation": "\(operation)", "attempt": "\(attempt)"]
         do throws(FailedAttempt) {
-            let (response, bytes) = try await exchange(outgoing, operation: operation)
+            let (response, bytes) = try await collectResponse(to: outgoing, operation: operation)
             metadata["duration"] = "\(stopwatch().inSeconds)"
             metadata["status"] = "\(response.status.code)"
             // This text is from the server, and a server may send back a credential that it received.
@@ -279,12 +279,12 @@ final class RequestPipeline: Sendable {
 
     /// Sends the request and reads the whole response, so that a connection that is lost in the middle of a body is a
     /// failed attempt like any other. A response that is not a success becomes a ``CloudKitError``.
-    private func exchange(
-        _ outgoing: OutgoingRequest,
+    private func collectResponse(
+        to outgoing: OutgoingRequest,
         operation: String
     ) async throws(FailedAttempt) -> (HTTPResponse, [UInt8]) {
-        try await transport.exchange(
-            outgoing.request,
+        try await transport.collectResponse(
+            to: outgoing.request,
             outgoing.body,
             outgoing.baseURL,
             operation: operation,
@@ -304,8 +304,8 @@ extension ClientTransport {
     ///
     /// - Returns: A success and its body.
     /// - Throws: The error of everything that is not a success.
-    func exchange(
-        _ request: HTTPRequest,
+    func collectResponse(
+        to request: HTTPRequest,
         _ body: HTTPBody?,
         _ baseURL: URL,
         operation: String,

@@ -39,11 +39,11 @@ public import StreamingJSON
         encode: (Input, inout ClientRequest) throws -> Void,
         decode: (ClientResponse) throws -> Output
     ) async throws -> Output {
-        let exchange = try await exchange(input, operationID: operationID, method: method, encode: encode)
+        let received = try await receiveResponse(to: input, operationID: operationID, method: method, encode: encode)
         do {
-            return try await exchange.response.decoded(decode)
+            return try await received.response.decoded(decode)
         } catch {
-            throw exchange.call.unreadableResponse(error)
+            throw received.call.unreadableResponse(error)
         }
     }
 
@@ -57,17 +57,17 @@ public import StreamingJSON
         encode: (Input, inout ClientRequest) throws -> Void,
         decode: (ClientResponse, BufferedBody.Call) throws -> Output
     ) async throws -> Output {
-        let exchange = try await exchange(input, operationID: operationID, method: method, encode: encode)
+        let received = try await receiveResponse(to: input, operationID: operationID, method: method, encode: encode)
         do {
-            let call = BufferedBody.Call(exchange.call, configuration: configuration)
-            return try await exchange.response.decoded { try decode($0, call) }
+            let call = BufferedBody.Call(received.call, configuration: configuration)
+            return try await received.response.decoded { try decode($0, call) }
         } catch {
-            throw exchange.call.unreadableResponse(error)
+            throw received.call.unreadableResponse(error)
         }
     }
 
-    private func exchange<Input: Sendable>(
-        _ input: Input,
+    private func receiveResponse<Input: Sendable>(
+        to input: Input,
         operationID: String,
         method: HTTPRequest.Method,
         encode: (Input, inout ClientRequest) throws -> Void
