@@ -32,7 +32,8 @@ struct DeliveryFailures: EngineProcedure {
         if error.code == .throttled { try restScope(because: error) }
     }
 
-    /// Forgets that the service could not deliver a record. After the last one, deletes that waited for it are completed.
+    /// Forgets that the service could not deliver a record. After the last one, deletes that waited for it are
+    /// completed.
     func noteDelivery(of name: String, in zone: ZoneRow) throws {
         guard try undelivered.forget(name, in: zone.id), try undelivered.isEmpty(in: zone.id) else { return }
         try zones.markStaleForReportedDeletes(zone.id)

@@ -8,16 +8,22 @@ extension Reply {
             try endRequestOfUnknownOutcome(in: zone)
             return try restScope(because: error)
         }
-        try requests.end()
-        // The zone was deleted meanwhile.
         if error.code == .zoneNotFound, let number = request.zone, let zone = try zones.fetch(number) {
-            return try deletes.applyEnd(of: zone)
+            // The zone was deleted meanwhile.
+            try deletes.applyEnd(of: zone)
+        } else {
+            try applyRefusal(error)
         }
+        try requests.end()
+    }
+
+    /// Applies the failure of a request that was not carried out.
+    private func applyRefusal(_ error: CloudKitError) throws {
         switch request.kind {
         case .modify: try pushReply()?.apply(error)
         case .caller where try needsNoUser(error): transaction.userCheck.state = .passed
         case .query where [.badRequest, .notFound, .accessDenied].contains(error.code):
-            try FollowedPage(transaction: transaction)?.endFailedPass(because: .schema, error)
+            try followedPage()?.endFailedPass(because: .schema, error)
         case .databaseChanges where error.mayConcernToken: try applyRefusedList(error)
         case .zoneChanges where error.mayConcernToken: try applyRefusedTokens(error)
         case .lookup:
@@ -49,7 +55,7 @@ extension Reply {
     /// Applies the refusal of a request for changes: none of its tokens is sent again, because the error does not say
     /// which one it is about. A zone that was read from its start already rests.
     private func applyRefusedTokens(_ error: CloudKitError) throws {
-        let fetched = try zones.toFetch(at: request.sent)
+        let fetched = try requests.zones().compactMap { try zones.fetch($0.zone) }
         let refused = fetched.filter { $0.token != nil }
         for zone in refused { try zones.beginRefetch(zone.id) }
         for zone in refused.isEmpty ? fetched : refused.filter(\.isRefetching) { try restZone(zone, because: error) }
@@ -58,7 +64,7 @@ extension Reply {
     /// Looks the records that could not be delivered up later, after a request for them failed as a whole.
     private func postponeLookups(_ error: CloudKitError) throws {
         guard let number = request.zone, let zone = try zones.fetch(number) else { return }
-        for name in try undelivered.dueNames(in: zone.id, at: request.sent) {
+        for name in try requests.names() where try undelivered.contains(name, in: zone.id) {
             var failure = error
             failure.item = .record(name: name)
             try failures.note(name, failure, in: zone)

@@ -2,8 +2,8 @@ import MistKit
 
 /// Copies of a file: a folder that was copied, or a backup that was restored.
 ///
-/// Two copies have the same device number, and write the parts of counters under the same number. So neither finds its own
-/// part in a version after the other one has written, and would count a lost reply twice. The copy that notices the
+/// Two copies have the same device number, and write the parts of counters under the same number. So neither finds its
+/// own part in a version after the other one has written, and would count a lost reply twice. The copy that notices the
 /// other one takes a new number.
 extension RecordMerge {
     /// Takes a new number if a version has a part of a counter under this file's number that this file has not written.

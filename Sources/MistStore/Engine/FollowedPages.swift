@@ -2,17 +2,10 @@ import CloudKitModel
 import GRDB
 public import MistKit
 
-/// Applies a page of the followed query whose turn it was.
+/// Applies a page of a followed query.
 struct FollowedPage: EngineProcedure {
     let transaction: EngineTransaction
-    private let followed: FollowedQuery
-
-    /// - Returns: `nil` when no query is being fetched any more.
-    init?(transaction: EngineTransaction) throws {
-        guard let followed = try FollowedQueries(db: transaction.db).next() else { return nil }
-        self.transaction = transaction
-        self.followed = followed
-    }
+    let followed: FollowedQuery
 
     /// Applies the page, and begins the next step of the query where it was the last one.
     func apply(_ results: [Result<Record, CloudKitError>], continuation: String?) throws {
@@ -42,9 +35,9 @@ struct FollowedPage: EngineProcedure {
         }
     }
 
-    /// Ends the pass of a query that failed: the service lacks an index, or does not know the record type yet; or it could
-    /// not deliver a record, and does not name it. The query is sent again with the next pass, from where this pass began.
-    /// Everything else goes on, so that the first record of a new type can be sent.
+    /// Ends the pass of a query that failed: the service lacks an index, or does not know the record type yet; or it
+    /// could not deliver a record, and does not name it. The query is sent again with the next pass, from where this
+    /// pass began. Everything else goes on, so that the first record of a new type can be sent.
     func endFailedPass(because condition: SyncCondition, _ error: CloudKitError) throws {
         let interval = PollInterval.next(afterIdle: followed.idlePasses, from: settings.pollInterval, doublings: 5)
         try followedQueries.endFailedPass(of: followed.id, dueAt: now + interval)
@@ -52,7 +45,11 @@ struct FollowedPage: EngineProcedure {
     }
 
     private func endPull(_ newest: ServiceTime, in zone: ZoneRow) throws {
-        let sweepInterval = PollInterval.next(afterIdle: followed.idleSweeps, from: settings.sweepInterval, doublings: 4)
+        let sweepInterval = PollInterval.next(
+            afterIdle: followed.idleSweeps,
+            from: settings.sweepInterval,
+            doublings: 4
+        )
         // A sweep in the future was noted before the clock was set back.
         let sweeps = now < followed.sweptAt || now - followed.sweptAt >= sweepInterval
         let idle = newest > followed.newest ? 0 : followed.idlePasses + 1
@@ -84,7 +81,8 @@ struct FollowedPage: EngineProcedure {
         var unsorted = followed.query
         unsorted.sorts = []
         let local = try LocalQuery(unsorted, in: table, zones: .zone(zone.id))
-        return try table.rows(local.condition, local.values, db).count { try knownVersions.markMissed($0.name, in: zone) }
+        let rows = try table.rows(local.condition, local.values, db)
+        return try rows.count { try knownVersions.markMissed($0.name, in: zone) }
     }
 }
 

@@ -13,8 +13,8 @@ import MistKit
 ///
 /// A first pull consists of such records, and so do most changes of other devices.
 extension RemoteChanges {
-    /// Whether the file has nothing under a name: no row, no version, no delete, and no operation that was sent. Of a type
-    /// with renamed fields, a merge decides which name counts.
+    /// Whether the file has nothing under a name: no row, no version, no delete, and no operation that was sent. Of a
+    /// type with renamed fields, a merge decides which name counts.
     func isUnknown(_ name: String, _ table: RecordTable, in zone: ZoneRow) throws -> Bool {
         guard !table.hasFormers else { return false }
         let statement = try db.cachedStatement(sql: table.statements.isKnown)
@@ -62,6 +62,15 @@ extension RemoteChanges {
             for name in other.keys where table.positions[name] != nil { readable.fields[name] = nil }
             if model.misfit(of: readable) != nil { try unreadableRows.note(row, of: table.id) }
         }
-        try knownVersions.store(record, named: name, stamps, times: bytes, other: other, in: table, row: row, zone: zone)
+        try knownVersions.store(
+            record,
+            named: name,
+            stamps,
+            times: bytes,
+            other: other,
+            in: table,
+            row: row,
+            zone: zone
+        )
     }
 }

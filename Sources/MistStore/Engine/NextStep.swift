@@ -34,34 +34,39 @@ struct NextStep: EngineProcedure {
         return try push ?? waitOrIdle(state)
     }
 
+    private func send(_ request: SyncRequest, _ content: RequestContent) throws -> SyncEngine.Step {
+        .send(request, number: try store(request, content))
+    }
+
     /// The check of the user that is needed before user data are sent or fetched; `nil` for none.
     private func checkOfUser() throws -> SyncEngine.Step? {
         switch transaction.userCheck.state {
         case .passed: nil
-        case .due: try begin(.caller)
+        case .due: try send(.caller, .user)
         case .refused: .blocked(.otherUser)
         }
     }
 
     private func listOfChangedZones(_ state: ScopeRow) throws -> SyncEngine.Step? {
-        state.isStale ? try begin(.databaseChanges(since: state.token)) : nil
+        state.isStale ? try send(.databaseChanges(since: state.token), .list(since: state.token)) : nil
     }
 
     private func changesOfZones() throws -> SyncEngine.Step? {
         try zones.beginRefetches()
         let stale = try zones.toFetch(at: now)
         guard !stale.isEmpty else { return nil }
-        return try begin(.zoneChanges(stale.map { SyncRequest.ZoneCursor(zoneID: $0.zoneID, token: $0.token) }))
+        let cursors = stale.map { SyncRequest.ZoneCursor(zoneID: $0.zoneID, token: $0.token) }
+        return try send(.zoneChanges(cursors), .zones(stale))
     }
 
     private func pageOfFollowedQuery() throws -> SyncEngine.Step? {
-        try followedQueries.next().map { try begin($0.request) }
+        try followedQueries.next().map { try send($0.request, .page($0.id)) }
     }
 
     private func lookupOfConflicts() throws -> SyncEngine.Step? {
         for zone in try zones.withConflicts() {
-            let names = try namesToLookUp(in: zone, at: now)
-            if !names.isEmpty { return try begin(.lookup(names, zone: zone.zoneID), zone: zone.id) }
+            let names = try conflictingNames(in: zone)
+            if !names.isEmpty { return try send(.lookup(names, zone: zone.zoneID), .names(names, zone: zone.id)) }
         }
         return nil
     }
@@ -69,7 +74,7 @@ struct NextStep: EngineProcedure {
     private func lookupOfUndelivered() throws -> SyncEngine.Step? {
         for zone in try zones.withUndeliveredRecords() {
             let names = try undelivered.dueNames(in: zone.id, at: now)
-            if !names.isEmpty { return try begin(.lookup(names, zone: zone.zoneID), zone: zone.id) }
+            if !names.isEmpty { return try send(.lookup(names, zone: zone.zoneID), .names(names, zone: zone.id)) }
         }
         return nil
     }
@@ -81,14 +86,16 @@ struct NextStep: EngineProcedure {
         if scope == .public {
             if try hasChanges(), let step = try checkOfUser() { return step }
         } else {
-            let missing = try zones.missing().filter { try hasEdits(in: $0) }
-            if !missing.isEmpty { return try begin(.createZones(missing.prefix(200).map(\.zoneID))) }
+            let missing = Array(try zones.missing().filter { try hasEdits(in: $0) }.prefix(200))
+            if !missing.isEmpty { return try send(.createZones(missing.map(\.zoneID)), .zones(missing)) }
         }
         guard let batch = try PushBatch.next(in: transaction, limit: min(state.batch, settings.batchSize)) else {
             return nil
         }
         let request = SyncRequest.modify(batch.operations, zone: batch.zone.zoneID, isAtomic: batch.isAtomic)
-        return try begin(request, zone: batch.zone.id)
+        let number = try store(request, .operations(zone: batch.zone.id))
+        try SentBatch(transaction: transaction, batch: batch, request: number).store()
+        return .send(request, number: number)
     }
 
     private func waitOrIdle(_ state: ScopeRow) throws -> SyncEngine.Step {
@@ -108,15 +115,10 @@ struct NextStep: EngineProcedure {
     }
 }
 
-extension EngineProcedure {
-    /// The names of the records that must be looked up before they are sent again.
-    ///
-    /// - Parameters:
-    ///   - zone: The zone.
-    ///   - time: The time of the request. Records that the service could not deliver come later.
-    /// - Returns: At most 200 names.
-    /// - Throws: A `DatabaseError` when the file fails.
-    func namesToLookUp(in zone: ZoneRow, at time: MachineTime) throws -> [String] {
+extension NextStep {
+    /// The names of the records that must be looked up before they are sent again, at most 200. Records that the
+    /// service could not deliver come later.
+    private func conflictingNames(in zone: ZoneRow) throws -> [String] {
         // A scope with a feed reads the zone instead.
         let looksUpSent = scope == .public && zone.isUncertain
         return try String.fetchAll(
@@ -130,7 +132,7 @@ extension EngineProcedure {
                     LIMIT 200
                     """
             ),
-            arguments: [zone.id, looksUpSent, time]
+            arguments: [zone.id, looksUpSent, now]
         )
     }
 }

@@ -2,17 +2,20 @@ import CloudKitModel
 import GRDB
 import MistKit
 
-/// The operations of one request, all in one zone: creates and updates with targets first, then deletes with children
+/// The changes of one request, all in one zone: creates and updates with targets first, then deletes with children
 /// first.
 struct PushBatch {
     let zone: ZoneRow
-    var operations: [RecordOperation] = []
+    var changes: [OutgoingChange] = []
+    var deletes: [Tombstones.Pending] = []
     /// Whether the service is to carry out all of them or none.
     var isAtomic = false
+
+    var operations: [RecordOperation] { changes.map(\.operation) + deletes.map(\.operation) }
 }
 
 extension PushBatch {
-    /// Chooses the changes to send, and stores them as sent.
+    /// Chooses the changes to send.
     ///
     /// - Parameters:
     ///   - transaction: The transaction of the engine.
@@ -23,7 +26,7 @@ extension PushBatch {
         let choice = BatchChoice(transaction: transaction, limit: Int(limit))
         for zone in try choice.zonesWithChanges() {
             let batch = try choice.batch(of: zone)
-            if !batch.operations.isEmpty { return batch }
+            if !batch.changes.isEmpty || !batch.deletes.isEmpty { return batch }
         }
         return nil
     }
@@ -44,7 +47,7 @@ private struct BatchChoice: EngineProcedure {
         return open.filter { pending.contains($0.id) }
     }
 
-    /// Collects the changes of a zone, chooses from them, and stores the chosen ones as sent.
+    /// Collects the changes of a zone, and chooses from them.
     func batch(of zone: ZoneRow) throws -> PushBatch {
         var candidates = PushCandidates(transaction: transaction, zone: zone, limit: limit)
         try candidates.collect()
@@ -55,22 +58,41 @@ private struct BatchChoice: EngineProcedure {
             bytes: settings.bytesOfRequest,
             mayBeAtomic: candidates.mayBeAtomic
         )
-        var batch = PushBatch(zone: zone, isAtomic: plan.isAtomic)
-        for change in plan.chosen {
-            try note(change, in: zone)
-            batch.operations.append(change.operation)
-        }
-        // Deletes are sent after all saves.
+        var batch = PushBatch(zone: zone, changes: plan.chosen, isAtomic: plan.isAtomic)
+        // Deletes are sent after all saves. A request has one operation for each name: if the name is saved in this
+        // request, its delete waits for the next one.
         if !plan.isAtomic, plan.chosen.count == candidates.changes.count, !candidates.isFull {
-            let rest = limit - batch.operations.count
-            batch.operations += try deletes(in: zone, limit: rest, except: candidates.names)
+            let rest = limit - plan.chosen.count
+            batch.deletes = try tombstones.toSend(in: zone.id, at: now, limit: rest)
+                .filter { !candidates.names.contains($0.name) }
         }
         return batch
     }
+}
 
-    /// Stores the operation of a record, and the values in it, as sent.
-    private func note(_ change: OutgoingChange, in zone: ZoneRow) throws {
-        let (outgoing, table) = (change.record, change.record.table)
+/// The operations as they are sent.
+struct SentBatch: EngineProcedure {
+    let transaction: EngineTransaction
+    let batch: PushBatch
+    /// The request that carries them.
+    let request: RequestNumber
+
+    /// Stores the operations of the request, and the values in them.
+    func store() throws {
+        for change in batch.changes { try store(change) }
+        for tombstone in batch.deletes {
+            try sentOperations.insert(
+                .delete,
+                of: tombstone.record,
+                named: tombstone.name,
+                in: batch.zone.id,
+                by: request
+            )
+        }
+    }
+
+    private func store(_ change: OutgoingChange) throws {
+        let (outgoing, table, zone) = (change.record, change.record.table, batch.zone)
         let row = outgoing.row
         let record =
             try outgoing.known?.id ?? knownVersions.insert(row.name, in: zone.id, row: row.id, of: table.id)
@@ -79,6 +101,7 @@ private struct BatchChoice: EngineProcedure {
             of: record,
             named: row.name,
             in: zone.id,
+            by: request,
             times: change.times
         )
         if let times = change.times, table.fields.contains(where: { $0.schema.merge == .counter }) {
@@ -99,18 +122,12 @@ private struct BatchChoice: EngineProcedure {
             try pendingEdits.addForNext(field.id, of: row.id, table.id)
         }
     }
+}
 
-    /// The deletes of a zone, stored as sent.
-    ///
-    /// A request has one operation for each name. If the name is saved in this request, the delete waits for the next
-    /// one.
-    private func deletes(in zone: ZoneRow, limit: Int, except saved: Set<String>) throws -> [RecordOperation] {
-        let deleted = try tombstones.toSend(in: zone.id, at: now, limit: limit).filter { !saved.contains($0.name) }
-        return try deleted.map { tombstone in
-            try sentOperations.insert(.delete, of: tombstone.record, named: tombstone.name, in: zone.id)
-            var record = Record(recordName: tombstone.name)
-            record.recordChangeTag = tombstone.tag
-            return RecordOperation(.delete, record: record)
-        }
+extension Tombstones.Pending {
+    fileprivate var operation: RecordOperation {
+        var record = Record(recordName: name)
+        record.recordChangeTag = tag
+        return RecordOperation(.delete, record: record)
     }
 }

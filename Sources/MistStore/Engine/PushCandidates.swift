@@ -56,7 +56,10 @@ struct PushCandidates: EngineProcedure {
                     _id IN (\(PendingEdits.rows(where: "type = ?1 AND row > ?2 AND row <= ?5")))
                     AND _zone = ?3 AND NOT EXISTS (\(Self.waiting(table))) ORDER BY _id
                     """,
-                    [ColumnValue(table.id), ColumnValue(last), ColumnValue(zone.id), ColumnValue(now), ColumnValue(end)],
+                    [
+                        ColumnValue(table.id), ColumnValue(last), ColumnValue(zone.id), ColumnValue(now),
+                        ColumnValue(end),
+                    ],
                     db
                 )
                 for row in candidates where !isFull { try add(row, of: table) }

@@ -24,7 +24,7 @@ struct PushReply: EngineProcedure {
             if item.outcome != .unknown { try sentOperations.forget(item.sent.record) }
         }
         // The remaining changes have an unknown outcome: the service reported this, or gave no result.
-        if try !sentOperations.isEmpty(in: zone.id) { try endRequestOfUnknownOutcome(in: zone.id) }
+        if try !sentOperations.isEmpty(request.number, in: zone.id) { try endRequestOfUnknownOutcome(in: zone.id) }
         try retry(.of(items.map(\.outcome), isAtomic: request.isAtomic))
         try scopeState.growBatch()
         let times = results.compactMap { try? $0.get().modified?.time }
@@ -35,7 +35,7 @@ struct PushReply: EngineProcedure {
 
     /// The operations that the results name, with their results.
     private func items(of results: [Result<Record, CloudKitError>]) throws -> [Item] {
-        let sent = try sentOperations.all(in: zone.id)
+        let sent = try sentOperations.all(of: request.number, in: zone.id)
         let byName = Dictionary(sent.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
         return results.compactMap { result in
             let name =
@@ -150,7 +150,7 @@ extension PushReply {
             try retry(.of([.again], isAtomic: request.isAtomic))
         default:
             // A record in the request cannot be sent. The next request has half as many, until the record is alone.
-            let sent = try sentOperations.all(in: zone.id)
+            let sent = try sentOperations.all(of: request.number, in: zone.id)
             if sent.count > 1 {
                 try scopeState.setBatch(Int64(sent.count) / 2)
             } else {
@@ -158,6 +158,6 @@ extension PushReply {
                 try scopeState.setBatch(2)
             }
         }
-        try sentOperations.forgetAll(in: zone.id)
+        try sentOperations.forget(request.number, in: zone.id)
     }
 }

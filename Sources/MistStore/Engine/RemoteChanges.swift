@@ -9,8 +9,8 @@ struct RemoteChanges: EngineProcedure {
     let transaction: EngineTransaction
 
     /// Applies a record. It looks for these cases, in this order: a delete; a name that the file has never met; a
-    /// pending delete of the same life; another life; a type that the program does not know; a version that is known, or
-    /// an older one. What remains is merged.
+    /// pending delete of the same life; another life; a type that the program does not know; a version that is known,
+    /// or an older one. What remains is merged.
     func apply(_ record: Record, in zone: ZoneRow) throws {
         guard let name = record.recordName else { return }
         if record.isDeleted { return try deletes.apply(of: name, in: zone) }
@@ -61,8 +61,8 @@ struct RemoteChanges: EngineProcedure {
         return try times.creation.map { try fileState.devices.contains($0.device) } ?? false
     }
 
-    /// The known version of a record; `nil` where there is none. A known version of another life ends: its row may be in
-    /// the table of another type.
+    /// The known version of a record; `nil` where there is none. A known version of another life ends: its row may be
+    /// in the table of another type.
     private func versionOfSameLife(as record: Record, named name: String, in zone: ZoneRow) throws -> KnownVersion? {
         let known = try knownVersions.fetch(named: name, in: zone.id)
         guard let known, known.tag != nil, let old = known.created, let created = record.created?.time, old != created

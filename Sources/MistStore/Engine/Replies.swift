@@ -26,8 +26,7 @@ struct Reply: EngineProcedure {
         case .zones(let results): try apply(created: results)
         case .records(let results) where request.kind == .modify: try pushReply()?.apply(results)
         case .records(let results): try apply(found: results)
-        case .query(let records, let continuation):
-            try FollowedPage(transaction: transaction)?.apply(records, continuation: continuation)
+        case .query(let records, let continuation): try followedPage()?.apply(records, continuation: continuation)
         }
     }
 
@@ -35,6 +34,12 @@ struct Reply: EngineProcedure {
     func pushReply() throws -> PushReply? {
         guard let number = request.zone, let zone = try zones.fetch(number) else { return nil }
         return PushReply(transaction: transaction, request: request, zone: zone)
+    }
+
+    /// The procedure for the page of a followed query; `nil` when the query is followed no more.
+    func followedPage() throws -> FollowedPage? {
+        guard let number = request.query, let followed = try followedQueries.fetch(number) else { return nil }
+        return FollowedPage(transaction: transaction, followed: followed)
     }
 }
 
@@ -44,7 +49,7 @@ extension Reply {
     private func apply(_ page: SyncReply.DatabasePage) throws {
         // Without a token, the service lists the zones that exist, and not those that are gone. So each zone that this
         // device knows, for instance because it has created it, is fetched.
-        if try scopeState.row().token == nil { try zones.markAllWithFeedStale() }
+        if request.token == nil { try zones.markAllWithFeedStale() }
         for zoneID in page.changed {
             let zone = try zones.identifier(of: zoneID)
             try zones.markExisting(zone)
@@ -61,6 +66,8 @@ extension Reply {
             case .cannotBeFetched: return try restScope(because: failure)
             }
         }
+        // A repair of the file lets everything be listed again.
+        guard try scopeState.row().token == request.token else { return }
         try scopeState.store(token: page.token, moreComing: page.moreComing)
     }
 
@@ -88,8 +95,11 @@ extension Reply {
 
 extension Reply {
     private func apply(_ pages: [Result<SyncReply.ZonePage, CloudKitError>]) throws {
-        // Nothing else marks zones while a request is under way, so these are the zones of the request.
-        for (zone, result) in zip(try zones.toFetch(at: request.sent), pages) {
+        for (item, result) in zip(try requests.zones(), pages) {
+            // A zone that is gone has no page. After a repair of the file, another one is due.
+            guard let zone = try zones.fetch(item.zone), zone.state == .exists, zone.token == item.token else {
+                continue
+            }
             switch result {
             case .success(let page): try apply(page, of: zone)
             case .failure(let error): try apply(error, of: zone)
@@ -139,7 +149,7 @@ extension Reply {
 
 extension Reply {
     private func apply(created results: [Result<ZoneID, CloudKitError>]) throws {
-        let asked = try zones.missing()
+        let asked = try requests.zones().compactMap { try zones.fetch($0.zone) }
         for result in results {
             switch result {
             case .success(let zoneID):
@@ -162,9 +172,7 @@ extension Reply {
 extension Reply {
     private func apply(found results: [Result<Record, CloudKitError>]) throws {
         guard let number = request.zone, let zone = try zones.fetch(number) else { return }
-        let names = Set(
-            try namesToLookUp(in: zone, at: request.sent) + undelivered.dueNames(in: zone.id, at: request.sent)
-        )
+        let names = Set(try requests.names())
         for result in results {
             switch result {
             case .success(let record):
@@ -189,14 +197,15 @@ extension Reply {
     /// Applies a lookup that has found nothing: the record is gone, or was never stored.
     private func applyAbsence(of name: String, in zone: ZoneRow) throws {
         try failures.noteDelivery(of: name, in: zone)
-        // The delete of this device was read, or the service could not deliver it. Another delete ends the life after it.
+        // The delete of this device was read, or the service could not deliver it. Another delete ends the life after
+        // it.
         if !zone.isStale { try reportedDeletes.forgetOwn(name, in: zone.id) }
         guard try knownVersions.mayNeverHaveBeenStored(name, in: zone.id) else {
             return try deletes.apply(of: name, in: zone)
         }
-        // The outcome of the create stays open. In a scope with a feed, the zone is read to its end: a delete comes in the
-        // feed, and where none comes, the create was not stored. The public scope has no feed. There the create is sent
-        // again, and may bring back a record that was stored and deleted.
+        // The outcome of the create stays open. In a scope with a feed, the zone is read to its end: a delete comes in
+        // the feed, and where none comes, the create was not stored. The public scope has no feed. There the create is
+        // sent again, and may bring back a record that was stored and deleted.
         if scope == .public {
             try sentOperations.forget(name, in: zone.id)
         } else if try sentOperations.isSent(name, in: zone.id) {

@@ -2,11 +2,11 @@ import MistKit
 
 /// The request under way.
 extension EngineProcedure {
-    /// Stores a request as the one under way.
-    func begin(_ request: SyncRequest, zone: ZoneRowID? = nil) throws -> SyncEngine.Step {
+    /// Stores a request, and what it is about, as the one under way.
+    func store(_ request: SyncRequest, _ content: RequestContent) throws -> RequestNumber {
         let number = try scopeState.nextRequestNumber()
-        try requests.insert(request, number: number, zone: zone, at: now)
-        return .send(request, number: number)
+        try requests.insert(request, content, number: number, at: now)
+        return number
     }
 
     /// Gives up the request under way. Changes that it carried have an unknown outcome.
@@ -19,8 +19,8 @@ extension EngineProcedure {
         }
     }
 
-    /// Ends the request under way, whose operations have an unknown outcome. They are not repeated before their zone has
-    /// been read to its end.
+    /// Ends the request under way, whose operations have an unknown outcome. They are not repeated before their zone
+    /// has been read to its end.
     func endRequestOfUnknownOutcome(in zone: ZoneRowID) throws {
         try sentOperations.markUncertain(in: zone)
         try zones.markUncertain(zone)

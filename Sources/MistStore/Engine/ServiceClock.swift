@@ -1,8 +1,8 @@
 import GRDB
 import MistKit
 
-/// What a reply shows of the service's clock: the service handled the request at a time that is not before `earliest` and
-/// not after `latest`.
+/// What a reply shows of the service's clock: the service handled the request at a time that is not before `earliest`
+/// and not after `latest`.
 struct ClockReading: Hashable {
     var earliest: ServiceTime
     /// `nil` where the reply shows only that the service's time is not before `earliest`.
@@ -46,7 +46,9 @@ enum ClockOffset {
     ) -> Int64? {
         let lower = time.earliest.rawValue - received.rawValue
         if old < lower - tolerance { return lower }
-        if let upper = time.latest.map({ $0.rawValue - sent.rawValue }), old > upper + tolerance { return max(lower, upper) }
+        if let upper = time.latest.map({ $0.rawValue - sent.rawValue }), old > upper + tolerance {
+            return max(lower, upper)
+        }
         return nil
     }
 

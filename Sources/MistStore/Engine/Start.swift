@@ -4,7 +4,7 @@ import MistKit
 struct Start: EngineProcedure {
     let transaction: EngineTransaction
 
-    /// Who asks for a synchronisation.
+    /// The code that asks for a synchronisation.
     enum Asker {
         case program
         /// The store's own loop.
@@ -20,8 +20,8 @@ struct Start: EngineProcedure {
         try abandonRequest()
     }
 
-    /// Asks for changes. Waits of the store's own choice end; the times that the service named hold. Only a program asks
-    /// at once for what the service could not deliver, and for followed queries that are not due yet.
+    /// Asks for changes. Waits of the store's own choice end; the times that the service named hold. Only a program
+    /// asks at once for what the service could not deliver, and for followed queries that are not due yet.
     func requestPull(by asker: Asker) throws {
         try ForeignTriggers.check(db)
         // The zones of a request are those that were due when it was sent.

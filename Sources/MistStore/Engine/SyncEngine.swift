@@ -144,8 +144,8 @@ package struct SyncEngine: Sendable {
     ///   - result: The reply, or the error of the request.
     ///   - number: The number of the request. A reply to a request that is not under way any more is dropped.
     ///   - now: The machine's time in milliseconds since 1970.
-    ///   - date: When the service sent the response, in milliseconds since 1970 by its clock, in whole seconds or exactly;
-    ///     `nil` where it is unknown.
+    ///   - date: When the service sent the response, in milliseconds since 1970 by its clock, in whole seconds or
+    ///     exactly; `nil` where it is unknown.
     /// - Returns: What changed.
     /// - Throws: A ``StoreError`` when the file fails.
     @discardableResult

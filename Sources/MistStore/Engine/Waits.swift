@@ -25,8 +25,8 @@ extension EngineProcedure {
         )
     }
 
-    /// How long to wait before a request that failed is sent again, in milliseconds: as long as the service says, and up
-    /// to a second more; otherwise longer with each failure.
+    /// How long to wait before a request that failed is sent again, in milliseconds: as long as the service says, and
+    /// up to a second more; otherwise longer with each failure.
     func delay(after failures: Int64, _ error: CloudKitError) -> Int64 {
         error.retryAfter.map { $0.milliseconds + Int64(settings.random() * 1000) } ?? backoff(after: failures)
     }

@@ -24,9 +24,9 @@ public struct RecoveredValues: Hashable, Sendable, Identifiable {
     public let reason: LossReason
     /// The values. A field that was cleared is a null, and ``LocalDatabase/restore(_:)`` clears it again.
     ///
-    /// After a later edit (``LossReason/laterEdit``) these are the values that lost. After a delete, a new record of the
-    /// name or the end of the zone these are all values of the record, since the record is gone. A value that no field
-    /// of the type can have, which another program wrote, is a text.
+    /// After a later edit (``LossReason/laterEdit``) these are the values that lost. After a delete, a new record of
+    /// the name or the end of the zone these are all values of the record, since the record is gone. A value that no
+    /// field of the type can have, which another program wrote, is a text.
     public let fields: CloudKitModel.Record.Fields
 }
 

@@ -6,7 +6,7 @@ import GRDB
 /// continues there. Each table is created, updated and used by its owner.
 enum SystemTables {
     /// The version of these tables. A file of a later version is not opened, and one of an earlier version is updated.
-    static let format: Int64 = 3
+    static let format: Int64 = 4
 
     /// The value of `PRAGMA application_id`, by which the store's files differ from other SQLite databases: "Mist".
     static let applicationID: Int64 = 0x4D69_7374
@@ -58,6 +58,7 @@ enum SystemTables {
     /// The format of a file without the row of `mist_state`, by the tables that it has.
     static func formatByTables(_ db: Database) throws -> Int64 {
         guard try UndeliveredRecords.exist(in: db) else { return 1 }
-        return try FileState.hasFormerDevices(db) ? format : 2
+        guard try FileState.hasFormerDevices(db) else { return 2 }
+        return try Requests.haveItems(db) ? format : 3
     }
 }

@@ -40,8 +40,8 @@ final class FileState: TableOwner {
         );
         """
 
-    /// The columns for the user whose records the file has, and for the user who is signed in where that is another user:
-    /// the user record names.
+    /// The columns for the user whose records the file has, and for the user who is signed in where that is another
+    /// user: the user record names.
     private static let users = ["owner TEXT", "visitor TEXT"]
 
     static func update(from format: Int64) -> [String] {
@@ -172,7 +172,8 @@ extension FileState {
         )
     }
 
-    /// Takes note of a time: later edits of this device have times after it. It is written at the end of the transaction.
+    /// Takes note of a time: later edits of this device have times after it. It is written at the end of the
+    /// transaction.
     func hear(_ time: ServiceTime) {
         latestTime = max(latestTime ?? time, time)
     }

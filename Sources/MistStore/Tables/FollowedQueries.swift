@@ -111,6 +111,12 @@ struct FollowedQueries: TableOwner {
             .map(FollowedQuery.init)
     }
 
+    /// A query that is being fetched.
+    func fetch(_ query: FollowedQueryID) throws -> FollowedQuery? {
+        try db.row("SELECT * FROM mist_follow WHERE id = ? AND phase <> ?", [query, FollowedQuery.Phase.idle])
+            .map(FollowedQuery.init)
+    }
+
     /// Whether a query was never fetched, or is being fetched.
     func hasPagesToFetch() throws -> Bool {
         try db.value(
@@ -151,7 +157,8 @@ struct FollowedQueries: TableOwner {
     func endFailedPass(of query: FollowedQueryID, dueAt due: MachineTime) throws {
         try db.run(
             """
-            UPDATE mist_follow SET phase = ?, continuation = NULL, idle_passes = idle_passes + 1, due_at = ? WHERE id = ?
+            UPDATE mist_follow SET phase = ?, continuation = NULL, idle_passes = idle_passes + 1, due_at = ?
+            WHERE id = ?
             """,
             [FollowedQuery.Phase.idle, due, query]
         )

@@ -6,8 +6,8 @@ package import GRDB
     import Foundation
 #endif
 
-/// A number that stands for a row of a table, or for a time. Each kind has a type of its own, so that one cannot be passed
-/// for another.
+/// A number that stands for a row of a table, or for a time. Each kind has a type of its own, so that one cannot be
+/// passed for another.
 package protocol TypedNumber: RawRepresentable<Int64>, Hashable, Comparable, Sendable, CustomStringConvertible,
     ExpressibleByIntegerLiteral, DatabaseValueConvertible, StatementColumnConvertible
 {

@@ -156,7 +156,8 @@ extension KnownVersions {
     /// A row if a record is to be looked up before it is sent again.
     static func conflicting(_ name: String, in zone: String) -> String {
         """
-        SELECT 1 FROM mist_record AS known WHERE known.zone = \(zone) AND known.name = \(name) AND known.is_conflicting = 1
+        SELECT 1 FROM mist_record AS known
+        WHERE known.zone = \(zone) AND known.name = \(name) AND known.is_conflicting = 1
         """
     }
 
@@ -230,8 +231,8 @@ extension KnownVersions {
         try db.value("SELECT EXISTS (\(Self.acknowledged("?2", in: "?1")))", [zone, name], as: Bool.self) ?? false
     }
 
-    /// Whether nothing has shown yet that the service has stored the create of a record: neither an acknowledgement, nor
-    /// a refusal because the record exists, nor an entry in a feed or a query.
+    /// Whether nothing has shown yet that the service has stored the create of a record: neither an acknowledgement,
+    /// nor a refusal because the record exists, nor an entry in a feed or a query.
     func mayNeverHaveBeenStored(_ name: String, in zone: ZoneRowID) throws -> Bool {
         try db.value(
             "SELECT tag IS NULL AND is_conflicting = 0 FROM mist_record WHERE zone = ? AND name = ?",

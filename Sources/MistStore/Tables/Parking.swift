@@ -138,8 +138,8 @@ extension Parking {
         try db.run("DELETE FROM mist_parked WHERE zone IN (\(Zones.ids(in: "?")))", [scope.number])
     }
 
-    /// Lets records whose values no field can have be read again for the next push: the program's types may have changed,
-    /// and an edit that repairs a value counts as older than the parking where the clock was ahead.
+    /// Lets records whose values no field can have be read again for the next push: the program's types may have
+    /// changed, and an edit that repairs a value counts as older than the parking where the clock was ahead.
     func checkValuesAgain() throws {
         try db.run(
             "DELETE FROM mist_parked WHERE reason = ? AND zone IN (\(Zones.ids(in: "?")))",

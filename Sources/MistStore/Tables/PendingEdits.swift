@@ -37,8 +37,8 @@ struct PendingEdits: TableOwner {
 // MARK: - SQL for others
 
 extension PendingEdits {
-    /// A statement of triggers that adds an edit of the row `NEW`. It reads `mist_state` once, for its condition and for
-    /// the time.
+    /// A statement of triggers that adds an edit of the row `NEW`. It reads `mist_state` once, for its condition and
+    /// for the time.
     ///
     /// - Parameters:
     ///   - field: The number of the field, as an expression.

@@ -1,11 +1,11 @@
 import GRDB
 
-/// The deletes that a zone was not read past yet, `mist_deleted`: those of this device that were acknowledged, and those of
-/// other devices with records here that refer to the deleted one.
+/// The deletes that a zone was not read past yet, `mist_deleted`: those of this device that were acknowledged, and
+/// those of other devices with records here that refer to the deleted one.
 struct ReportedDeletes: TableOwner {
     static let definition = """
-        -- Deletes that the zone was not read past yet: by this device and acknowledged, or by another device, with records
-        -- here that refer to the deleted one.
+        -- Deletes that the zone was not read past yet: by this device and acknowledged, or by another device, with
+        -- records here that refer to the deleted one.
         CREATE TABLE mist_deleted (
             zone INTEGER NOT NULL,
             name TEXT NOT NULL,
@@ -64,7 +64,8 @@ struct ReportedDeletes: TableOwner {
     func forgetOwn(in zone: ZoneRowID) throws {
         try db.run(
             """
-            DELETE FROM mist_deleted WHERE zone = ?1 AND is_own = ?2 AND name NOT IN (\(UndeliveredRecords.names(in: "?1")))
+            DELETE FROM mist_deleted WHERE zone = ?1 AND is_own = ?2
+                AND name NOT IN (\(UndeliveredRecords.names(in: "?1")))
             """,
             [zone, Author.thisDevice]
         )

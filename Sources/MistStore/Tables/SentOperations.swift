@@ -40,7 +40,8 @@ struct SentOperations: TableOwner {
             -- mist_edits and the other fields as sent.
             times BLOB,
             -- 1: the reply was lost.
-            is_uncertain INTEGER NOT NULL DEFAULT 0
+            is_uncertain INTEGER NOT NULL DEFAULT 0,
+            \(request)
         );
         CREATE TABLE mist_sent_field (
             record INTEGER NOT NULL,
@@ -51,6 +52,15 @@ struct SentOperations: TableOwner {
         ) WITHOUT ROWID;
         """
 
+    /// The number of the request that carried the operation.
+    private static let request = "request INTEGER"
+
+    static func update(from format: Int64) -> [String] {
+        guard format < 4 else { return [] }
+        // A request under way in a file of an earlier format has an unknown outcome.
+        return ["ALTER TABLE mist_sent ADD COLUMN \(request)", "UPDATE mist_sent SET is_uncertain = 1"]
+    }
+
     let db: Database
 }
 
@@ -59,6 +69,9 @@ struct SentOperations: TableOwner {
 extension SentOperations {
     /// The edit times that were sent of a record, as a query.
     static func times(ofRecord record: String) -> String { "SELECT times FROM mist_sent WHERE record = \(record)" }
+
+    /// The zones to which operations were sent, as a query.
+    static let zones = "SELECT zone FROM mist_sent"
 
     /// The operations of a zone, as a query.
     static func all(in zone: String) -> String { "SELECT 1 FROM mist_sent WHERE zone = \(zone)" }
@@ -95,10 +108,12 @@ extension SentOperations {
 // MARK: - Reading
 
 extension SentOperations {
-    /// The operations of a zone.
-    func all(in zone: ZoneRowID) throws -> [SentOperation] {
-        try db.rows("SELECT record, name, operation, times FROM mist_sent WHERE zone = ?", [zone])
-            .map(SentOperation.init)
+    /// The operations of a request to a zone. Those of the answered items are forgotten one after the other.
+    func all(of request: RequestNumber, in zone: ZoneRowID) throws -> [SentOperation] {
+        try db.rows(
+            "SELECT record, name, operation, times FROM mist_sent WHERE zone = ? AND request = ?",
+            [zone, request]
+        ).map(SentOperation.init)
     }
 
     /// The operation of a record whose reply was lost.
@@ -122,8 +137,13 @@ extension SentOperations {
         try db.value("SELECT EXISTS (\(Self.named("?2", in: "?1")))", [zone, name], as: Bool.self) ?? false
     }
 
-    func isEmpty(in zone: ZoneRowID) throws -> Bool {
-        try db.value("SELECT NOT EXISTS (\(Self.all(in: "?")))", [zone], as: Bool.self) ?? true
+    /// Whether all operations of a request have a known outcome.
+    func isEmpty(_ request: RequestNumber, in zone: ZoneRowID) throws -> Bool {
+        try db.value(
+            "SELECT NOT EXISTS (\(Self.all(in: "?")) AND request = ?)",
+            [zone, request],
+            as: Bool.self
+        ) ?? true
     }
 
     /// The values that were sent of a record, by field.
@@ -153,17 +173,21 @@ extension SentOperations {
 // MARK: - Writing
 
 extension SentOperations {
-    /// Notes that an operation is sent.
+    /// Notes that a request carries an operation.
     func insert(
         _ kind: SentOperation.Kind,
         of record: KnownVersionID,
         named name: String,
         in zone: ZoneRowID,
+        by request: RequestNumber,
         times: EditTimes? = nil
     ) throws {
         try db.run(
-            "INSERT OR REPLACE INTO mist_sent (record, zone, name, operation, times) VALUES (?, ?, ?, ?, ?)",
-            [record, zone, name, kind, times.map { Data($0.bytes) }]
+            """
+            INSERT OR REPLACE INTO mist_sent (record, zone, name, operation, times, request)
+            VALUES (?, ?, ?, ?, ?, ?)
+            """,
+            [record, zone, name, kind, times.map { Data($0.bytes) }, request]
         )
         if kind != .delete { try db.run("DELETE FROM mist_sent_field WHERE record = ?", [record]) }
     }
@@ -199,6 +223,11 @@ extension SentOperations {
         try db.run("DELETE FROM mist_sent WHERE \(condition)", [zone, name])
     }
 
+    /// Forgets the operations of a request, because none was carried out.
+    func forget(_ request: RequestNumber, in zone: ZoneRowID) throws {
+        for operation in try all(of: request, in: zone) { try forget(operation.record) }
+    }
+
     /// Forgets what was sent to a zone, because its outcome is known.
     func forgetAll(in zone: ZoneRowID) throws {
         try db.run(
@@ -208,8 +237,8 @@ extension SentOperations {
         try db.run("DELETE FROM mist_sent WHERE zone = ?1", [zone])
     }
 
-    /// Forgets what was sent to a zone that was read to its end: a change that did not come back was not carried out, and
-    /// is sent again. Whether the change of a record that could not be delivered was carried out is known after its
+    /// Forgets what was sent to a zone that was read to its end: a change that did not come back was not carried out,
+    /// and is sent again. Whether the change of a record that could not be delivered was carried out is known after its
     /// lookup.
     func forgetDelivered(in zone: ZoneRowID) throws {
         let isDelivered = "zone = ?1 AND name NOT IN (\(UndeliveredRecords.names(in: "?1")))"

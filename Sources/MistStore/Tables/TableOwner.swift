@@ -2,8 +2,8 @@ import GRDB
 
 /// The owner of some of the store's own tables: the only source file with SQL that names them.
 ///
-/// Everything else calls the owner's verbs. A query that joins tables belongs to the owner of the rows that it returns or
-/// changes, and takes what it needs of another table from a fragment of SQL that the other owner names. Triggers are
+/// Everything else calls the owner's verbs. A query that joins tables belongs to the owner of the rows that it returns
+/// or changes, and takes what it needs of another table from a fragment of SQL that the other owner names. Triggers are
 /// composed of such fragments, too. `TableOwnershipTests` finds SQL that names a table of another file.
 protocol TableOwner {
     /// The statements that create the tables in a new file.

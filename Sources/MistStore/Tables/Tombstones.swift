@@ -1,8 +1,8 @@
 import GRDB
 import MistKit
 
-/// The deletes that were not acknowledged, `mist_tombstone`: with ``PendingEdits`` the pending work. Triggers of the record
-/// types' tables write them.
+/// The deletes that were not acknowledged, `mist_tombstone`: with ``PendingEdits`` the pending work. Triggers of the
+/// record types' tables write them.
 struct Tombstones: TableOwner {
     static let definition = """
         -- Deletes that were not acknowledged.

@@ -97,6 +97,10 @@ extension UndeliveredRecords {
         try db.value("SELECT NOT EXISTS (\(Self.names(in: "?")))", [zone], as: Bool.self) ?? true
     }
 
+    func contains(_ name: String, in zone: ZoneRowID) throws -> Bool {
+        try db.value("SELECT EXISTS (\(Self.names(in: "?")) AND name = ?)", [zone, name], as: Bool.self) ?? false
+    }
+
     /// The names of the records of a zone that are looked up now: at most 200.
     func dueNames(in zone: ZoneRowID, at now: MachineTime) throws -> [String] {
         try String.fetchAll(

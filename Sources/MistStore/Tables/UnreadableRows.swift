@@ -1,7 +1,7 @@
 import GRDB
 
-/// The rows that the engine met and that do not fit the program's type, `mist_unreadable`. Whether a row still does not fit
-/// is checked when the status is read, so a row that fits meanwhile may be noted, too.
+/// The rows that the engine met and that do not fit the program's type, `mist_unreadable`. Whether a row still does not
+/// fit is checked when the status is read, so a row that fits meanwhile may be noted, too.
 struct UnreadableRows: TableOwner {
     /// A program without the table does not miss it, so it needs no new format.
     static let definition = """

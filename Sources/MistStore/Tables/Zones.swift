@@ -83,7 +83,14 @@ struct Zones: TableOwner {
             ]
         }
         if format < 3 { columns.append("held_since INTEGER") }
-        return columns.map { "ALTER TABLE mist_zone ADD COLUMN \($0)" }
+        var statements = columns.map { "ALTER TABLE mist_zone ADD COLUMN \($0)" }
+        if format < 4 {
+            // The operations of a request under way have an unknown outcome.
+            statements.append(
+                "UPDATE mist_zone SET is_uncertain = 1, is_stale = 1 WHERE id IN (\(SentOperations.zones))"
+            )
+        }
+        return statements
     }
 
     let scope: DatabaseScope
@@ -322,8 +329,8 @@ extension Zones {
         try db.run("UPDATE mist_zone SET token = ?, rests_until = 0, held_since = NULL WHERE id = ?", [token, zone])
     }
 
-    /// Ends the fetch of a zone that was read to its end. Its operations of unknown outcome have a known one then, except
-    /// for those that are still stored as sent.
+    /// Ends the fetch of a zone that was read to its end. Its operations of unknown outcome have a known one then,
+    /// except for those that are still stored as sent.
     func markRead(_ zone: ZoneRowID) throws {
         try db.run(
             """
@@ -343,7 +350,12 @@ extension Zones {
     ///   - failure: The service's message.
     ///   - held: When the service named the time; `nil` for a time of the store's own choice.
     /// - Throws: A `DatabaseError` when the file fails.
-    func rest(_ zone: ZoneRowID, until time: MachineTime, because failure: String, heldSince held: MachineTime?) throws {
+    func rest(
+        _ zone: ZoneRowID,
+        until time: MachineTime,
+        because failure: String,
+        heldSince held: MachineTime?
+    ) throws {
         try db.run(
             "UPDATE mist_zone SET rests_until = ?, failures = failures + 1, failure = ?, held_since = ? WHERE id = ?",
             [time, failure, held, zone]

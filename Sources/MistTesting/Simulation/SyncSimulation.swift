@@ -713,7 +713,7 @@ private struct SimulatedWorld {
                 )
             }
             let left = try device.read { db in
-                try ["mist_edit", "mist_tombstone", "mist_request", "mist_sent", "mist_parked", "mist_cascade"]
+                try ["mist_edit", "mist_tombstone", "mist_request", "mist_request_item", "mist_sent", "mist_parked", "mist_cascade"]
                     .compactMap {
                         let rows = try Row.fetchAll(db, sql: "SELECT * FROM \($0)")
                         return rows.isEmpty ? nil : "\($0) \(rows)"
