@@ -48,7 +48,7 @@ public struct LocalDatabase: Sendable {
     {
         do {
             return try await file.database.write { db in
-                try db.recordingEdits(at: configuration.ownClock?().milliseconds) {
+                try db.recordingEdits(at: configuration.ownClock?().machineTime) {
                     let value = try body(StoreWriter(database: self, db: db))
                     try Cascades(file: file, db: db).complete()
                     return value

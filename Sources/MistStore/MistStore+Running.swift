@@ -25,7 +25,7 @@ extension MistStore {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for database in [privateDatabase, publicDatabase] {
                 group.addTask {
-                    var last: [Int64?]?
+                    var last: [ServiceTime?]?
                     for try await edits in database.observe(watchesOtherProcesses: true, Self.latestEdits) {
                         if last != nil, edits != last { continuation.yield() }
                         last = edits
@@ -41,11 +41,8 @@ extension MistStore {
     }
 
     /// Values that change with every local edit.
-    private static func latestEdits(_ db: Database) throws -> [Int64?] {
-        try [
-            db.value("SELECT max(time) FROM mist_edit", as: Int64.self),
-            db.value("SELECT max(time) FROM mist_tombstone", as: Int64.self),
-        ]
+    private static func latestEdits(_ db: Database) throws -> [ServiceTime?] {
+        try [PendingEdits(db: db).latestTime(), Tombstones(db: db).latestTime()]
     }
 
     private func synchronise(_ wakes: AsyncStream<Void>, _ continuation: AsyncStream<Void>.Continuation) async throws {

@@ -246,16 +246,9 @@ public struct StoreWriter {
             if change.isPutBack(by: field.schema.merge) { putBack[field.name] = .some(change.written) }
         }
         if !putBack.isEmpty, let zone = try ZoneRow.fetch(row.zone, db) {
-            let (file, settings) = (database.file, database.configuration.settings)
-            let engine = SyncEngine.Transaction(
-                file: file,
-                scope: database.scope,
-                settings: settings,
-                userCheck: UserCheck(.due),
-                db: db
-            )
-            let now = database.configuration.clock().milliseconds
-            try engine.log(.policy, putBack, of: table.recordType, row.name, in: zone, at: now)
+            let recovery = RecoveryEntries(scope: database.scope, db: db)
+            let now = database.configuration.clock().machineTime
+            try recovery.add(.policy, putBack, of: table.recordType, row.name, in: zone, at: now)
         }
         return values
     }
@@ -318,7 +311,7 @@ public struct StoreWriter {
 
 extension LocalDatabase {
     /// The zone of records that are added without a zone.
-    var homeZone: Int64 { file.homeZones[scope] ?? 0 }
+    var homeZone: ZoneRowID { file.homeZones[scope] ?? 0 }
 
     /// The row of a record. It is searched in the zone `zoneID`, then in the home zone, then in all zones of the scope.
     func row(
@@ -334,7 +327,7 @@ extension LocalDatabase {
         }
         if let row = try table.row(named: name, in: homeZone, db) { return row }
         return try table.rows(
-            "_recordName = ? AND _zone IN (SELECT id FROM mist_zone WHERE scope = ? AND state <> 2) ORDER BY _zone LIMIT 1",
+            "_recordName = ? AND _zone IN (\(Zones.presentIDs(in: "?"))) ORDER BY _zone LIMIT 1",
             [.text(name), .integer(scope.number)],
             db
         ).first
@@ -362,7 +355,7 @@ extension LocalDatabase {
         in zoneID: ZoneID?,
         _ table: RecordTable,
         _ db: Database
-    ) throws -> Int64 {
+    ) throws -> ZoneRowID {
         let assignment = ZoneAssignment(file: file, scope: scope, db: db)
         // Another zone may have another record of the name.
         let known = try row(named: name, onlyIn: zoneID, table, db)

@@ -29,10 +29,8 @@ enum ItemOutcome: Hashable {
     /// The service refuses this record: it waits for a change.
     case park
 
-    enum Operation { case create, update, delete }
-
     /// Decides about an operation by the failure of its item; a failure of `nil` is a success.
-    static func of(_ error: CloudKitError?, _ operation: Operation) -> ItemOutcome {
+    static func of(_ error: CloudKitError?, _ operation: SentOperation.Kind) -> ItemOutcome {
         guard let error else { return .acknowledged }
         switch error.code {
         case .conflict, .exists: return .lookUp

@@ -12,20 +12,25 @@ import MistKit
 /// inserts.
 ///
 /// A first pull consists of such records, and so do most changes of other devices.
-extension SyncEngine.Transaction {
-    /// Adds a record if the file has nothing under its name: no row, no version, no delete, and no operation that was
-    /// sent.
+extension RemoteChanges {
+    /// Whether the file has nothing under a name: no row, no version, no delete, and no operation that was sent. Of a
+    /// type with renamed fields, a merge decides which name counts.
+    func isUnknown(_ name: String, _ table: RecordTable, in zone: ZoneRow) throws -> Bool {
+        guard !table.hasFormers else { return false }
+        let statement = try db.cachedStatement(sql: table.statements.isKnown)
+        try statement.bind([ColumnValue(zone.id), .text(name)])
+        return try Row.fetchCursor(statement).next() == nil
+    }
+
+    /// Adds a record that the file has nothing of.
     ///
     /// - Parameters:
     ///   - record: The service's record, of the table's type.
     ///   - name: Its name.
     ///   - table: The table.
     ///   - zone: Its zone.
-    /// - Returns: Whether it was added. If not, nothing was changed, and a merge decides.
     /// - Throws: A `DatabaseError` when the file fails.
-    func addIfUnknown(_ record: Record, named name: String, into table: RecordTable, in zone: ZoneRow) throws -> Bool {
-        // The merge decides which name of a renamed field counts.
-        guard !table.hasFormers, try !isKnown(name, table, in: zone) else { return false }
+    func add(_ record: Record, named name: String, to table: RecordTable, in zone: ZoneRow) throws {
         var values = [ColumnValue](repeating: .null, count: table.fieldColumns.count)
         var other: [String: FieldValue] = [:]
         var bytes: Data?
@@ -42,35 +47,30 @@ extension SyncEngine.Transaction {
                 other[fieldName] = value
             }
         }
-        let stamps = try stamps(of: record)
-        hear(bytes.flatMap { EditTimes($0) } ?? EditTimes(), ofVersion: record.modified?.milliseconds ?? 0)
-        let system = [stamps.created, stamps.creator, stamps.modified, stamps.modifier].map { ColumnValue($0) }
+        let stamps = try Stamps(of: record, users)
+        noteTimes(bytes.flatMap { EditTimes($0) } ?? EditTimes(), ofVersion: stamps.modified ?? 0)
         try db.run(
             table.statements.insert,
-            binding: [.integer(zone.id), .text(name)] + system + [ColumnValue(stamps.tag)] + values
+            binding: [
+                ColumnValue(zone.id), .text(name), ColumnValue(stamps.created), ColumnValue(stamps.creator),
+                ColumnValue(stamps.modified), ColumnValue(stamps.modifier), ColumnValue(stamps.tag),
+            ] + values
         )
-        let row = db.lastInsertedRowID
+        let row = db.lastInserted(RecordRowID.self)
         if let model = file.models[table.recordType] {
             var readable = record
             for name in other.keys where table.positions[name] != nil { readable.fields[name] = nil }
-            if model.misfit(of: readable) != nil { try noteUnreadable(row, table) }
+            if model.misfit(of: readable) != nil { try unreadableRows.note(row, of: table.id) }
         }
-        try storeVersion(
-            of: record,
+        try knownVersions.store(
+            record,
             named: name,
             stamps,
             times: bytes,
-            other,
+            other: other,
             in: table,
             row: row,
             zone: zone
         )
-        return true
-    }
-
-    private func isKnown(_ name: String, _ table: RecordTable, in zone: ZoneRow) throws -> Bool {
-        let statement = try db.cachedStatement(sql: table.statements.isKnown)
-        try statement.bind([.integer(zone.id), .text(name)])
-        return try Row.fetchCursor(statement).next() != nil
     }
 }

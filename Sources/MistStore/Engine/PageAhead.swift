@@ -12,8 +12,8 @@ enum PageAhead {
     ///   - request: The request that was sent.
     ///   - result: Its reply.
     /// - Returns: The request for the next pages of the same zones; `nil` where no page follows, or where the engine
-    ///   may send another request: a zone that fails has rules of its own, as has a page without some of its records, and
-    ///   a request with the most zones may have left out further zones.
+    ///   may send another request: a zone that fails has rules of its own, as has a page without some of its records,
+    ///   and a request with the most zones may have left out further zones.
     static func request(after request: SyncRequest, _ result: Result<SyncReply, CloudKitError>) -> SyncRequest? {
         guard case .zoneChanges(let cursors) = request, cursors.count < SyncRequest.zonesPerRequest,
             case .success(.zoneChanges(let results)) = result, results.count == cursors.count

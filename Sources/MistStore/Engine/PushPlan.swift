@@ -19,20 +19,28 @@ struct PushCandidate: Hashable {
 /// record only.
 ///
 /// A family that is too large for one request is sent in several, from the top down.
-struct PushPlan: Hashable {
-    /// The positions of the chosen candidates, in the order of the candidates.
-    let chosen: [Int]
+struct PushPlan<Change> {
+    /// The chosen changes, in the order of the candidates.
+    let chosen: [Change]
     /// Whether the service is to carry out all operations or none.
     let isAtomic: Bool
 
     /// Makes the choice.
     ///
     /// - Parameters:
-    ///   - candidates: The changes, targets first.
+    ///   - changes: The changes, targets first.
+    ///   - candidate: What of a change the choice depends on.
     ///   - count: The most operations of a request.
     ///   - bytes: The most bytes of a request. A change that is larger than this is chosen alone.
     ///   - mayBeAtomic: Whether the zone accepts atomic requests.
-    init(_ candidates: [PushCandidate], count: Int, bytes: Int, mayBeAtomic: Bool) {
+    init(
+        _ changes: [Change],
+        _ candidate: (Change) -> PushCandidate,
+        count: Int,
+        bytes: Int,
+        mayBeAtomic: Bool
+    ) {
+        let candidates = changes.map(candidate)
         let families = mayBeAtomic ? Families(candidates) : nil
         let eligible = families?.needed ?? Array(candidates.indices)
         var fitting = 0
@@ -43,7 +51,7 @@ struct PushPlan: Hashable {
             fitting += 1
         }
         if let families, fitting < eligible.count { fitting = families.wholeFamilies(within: fitting) }
-        chosen = Array(eligible.prefix(fitting))
+        chosen = eligible.prefix(fitting).map { changes[$0] }
         isAtomic = families != nil && chosen.count > 1
     }
 }

@@ -29,7 +29,7 @@ package struct SyncEngine: Sendable {
     /// What to do next.
     package enum Step: Hashable, Sendable {
         /// Send the request, and hand the reply to ``SyncEngine/handle(_:to:at:)`` with its number.
-        case send(SyncRequest, number: Int64)
+        case send(SyncRequest, number: RequestNumber)
         /// Do nothing before this time of the machine, in milliseconds since 1970.
         case wait(until: Int64)
         /// Everything is fetched and acknowledged, except for parked records.
@@ -39,54 +39,31 @@ package struct SyncEngine: Sendable {
     }
 
     /// Runs a transaction of the engine, with the triggers of record types off.
-    private func write<Value>(_ body: (Transaction) throws -> Value) throws -> Value {
+    private func write<Value>(at now: Int64, _ body: (EngineTransaction) throws -> Value) throws -> Value {
         var begin: ContinuousClock.Instant?
         defer { if let begin { settings.onTransaction?(begin.duration(to: .now)) } }
         return try file.wrapping {
             try file.database.write { db in
                 begin = .now
-                let transaction = Transaction(
+                let transaction = EngineTransaction(
                     file: file,
                     scope: scope,
                     settings: settings,
                     userCheck: userCheck,
-                    db: db
+                    at: MachineTime(now),
+                    db
                 )
                 return try db.applying {
                     let value = try body(transaction)
-                    try transaction.writeMemory()
+                    try transaction.fileState.writeHeardTimes()
                     return value
                 }
             }
         }
     }
 
-    /// One transaction of the engine, with the context of its parts.
-    struct Transaction {
-        let file: StoreFile
-        let scope: DatabaseScope
-        let settings: SyncSettings
-        let userCheck: UserCheck
-        let db: Database
-        let memory = Memory()
-
-        /// Values that a transaction keeps in memory, so that they are not read or written for each record of a page.
-        final class Memory {
-            /// The numbers of users by their names.
-            var users: [String: Int64] = [:]
-            /// A time after every edit and version that the transaction has seen. In the end, `mist_state.heard` is at
-            /// least this time.
-            var heard: Int64?
-            /// The number of edit times of other devices that were limited, because they were later than their versions
-            /// allow.
-            var clampedTimes = 0
-            /// When the service sent the response, by the header field `Date`.
-            var date: Int64?
-            /// The number of this copy of the file.
-            var device: Int64?
-            /// That number, and those before it.
-            var devices: Set<Int64>?
-        }
+    private func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        try file.wrapping { try file.database.read(body) }
     }
 
     /// Begins after a start of the process. A request that was under way has an unknown outcome. Records of types that
@@ -96,24 +73,12 @@ package struct SyncEngine: Sendable {
     /// - Parameter now: The machine's time in milliseconds since 1970.
     /// - Throws: A ``StoreError`` when the file fails.
     package func start(at now: Int64) throws {
-        try write { transaction in
-            var summary = SyncSummary()
-            try transaction.adoptForeign(at: now, &summary)
-            // The schema of the service, or the program, may have changed.
-            try transaction.db.run("UPDATE mist_type SET parked = NULL")
-            try transaction.checkParkedValuesAgain()
-            try transaction.abandonRequest()
-        }
+        try write(at: now) { try Start(transaction: $0).start() }
     }
 
     /// The reason why the scope waits; `nil` when it does not wait.
     func condition() throws -> SyncCondition? {
-        try file.wrapping {
-            try file.database.read { db in
-                try db.value("SELECT condition FROM mist_scope WHERE id = ?", [scope.number], as: String.self)
-                    .flatMap(SyncCondition.init)
-            }
-        }
+        try read { db in try ScopeState(scope: scope, db: db).row().condition }
     }
 
     /// The result of a cycle, with the reason why it has ended.
@@ -124,24 +89,18 @@ package struct SyncEngine: Sendable {
     /// - Returns: The summary.
     /// - Throws: A ``StoreError`` when the file fails.
     func scopeSummary(of cycle: SyncCycle, at now: Int64) throws -> ScopeSummary {
-        let row = try file.wrapping {
-            try file.database.read { db in
-                ScopeRow(try db.row("SELECT * FROM mist_scope WHERE id = ?", [scope.number]))
-            }
-        }
+        let row = try read { db in try ScopeState(scope: scope, db: db).row() }
         var summary = ScopeSummary()
         summary.counts = cycle.summary
         summary.condition = cycle.end == .blocked(.otherUser) ? .otherUser : cycle.condition
         summary.detail = row.detail
-        summary.restsUntil = row.endOfPushes(at: now).map(ColumnValue.date)
+        summary.restsUntil = row.endOfPushes(at: MachineTime(now)).map(ColumnValue.date)
         return summary
     }
 
     /// The service's time minus the machine's, in milliseconds.
     func clockOffset() throws -> Int64 {
-        try file.wrapping {
-            try file.database.read { db in try db.value("SELECT clock_offset FROM mist_state", as: Int64.self) ?? 0 }
-        }
+        try read { db in try FileState(db).clockOffset }
     }
 
     /// Asks for changes of the service: the next cycle begins with a request for them.
@@ -152,17 +111,12 @@ package struct SyncEngine: Sendable {
     ///     yet are left out, and what the service could not deliver.
     /// - Throws: A ``StoreError`` when the file fails.
     package func requestPull(at now: Int64, isAutomatic: Bool = false) throws {
-        try write { transaction in
-            try ForeignTriggers.check(transaction.db)
+        try write(at: now) { transaction in
             // After a refusal, another user may be signed in.
-            if try userCheck.state == .refused || transaction.scopeRow().condition == .signedOut { sessionHasChanged() }
-            try transaction.markStale(includingFailed: !isAutomatic, at: now)
-            if !isAutomatic { try transaction.checkParkedValuesAgain() }
-            try transaction.db.run("UPDATE mist_scope SET sent = 0, fetched = 0 WHERE id = ?", [scope.number])
-            if scope == .public { try transaction.beginFollowing(dueAt: isAutomatic ? now : nil) }
-            try transaction.trimRecoveryLog(at: now)
-            try transaction.removeOrphanedEdits()
-            try ZoneAssignment(file: file, scope: scope, db: transaction.db).removeUnused()
+            let start = Start(transaction: transaction)
+            let isSignedOut = try start.scopeState.row().condition == .signedOut
+            if userCheck.state == .refused || isSignedOut { sessionHasChanged() }
+            try start.requestPull(by: isAutomatic ? .loop : .program)
         }
     }
 
@@ -177,9 +131,10 @@ package struct SyncEngine: Sendable {
     /// - Returns: The request to send, or what the engine waits for.
     /// - Throws: A ``StoreError`` when the file fails.
     package func next(at now: Int64) throws -> Step {
-        try write { transaction in
-            try transaction.completeCascades(at: now)
-            return try transaction.next(at: now)
+        try write(at: now) { transaction in
+            // Triggers may have begun cascades.
+            try Cascades(file: file, db: transaction.db).complete()
+            return try NextStep(transaction: transaction).next()
         }
     }
 
@@ -189,31 +144,26 @@ package struct SyncEngine: Sendable {
     ///   - result: The reply, or the error of the request.
     ///   - number: The number of the request. A reply to a request that is not under way any more is dropped.
     ///   - now: The machine's time in milliseconds since 1970.
-    ///   - date: When the service sent the response, in milliseconds since 1970 by its clock, in whole seconds or exactly;
-    ///     `nil` where it is unknown.
+    ///   - date: When the service sent the response, in milliseconds since 1970 by its clock, in whole seconds or
+    ///     exactly; `nil` where it is unknown.
     /// - Returns: What changed.
     /// - Throws: A ``StoreError`` when the file fails.
     @discardableResult
     package func handle(
         _ result: Result<SyncReply, CloudKitError>,
-        to number: Int64,
+        to number: RequestNumber,
         at now: Int64,
         date: Int64? = nil
     ) throws -> SyncSummary {
-        try write { transaction in
-            guard let request = try transaction.requestUnderWay(), request.number == number else {
-                return SyncSummary()
-            }
-            var summary = SyncSummary()
-            try transaction.learnTime(from: result, date: date, sent: request.sent, at: now)
-            try transaction.handle(result, to: request, at: now, &summary)
-            if try transaction.scopeRow().condition == .signedOut { sessionHasChanged() }
-            summary.clamped += transaction.memory.clampedTimes
-            try transaction.db.run(
-                "UPDATE mist_scope SET sent = sent + ?, fetched = fetched + ? WHERE id = ?",
-                [summary.sent + summary.deleted, summary.fetched + summary.removed, scope.number]
-            )
-            return summary
+        try write(at: now) { transaction in
+            transaction.date = date.map { ServiceTime($0) }
+            guard let request = try Requests(scope: scope, db: transaction.db).underWay(), request.number == number
+            else { return SyncSummary() }
+            let reply = Reply(transaction: transaction, request: request)
+            try reply.apply(result)
+            if try reply.scopeState.row().condition == .signedOut { sessionHasChanged() }
+            try reply.scopeState.addProgress(transaction.summary)
+            return transaction.summary
         }
     }
 }

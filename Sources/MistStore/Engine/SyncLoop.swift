@@ -130,8 +130,8 @@ final class SyncLoop: Sendable {
 
     /// Begins a pass for the calls that wait for the next one.
     ///
-    /// - Returns: Whether the pass is automatic: no program waits for it. `nil` when no call waits, or when this task was
-    ///   cancelled. Then another task makes the pass of the calls that came since.
+    /// - Returns: Whether the pass is automatic: no program waits for it. `nil` when no call waits, or when this task
+    ///   was cancelled. Then another task makes the pass of the calls that came since.
     private func beginPass() -> Bool? {
         let (isAutomatic, cancelled) = state.withLock { state -> (Bool?, [Waiter]) in
             let cancelled = state.next.filter(\.isCancelled)

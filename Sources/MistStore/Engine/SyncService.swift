@@ -151,10 +151,10 @@ public enum SyncReply: Sendable {
     /// The reply to `query`: a page of records, and the marker of the next page; `nil` on the last page.
     case query(records: [Result<CloudKitModel.Record, CloudKitError>], continuation: String?)
 
-    /// The latest modification of the records in the reply, in milliseconds since 1970.
-    var latestModification: Int64? {
-        func latest(_ records: some Sequence<CloudKitModel.Record>) -> Int64? {
-            records.compactMap { $0.modified?.milliseconds }.max()
+    /// The latest modification of the records in the reply.
+    var latestModification: ServiceTime? {
+        func latest(_ records: some Sequence<CloudKitModel.Record>) -> ServiceTime? {
+            records.compactMap { $0.modified?.time }.max()
         }
         return switch self {
         case .caller, .databaseChanges, .zones: nil

@@ -31,53 +31,11 @@ final class UserCheck: Sendable {
     }
 }
 
-extension SyncEngine.Transaction {
-    /// The step that the check of the user requires before user data are sent or fetched; `nil` for none.
-    func userStep(at now: Int64) throws -> SyncEngine.Step? {
-        switch userCheck.state {
-        case .passed: nil
-        case .due: try begin(.caller, zone: nil, at: now)
-        case .refused: .blocked(.otherUser)
-        }
-    }
-
-    /// Whether the scope has changes that were not acknowledged.
-    func hasChanges() throws -> Bool {
-        try db.value(
-            "SELECT EXISTS (SELECT 1 FROM mist_edit) OR EXISTS (SELECT 1 FROM mist_tombstone)",
-            as: Bool.self
-        ) ?? false
-    }
-
-    /// Compares the user who is signed in with the owner of the file. The first user becomes the owner.
-    func handle(caller user: String) throws {
-        let owner = try db.value("SELECT owner FROM mist_state", as: String.self)
-        let isOwner = owner == nil || owner == user
-        try db.run(
-            "UPDATE mist_state SET owner = coalesce(owner, ?1), visitor = CASE WHEN ?2 THEN NULL ELSE ?1 END",
-            [user, isOwner]
-        )
-        userCheck.state = isOwner ? .passed : .refused
-    }
-
-    /// Whether the failure to find out the user is no reason to send nothing: a file of the public database without an
-    /// owner may be used without a user, for instance with a server-to-server key.
-    func needsNoUser(_ error: CloudKitError) throws -> Bool {
-        guard scope == .public, error.condition == .signedOut else { return false }
-        return try db.value("SELECT owner IS NULL FROM mist_state", as: Bool.self) ?? false
-    }
-}
-
 extension StoreError {
     /// The error of a synchronisation while another user is signed in.
     static func otherUser(_ file: StoreFile) throws -> StoreError {
-        let row = try file.wrapping {
-            try file.database.read { db in try db.row("SELECT owner, visitor FROM mist_state") }
-        }
-        return StoreError(
-            .otherUser,
-            otherUserMessage(owner: row?["owner"] ?? "", visitor: row?["visitor"] ?? "")
-        )
+        let visit = try file.wrapping { try file.database.read { db in try FileState(db).visit } }
+        return StoreError(.otherUser, otherUserMessage(owner: visit?.owner ?? "", visitor: visit?.visitor ?? ""))
     }
 
     static func otherUserMessage(owner: String, visitor: String) -> String {

@@ -56,72 +56,71 @@ struct MergeResult: Hashable, Sendable {
     var putBack: [String: FieldValue?] = [:]
 }
 
-extension MergeResult {
-    /// Merges a record that was changed on both sides. Changes from feeds, from queries and from lookups after a
-    /// conflict are all merged here.
-    ///
-    /// - Parameters:
-    ///   - edits: The edits of this device that were not acknowledged, by field.
-    ///   - counters: What decides how much of the edit of a counter the version contains.
-    ///   - remote: The service's version.
-    ///   - rules: How each field is merged.
-    ///   - now: The time of an edit that a closure makes, and this device.
-    /// - Throws: The error of a closure.
-    init(
-        edits: [String: PendingEdit],
-        counters: CounterHistory,
-        remote: RemoteVersion,
-        rules: MergeRules,
-        now: EditTime
-    ) throws {
-        var result = MergeResult(fields: remote.fields, remaining: [:], lost: [:])
-        for (name, edit) in edits {
-            let theirs = remote.fields[name]
-            var merged: FieldValue?
-            var time = edit.time
-            if let closure = rules.closures[name] {
-                merged = theirs
-                if !edit.value.isSame(as: theirs) {
-                    merged = edit.base.isSame(as: theirs) ? edit.value : try closure(edit.base, edit.value, theirs)
-                    time = max(edit.time, now)
-                }
-            } else {
-                switch rules.policies[name] ?? .latest {
-                case .latest:
-                    let isOurs = edit.time > timeOfRemote(name, edit, remote, rules)
-                    merged = isOurs ? edit.value : theirs
-                    if isOurs, !rules.ignoresEditTimes || !edit.value.isSame(as: theirs) {
-                        // Equal values are sent too, because the service does not have the later time.
-                        result.set(name, edit.value)
-                        result.remaining[name] = PendingEdit(value: edit.value, base: theirs, time: edit.time)
-                        continue
-                    }
-                case .greatest, .smallest, .union:
-                    merged = join(edit.value, theirs, by: rules.policies[name] ?? .latest)
-                case .counter:
-                    let stored = CounterParts.stored(of: name, edit, counters, in: remote)
-                    merged = counter(theirs, edit, stored: stored.sum)
-                    if !stored.isCertain { result.unclear[name] = .some(edit.value) }
-                }
+/// Merges a record that was changed on both sides. Changes from feeds, from queries and from lookups after a
+/// conflict are all merged here.
+///
+/// - Parameters:
+///   - edits: The edits of this device that were not acknowledged, by field.
+///   - remote: The service's version.
+///   - counters: What decides how much of the edit of a counter the version contains.
+///   - rules: How each field is merged.
+///   - now: The time of an edit that a closure makes, and this device.
+/// - Returns: The values of all fields, the edits that are still to be sent, and what lost.
+/// - Throws: The error of a closure.
+func merge(
+    _ edits: [String: PendingEdit],
+    into remote: RemoteVersion,
+    _ counters: CounterHistory,
+    _ rules: MergeRules,
+    now: EditTime
+) throws -> MergeResult {
+    var result = MergeResult(fields: remote.fields, remaining: [:], lost: [:])
+    for (name, edit) in edits {
+        let theirs = remote.fields[name]
+        var merged: FieldValue?
+        var time = edit.time
+        if let closure = rules.closures[name] {
+            merged = theirs
+            if !edit.value.isSame(as: theirs) {
+                merged = edit.base.isSame(as: theirs) ? edit.value : try closure(edit.base, edit.value, theirs)
+                time = max(edit.time, now)
             }
-            result.set(name, merged)
-            if merged.isSame(as: theirs) {
-                let isPartOfResult = rules.policies[name] == .union || rules.policies[name] == .counter
-                let isPutBack = (rules.policies[name] ?? .latest).putsBack(edit.value, beside: edit.base)
-                if isPutBack {
-                    result.putBack[name] = .some(edit.value)
-                } else if !edit.value.isSame(as: theirs), !isPartOfResult {
-                    result.lost[name] = .some(edit.value)
+        } else {
+            switch rules.policies[name] ?? .latest {
+            case .latest:
+                let isOurs = edit.time > timeOfRemote(name, edit, remote, rules)
+                merged = isOurs ? edit.value : theirs
+                if isOurs, !rules.ignoresEditTimes || !edit.value.isSame(as: theirs) {
+                    // Equal values are sent too, because the service does not have the later time.
+                    result.set(name, edit.value)
+                    result.remaining[name] = PendingEdit(value: edit.value, base: theirs, time: edit.time)
+                    continue
                 }
-            } else {
-                if rules.policies[name] == .union, FieldMerge.union.putsBack(edit.value, beside: edit.base) {
-                    result.putBack[name] = .some(edit.value)
-                }
-                result.remaining[name] = PendingEdit(value: merged, base: theirs, time: time)
+            case .greatest, .smallest, .union:
+                merged = join(edit.value, theirs, by: rules.policies[name] ?? .latest)
+            case .counter:
+                let stored = CounterParts.stored(of: name, edit, counters, in: remote)
+                merged = counter(theirs, edit, stored: stored.sum)
+                if !stored.isCertain { result.unclear[name] = .some(edit.value) }
             }
         }
-        self = result
+        result.set(name, merged)
+        if merged.isSame(as: theirs) {
+            let isPartOfResult = rules.policies[name] == .union || rules.policies[name] == .counter
+            let isPutBack = (rules.policies[name] ?? .latest).putsBack(edit.value, beside: edit.base)
+            if isPutBack {
+                result.putBack[name] = .some(edit.value)
+            } else if !edit.value.isSame(as: theirs), !isPartOfResult {
+                result.lost[name] = .some(edit.value)
+            }
+        } else {
+            if rules.policies[name] == .union, FieldMerge.union.putsBack(edit.value, beside: edit.base) {
+                result.putBack[name] = .some(edit.value)
+            }
+            result.remaining[name] = PendingEdit(value: merged, base: theirs, time: time)
+        }
     }
+    return result
 }
 
 private func timeOfRemote(

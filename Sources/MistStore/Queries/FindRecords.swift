@@ -45,13 +45,9 @@ extension StoreReader {
 
     /// The zones that a query searches: all zones of the scope. A file may have several even where the layout has one:
     /// after a change of the layout, or because other programs have zones in the database.
-    private func zones() throws -> LocalQuery.Zones {
-        let isOnlyHome = try db.value(
-            "SELECT NOT EXISTS (SELECT 1 FROM mist_zone WHERE scope = ? AND state <> 2 AND id <> ?)",
-            [database.scope.number, database.homeZone],
-            as: Bool.self
-        )
-        return isOnlyHome == true ? .zone(database.homeZone) : .scope(database.scope.number)
+    private func zones() throws -> LocalQuery.SearchedZones {
+        let isOnlyHome = try Zones(scope: database.scope, db: db).isOnly(database.homeZone)
+        return isOnlyHome ? .zone(database.homeZone) : .scope(database.scope.number)
     }
 }
 

@@ -17,9 +17,9 @@ import CloudKitModel
 /// first sort descends.
 struct LocalQuery {
     /// The zones whose records are searched.
-    enum Zones: Hashable {
-        /// One zone, by its number in `mist_zone`.
-        case zone(Int64)
+    enum SearchedZones: Hashable {
+        /// One zone, by its number.
+        case zone(ZoneRowID)
         /// All zones of a scope that are not gone.
         case scope(Int64)
     }
@@ -42,7 +42,7 @@ struct LocalQuery {
         _ query: RecordQuery,
         limit: Int? = nil,
         in table: RecordTable,
-        zones: Zones
+        zones: SearchedZones
     ) throws(StoreError) {
         if let limit, limit < 0 {
             throw StoreError(
@@ -61,10 +61,9 @@ struct LocalQuery {
         let zone = usesIndex && !conditions.contains(where: \.isByName) ? "+_zone" : "_zone"
         var fragments: [SQLFragment] = []
         switch zones {
-        case .zone(let id): fragments.append(SQLFragment(sql: "\(zone) = ?", values: [.integer(id)]))
+        case .zone(let id): fragments.append(SQLFragment(sql: "\(zone) = ?", values: [ColumnValue(id)]))
         case .scope(let id):
-            // 2: the zone is gone, and its rows are being removed.
-            let sql = "\(zone) IN (SELECT id FROM mist_zone WHERE scope = ? AND state <> 2)"
+            let sql = "\(zone) IN (\(Zones.presentIDs(in: "?")))"
             fragments.append(SQLFragment(sql: sql, values: [.integer(id)]))
         }
         fragments += conditions.map(\.fragment)

@@ -79,11 +79,10 @@ struct QuerySubject {
     /// none (Apple's page "Types").
     private static let systemFields: [String: QuerySubject] = {
         func user(_ name: String, _ column: String) -> QuerySubject {
-            QuerySubject(name: name, sql: "(SELECT name FROM mist_user WHERE id = \(column))", type: .reference)
+            QuerySubject(name: name, sql: Users.name(ofNumber: column), type: .reference)
         }
         func service(_ name: String, _ column: String, _ type: FieldType.Known) -> QuerySubject {
-            let sql = "(SELECT r.\(column) FROM mist_record AS r WHERE r.zone = _zone AND r.name = _recordName)"
-            return QuerySubject(name: name, sql: sql, type: type)
+            QuerySubject(name: name, sql: KnownVersions.systemField(column), type: type)
         }
         let created = QuerySubject(name: "createdTimestamp", sql: "_createdTimestamp", type: .timestamp)
         let modified = QuerySubject(name: "modifiedTimestamp", sql: "_modifiedTimestamp", type: .timestamp)

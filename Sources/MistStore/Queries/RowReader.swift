@@ -21,7 +21,7 @@ struct RowReader<Model: CloudKitRecord> {
     /// The fields of the file that the model does not have.
     private let otherFields: [RowFields.Column]
     /// The zones by their numbers.
-    private var zones: [Int64: ZoneID] = [:]
+    private var zones: [ZoneRowID: ZoneID] = [:]
     private let db: Database
 
     /// Prepares to read the rows of a statement.
@@ -66,7 +66,7 @@ struct RowReader<Model: CloudKitRecord> {
     static func columns(of table: RecordTable) -> String {
         """
         _recordName, _createdTimestamp, _modifiedTimestamp, _changeTag, _zone, \
-        (SELECT other FROM mist_record WHERE type = \(table.id) AND row = _id AND other IS NOT NULL)\
+        \(KnownVersions.other(of: table))\
         \(table.fieldColumns.map { ", \(table.name).\($0)" }.joined())
         """
     }
@@ -92,7 +92,7 @@ struct RowReader<Model: CloudKitRecord> {
             recordChangeTag: text(3),
             created: stamp(1),
             modified: stamp(2),
-            zoneID: try zone(sqlite3_column_int64(sqlite, 4))
+            zoneID: try zone(ZoneRowID(sqlite3_column_int64(sqlite, 4)))
         )
         fields.zone = record.zoneID
         guard sqlite3_column_type(sqlite, 5) == SQLITE_NULL else { return untyped(record) }
@@ -108,7 +108,7 @@ struct RowReader<Model: CloudKitRecord> {
         ColumnValue(sqliteStatement: statement.sqliteStatement, index: index).text
     }
 
-    private mutating func zone(_ number: Int64) throws -> ZoneID? {
+    private mutating func zone(_ number: ZoneRowID) throws -> ZoneID? {
         if let zone = zones[number] { return zone }
         let zone = try ZoneRow.fetch(number, db)?.zoneID
         zones[number] = zone

@@ -80,48 +80,18 @@ extension StoreFile {
 
     /// The records that the engine noted as unreadable, and that still are: in the order of their names.
     func unreadableRecords(in scope: DatabaseScope, _ db: Database) throws -> [UnreadableRecord] {
-        let isNoted = "_id IN (SELECT row FROM mist_unreadable WHERE type = ?1)"
-        let isInScope = "_zone IN (SELECT id FROM mist_zone WHERE scope = ?2 AND state <> 2)"
+        let isNoted = "_id IN (\(UnreadableRows.rows(of: "?1")))"
+        let isInScope = "_zone IN (\(Zones.presentIDs(in: "?2")))"
         return try orderedTables.flatMap { table -> [UnreadableRecord] in
             try table.rows(
                 "\(isNoted) AND \(isInScope) ORDER BY _recordName LIMIT \(Self.mostUnreadable)",
-                [.integer(table.id), .integer(scope.number)],
+                [ColumnValue(table.id), .integer(scope.number)],
                 db
             ).compactMap { row in
                 let known = try KnownVersion.fetch(named: row.name, in: row.zone, db)
                 return unreadable(row, of: table, known, in: try ZoneRow.fetch(row.zone, db)?.zoneID)
             }
         }
-    }
-}
-
-/// The rows of `mist_unreadable`: records that the engine met and that do not fit the program's type.
-extension SyncEngine.Transaction {
-    /// Notes whether the fields of a row fit the program's type.
-    func noteFit(of fields: [String: FieldValue], row: Int64, _ table: RecordTable) throws {
-        guard let model = file.models[table.recordType] else { return }
-        var record = Record(recordType: table.recordType, recordName: "")
-        for (name, value) in fields where table[name] != nil { record.fields[name] = value }
-        if model.misfit(of: record) == nil {
-            try db.run("DELETE FROM mist_unreadable WHERE type = ? AND row = ?", [table.id, row])
-        } else {
-            try noteUnreadable(row, table)
-        }
-    }
-
-    func noteUnreadable(_ row: Int64, _ table: RecordTable) throws {
-        try db.run(
-            "INSERT INTO mist_unreadable (type, row) VALUES (?, ?) ON CONFLICT (type, row) DO NOTHING",
-            [table.id, row]
-        )
-    }
-
-    /// Forgets the rows that are gone.
-    func forgetUnreadable(of table: RecordTable) throws {
-        try db.run(
-            "DELETE FROM mist_unreadable WHERE type = ? AND row NOT IN (SELECT _id FROM \(table.name))",
-            [table.id]
-        )
     }
 }
 

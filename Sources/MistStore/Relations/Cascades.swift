@@ -10,17 +10,17 @@ package struct Cascades {
         self.db = db
     }
 
-    /// Deletes the rows that go with the records of `mist_cascade`, level by level.
+    /// Deletes the rows that go with the deleted records, level by level.
     package func complete() throws {
-        while let row = try db.row("SELECT zone, name FROM mist_cascade LIMIT 1") {
-            let (zone, name): (Int64, String) = (row["zone"], row["name"])
+        let pending = PendingCascades(db: db)
+        while let (zone, name) = try pending.first() {
             try run(from: name, in: zone)
-            try db.run("DELETE FROM mist_cascade WHERE zone = ? AND name = ?", [zone, name])
+            try pending.forget(name, in: zone)
         }
     }
 
-    /// Deletes the rows that go with a record, one level below it, and adds their names to `mist_cascade`.
-    func run(from name: String, in zone: Int64) throws {
+    /// Deletes the rows that go with a record, one level below it, and notes their names for the next level.
+    func run(from name: String, in zone: ZoneRowID) throws {
         for table in file.allTables {
             for statement in table.cascade(from: ":name", in: ":zone") {
                 try db.cachedStatement(sql: statement).execute(arguments: ["name": name, "zone": zone])

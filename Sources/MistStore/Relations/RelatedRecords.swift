@@ -202,7 +202,7 @@ private struct RecordGraph: Sendable {
 
     let zoneID: ZoneID
     private let file: StoreFile
-    private let zone: Int64
+    private let zone: ZoneRowID
     /// All records that were read, the first included.
     private(set) var records: [Key: CloudKitModel.Record] = [:]
     /// Those of the records that cannot be read as their types.
@@ -241,7 +241,7 @@ private struct RecordGraph: Sendable {
             for field in table.fields where field.type == .reference {
                 let rows = try table.rows(
                     "\(field.column) IN (SELECT value FROM json_each(?)) AND _zone = ?\(field.bindingCondition)",
-                    [owners, .integer(zone)],
+                    [owners, ColumnValue(zone)],
                     db
                 )
                 for row in rows {
@@ -255,7 +255,7 @@ private struct RecordGraph: Sendable {
         for table in file.orderedTables where !frontier.targets.isEmpty {
             let rows = try table.rows(
                 "_zone = ? AND _recordName IN (SELECT value FROM json_each(?))",
-                [.integer(zone), targets],
+                [ColumnValue(zone), targets],
                 db
             )
             try note(rows, of: table, areOwners: false, &next, db)

@@ -36,64 +36,40 @@ extension StoreReader {
     public func status<Model: CloudKitRecord>(of type: Model.Type, _ recordName: String) throws -> RecordStatus? {
         let table = try database.file.table(of: Model.recordType)
         if let row = try database.row(named: recordName, table, db) {
-            let isEdited = try db.value(
-                "SELECT EXISTS (SELECT 1 FROM mist_edit WHERE type = ? AND row = ?)",
-                [table.id, row.id],
-                as: Bool.self
-            )
             return RecordStatus(
-                state: try state(of: row.name, in: row.zone, table, row: row.id, isEdited: isEdited ?? false),
+                state: try state(of: row, table),
                 exists: true,
                 recordChangeTag: try KnownVersion.fetch(named: row.name, in: row.zone, db)?.tag
             )
         }
-        let tombstone = try db.row(
-            """
-            SELECT zone, tag FROM mist_tombstone
-            WHERE type = ? AND name = ? AND zone IN (SELECT id FROM mist_zone WHERE scope = ?)
-            """,
-            [table.id, recordName, database.scope.number]
-        )
-        guard let tombstone else { return nil }
-        return RecordStatus(
-            state: try state(of: recordName, in: tombstone["zone"], table, row: nil, isEdited: true),
-            exists: false,
-            recordChangeTag: tombstone["tag"]
-        )
+        return try Tombstones(db: db).find(recordName, of: table.id, in: database.scope).map { zone, tag in
+            RecordStatus(
+                state: try stateOfChange(to: recordName, in: zone, table, row: nil),
+                exists: false,
+                recordChangeTag: tag
+            )
+        }
     }
 
-    private func state(
-        of name: String,
-        in zone: Int64,
+    private func state(of row: LocalRow, _ table: RecordTable) throws -> RecordStatus.State {
+        let isChanged = try PendingEdits(db: db).hasEdits(row.id, of: table.id)
+        if isChanged { return try stateOfChange(to: row.name, in: row.zone, table, row: row.id) }
+        return try SentOperations(db: db).isSent(row.name, in: row.zone) ? .sending : .synchronised
+    }
+
+    /// The state of a record that was changed or removed here; the row is `nil` for one that was removed.
+    private func stateOfChange(
+        to name: String,
+        in zone: ZoneRowID,
         _ table: RecordTable,
-        row: Int64?,
-        isEdited: Bool
+        row: RecordRowID?
     ) throws -> RecordStatus.State {
-        let isSent = try db.value(
-            "SELECT EXISTS (SELECT 1 FROM mist_sent WHERE zone = ? AND name = ?)",
-            [zone, name],
-            as: Bool.self
-        )
-        if isSent == true { return .sending }
-        guard isEdited else { return .synchronised }
-        // A record that was refused without a time for the next attempt is sent again after an edit.
-        let parked = try db.row(
-            """
-            SELECT name, reason, message, until FROM mist_parked WHERE zone = ?1 AND name = ?2 AND (
-                until IS NOT NULL OR NOT EXISTS (
-                    SELECT 1 FROM mist_edit WHERE type = ?3 AND row = ?4 AND raw > mist_parked.since
-                )
-            )
-            """,
-            [zone, name, table.id, row]
-        )
-        if let parked { return .parked(ParkedRecord(parked)) }
-        let missing = try db.value("SELECT parked FROM mist_type WHERE id = ?", [table.id], as: String.self)
-        if let missing {
-            let type = ParkedRecordType(recordType: table.recordType, fieldName: missing.isEmpty ? nil : missing)
-            return .parked(ParkedRecord(recordName: name, reason: "schema", message: type.message, until: nil))
-        }
-        return .edited
+        if try SentOperations(db: db).isSent(name, in: zone) { return .sending }
+        let parking = Parking(scope: database.scope, db: db)
+        if let parked = try parking.record(name, in: zone, row: row, of: table.id) { return .parked(parked) }
+        guard let missing = try RecordTypes(db: db).missingField(of: table.id) else { return .edited }
+        let type = ParkedRecordType(recordType: table.recordType, missing: missing)
+        return .parked(ParkedRecord(recordName: name, reason: "schema", message: type.message, until: nil))
     }
 }
 

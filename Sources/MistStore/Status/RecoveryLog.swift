@@ -24,9 +24,9 @@ public struct RecoveredValues: Hashable, Sendable, Identifiable {
     public let reason: LossReason
     /// The values. A field that was cleared is a null, and ``LocalDatabase/restore(_:)`` clears it again.
     ///
-    /// After a later edit (``LossReason/laterEdit``) these are the values that lost. After a delete, a new record of the
-    /// name or the end of the zone these are all values of the record, since the record is gone. A value that no field
-    /// of the type can have, which another program wrote, is a text.
+    /// After a later edit (``LossReason/laterEdit``) these are the values that lost. After a delete, a new record of
+    /// the name or the end of the zone these are all values of the record, since the record is gone. A value that no
+    /// field of the type can have, which another program wrote, is a text.
     public let fields: CloudKitModel.Record.Fields
 }
 
@@ -41,10 +41,7 @@ extension LocalDatabase {
     /// - Throws: A ``StoreError`` when the file fails.
     public func recoveryLog(limit: Int = 100) async throws -> [RecoveredValues] {
         try await read { reader in
-            try reader.db.rows(
-                "SELECT * FROM mist_recovery WHERE scope = ? ORDER BY id DESC LIMIT ?",
-                [scope.number, limit]
-            ).map(RecoveredValues.init)
+            try RecoveryEntries(scope: scope, db: reader.db).latest(limit)
         }
     }
 
@@ -64,36 +61,6 @@ extension LocalDatabase {
                 fields[name] = nil
             }
             _ = try save(fields, named: entry.recordName, in: entry.zoneID, table, writer.db)
-        }
-    }
-}
-
-extension RecoveredValues {
-    fileprivate init(_ row: Row) throws {
-        id = row["id"]
-        time = ColumnValue.date(row["time"])
-        recordType = row["type"]
-        recordName = row["name"]
-        let owner: String = row["owner"]
-        zoneID = ZoneID(zoneName: row["zone"], ownerRecordName: owner.isEmpty ? nil : owner)
-        reason = LossReason(rawValue: row["reason"]) ?? .laterEdit
-        fields = CloudKitModel.Record.Fields(
-            try OtherFields.read(row["fields"]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-        )
-    }
-}
-
-extension SyncEngine.Transaction {
-    /// Removes entries that are too old, and the oldest entries while the log is too large.
-    func trimRecoveryLog(at now: Int64) throws {
-        try db.run(
-            "DELETE FROM mist_recovery WHERE time < ?",
-            [now - Int64(settings.recoveryDays) * 24 * 60 * 60 * 1000]
-        )
-        while let size = try db.value("SELECT sum(size) FROM mist_recovery", as: Int64.self),
-            size > settings.recoveryBytes
-        {
-            try db.run("DELETE FROM mist_recovery WHERE id = (SELECT min(id) FROM mist_recovery)")
         }
     }
 }

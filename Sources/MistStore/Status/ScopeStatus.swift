@@ -116,19 +116,6 @@ public struct ParkedRecordType: Hashable, Sendable {
     }
 }
 
-extension ParkedRecord {
-    /// Reads a row of `mist_parked`.
-    init(_ row: Row) {
-        let until: Int64? = row["until"]
-        self.init(
-            recordName: row["name"],
-            reason: row["reason"],
-            message: row["message"],
-            until: until.map(ColumnValue.date)
-        )
-    }
-}
-
 extension LocalDatabase {
     /// The state of the scope's synchronisation.
     ///
@@ -153,45 +140,48 @@ extension LocalDatabase {
     /// - Throws: A ``StoreError`` when the file fails.
     public func retryParked() async throws {
         try await write { writer in
-            try writer.db.run(
-                "DELETE FROM mist_parked WHERE zone IN (SELECT id FROM mist_zone WHERE scope = ?)",
-                [scope.number]
-            )
-            try writer.db.run("UPDATE mist_type SET parked = NULL")
-            try writer.db.run(
-                """
-                UPDATE mist_scope SET rests_until = 0, push_rests_until = 0,
-                    condition = CASE WHEN ?2 >= held_since AND ?2 < held_until THEN condition END
-                WHERE id = ?1
-                """,
-                [scope.number, configuration.clock().milliseconds]
-            )
+            try Parking(scope: scope, db: writer.db).forgetAll()
+            try RecordTypes(db: writer.db).retryParked()
+            try ScopeState(scope: scope, db: writer.db).endWaits(at: configuration.clock().machineTime)
         }
     }
 
     func status(_ db: Database) throws -> ScopeStatus {
-        let row = try db.row("SELECT * FROM mist_scope WHERE id = ?", [scope.number])
-        let edits =
-            try db.value(
-                "SELECT count(*) FROM (SELECT DISTINCT type, row FROM mist_edit)",
-                as: Int.self
-            ) ?? 0
-        let tombstones =
-            try db.value(
-                "SELECT count(*) FROM mist_tombstone JOIN mist_zone ON mist_zone.id = zone WHERE scope = ?",
-                [scope.number],
-                as: Int.self
-            ) ?? 0
-        let parked = try db.rows(
-            """
-            SELECT mist_parked.name, reason, message, until FROM mist_parked JOIN mist_zone ON mist_zone.id = zone
-            WHERE scope = ? ORDER BY mist_parked.name
-            """,
-            [scope.number]
-        ).map { ParkedRecord($0) }
+        let now = configuration.clock().machineTime
+        let state = try ScopeState(scope: scope, db: db).row()
+        let zones = Zones(scope: scope, db: db)
+        let pending = try PendingEdits(db: db).rowCount() + Tombstones(db: db).count(in: scope)
+        let parkedTypes = try RecordTypes(db: db).parked()
+        var conditions = [state.condition].compactMap(\.self)
+        if !parkedTypes.isEmpty, !conditions.contains(.schema) { conditions.append(.schema) }
+        let refusal = try FileState(db).visit.map { StoreError.otherUserMessage(owner: $0.owner, visitor: $0.visitor) }
+        if refusal != nil { conditions.insert(.otherUser, at: 0) }
+        let undelivered = try UndeliveredRecords(scope: scope, db: db).firstMessage() ?? zones.firstFailure()
+        if undelivered != nil, !conditions.contains(.undelivered) { conditions.append(.undelivered) }
+        // The public scope has queries instead of a feed.
+        let hasPages = try scope == .public ? FollowedQueries(db: db).hasPagesToFetch() : !state.isListed
+        return ScopeStatus(
+            scope: scope,
+            pending: pending,
+            parked: try waitingRecords(db),
+            unreadable: try file.unreadableRecords(in: scope, db),
+            parkedTypes: parkedTypes,
+            conditions: conditions,
+            detail: refusal ?? state.detail ?? undelivered,
+            restsUntil: state.endOfPushes(at: now).map(ColumnValue.date),
+            hasChangesToFetch: try hasPages || zones.staleCount() > 0,
+            activity: try Requests(scope: scope, db: db).underWay().map { SyncActivity($0.kind) } ?? .idle,
+            progress: SyncProgress(sent: state.sent, remaining: pending, fetched: state.fetched),
+            copyNoticed: try FileState(db).copyNoticed.map(ColumnValue.date)
+        )
+    }
+
+    /// The records that wait, with the reason.
+    private func waitingRecords(_ db: Database) throws -> [ParkedRecord] {
+        let parked = try Parking(scope: scope, db: db).records()
         // Records below a refused new record are not refused themselves, but are not sent before it.
         let refused = Set(parked.map(\.recordName))
-        let waiting = try file.recordsWaitingForParents(in: scope.number, db).filter { !refused.contains($0.name) }
+        let waiting = try file.recordsWaitingForParents(in: scope, db).filter { !refused.contains($0.name) }
             .map { record in
                 ParkedRecord(
                     recordName: record.name,
@@ -200,62 +190,7 @@ extension LocalDatabase {
                     until: record.until.map(ColumnValue.date)
                 )
             }
-        let stale =
-            try db.value(
-                "SELECT count(*) FROM mist_zone WHERE scope = ? AND is_stale = 1",
-                [scope.number],
-                as: Int.self
-            ) ?? 0
-        let parkedTypes = try db.rows("SELECT name, parked FROM mist_type WHERE parked IS NOT NULL ORDER BY name")
-            .map { row in
-                let field: String = row["parked"]
-                return ParkedRecordType(recordType: row["name"], fieldName: field.isEmpty ? nil : field)
-            }
-        let state = ScopeRow(row)
-        var conditions = [state.condition].compactMap(\.self)
-        if !parkedTypes.isEmpty, !conditions.contains(.schema) { conditions.append(.schema) }
-        let users = try db.row("SELECT owner, visitor FROM mist_state WHERE visitor IS NOT NULL")
-        let refusal = users.map { StoreError.otherUserMessage(owner: $0["owner"], visitor: $0["visitor"]) }
-        if refusal != nil { conditions.insert(.otherUser, at: 0) }
-        let undelivered = try undelivered(db)
-        if undelivered != nil, !conditions.contains(.undelivered) { conditions.append(.undelivered) }
-        let request = try db.value("SELECT kind FROM mist_request WHERE scope = ?", [scope.number], as: String.self)
-        return ScopeStatus(
-            scope: scope,
-            pending: edits + tombstones,
-            parked: try parked + waiting + file.recordsWithoutZone(db),
-            unreadable: try file.unreadableRecords(in: scope, db),
-            parkedTypes: parkedTypes,
-            conditions: conditions,
-            detail: refusal ?? state.detail ?? undelivered,
-            restsUntil: state.endOfPushes(at: configuration.clock().milliseconds).map(ColumnValue.date),
-            hasChangesToFetch: try stale > 0 || (scope == .public ? hasQueriesToFetch(db) : !state.isListed),
-            activity: request.flatMap(SyncRequest.Kind.init).map(SyncActivity.init) ?? .idle,
-            progress: SyncProgress(
-                sent: row?["sent"] ?? 0,
-                remaining: edits + tombstones,
-                fetched: row?["fetched"] ?? 0
-            ),
-            copyNoticed: try db.value("SELECT max(until) FROM mist_former_device", as: Int64.self).map(ColumnValue.date)
-        )
-    }
-
-    /// The first error that the service reported in place of a record, or of the changes of a zone.
-    private func undelivered(_ db: Database) throws -> String? {
-        try db.value(
-            """
-            SELECT message FROM mist_undelivered JOIN mist_zone ON mist_zone.id = zone WHERE scope = ?1
-            UNION ALL SELECT failure FROM mist_zone WHERE scope = ?1 AND is_stale = 1 AND failures > 0
-            LIMIT 1
-            """,
-            [scope.number],
-            as: String.self
-        )
-    }
-
-    /// Whether a followed query was never fetched, or is being fetched. The public scope has queries instead of a feed.
-    private func hasQueriesToFetch(_ db: Database) throws -> Bool {
-        try db.value("SELECT EXISTS (SELECT 1 FROM mist_follow WHERE phase <> 0 OR due_at = 0)", as: Bool.self) ?? false
+        return try parked + waiting + file.recordsWithoutZone(db)
     }
 }
 

@@ -18,7 +18,7 @@ struct ChangeTriggers {
     /// The rules for zones, where each root has a zone of its own.
     var rootZones: RootZones?
 
-    private static let isOn = "(SELECT applying FROM mist_state) = 0"
+    private static let isOn = FileState.recordsEdits
 
     /// The names of the triggers, for replacing them.
     var names: [String] {
@@ -34,8 +34,7 @@ struct ChangeTriggers {
             + (rootZones?.triggers(of: table, when: Self.isOn) ?? [])
     }
 
-    private static let isKnown =
-        "EXISTS (SELECT 1 FROM mist_record WHERE zone = NEW._zone AND name = NEW._recordName)"
+    private static let isKnown = "EXISTS (\(KnownVersions.named("NEW._recordName", in: "NEW._zone")))"
 
     /// Adds an edit, unless the engine writes. The statement reads `mist_state` once, for this condition and for the
     /// time.
@@ -47,11 +46,7 @@ struct ChangeTriggers {
     /// - Returns: The statement.
     private func upsertedEdit(_ field: String, base: String = "NULL", _ source: String = "WHERE applying = 0") -> String
     {
-        """
-        INSERT INTO mist_edit (type, row, field, time, raw, base)
-            SELECT \(table.id), NEW._id, \(field), \(TriggerClock.edit), \(TriggerClock.machine), \(base) FROM mist_state \(source)
-            ON CONFLICT (type, row, field) DO UPDATE SET time = max(excluded.time, time + 1), raw = excluded.raw;
-        """
+        PendingEdits.upsert(field, base: base, of: table.id, source)
     }
 
     /// The trigger for a new record. It is one statement, because programs insert many records at once and wait for it.
@@ -59,7 +54,7 @@ struct ChangeTriggers {
         """
         CREATE TRIGGER \(quoted("mist_insert_\(table.recordType)")) AFTER INSERT ON \(table.name)
         BEGIN
-            \(upsertedEdit("0", "WHERE applying = 0 AND NOT \(Self.isKnown)"))
+            \(upsertedEdit("\(FieldID.insert)", "WHERE applying = 0 AND NOT \(Self.isKnown)"))
         END
         """
     }
@@ -71,28 +66,31 @@ struct ChangeTriggers {
         WHEN \(Self.isOn) AND \(Self.isKnown)
         BEGIN
             \(refusalOfTakenNames)
-            \(upsertedEdit("field.id", "JOIN mist_field AS field ON field.type = \(table.id) WHERE true"))
-            DELETE FROM mist_edit WHERE type = \(table.id) AND row IN (
-                SELECT row FROM mist_record WHERE zone = NEW._zone AND name = NEW._recordName AND row <> NEW._id
-            );
-            UPDATE mist_record SET row = NEW._id WHERE zone = NEW._zone AND name = NEW._recordName;
+            \(upsertedEdit("field.id", "\(RecordTypes.fields(ofType: "\(table.id)")) WHERE true"))
+            \(PendingEdits.deletion(of: table.id, rows: "IN (\n        \(known("row")) AND row <> NEW._id\n    )"))
+            \(KnownVersions.rowReplacement)
             UPDATE \(table.name) SET _changeTag = (
-                SELECT tag FROM mist_record WHERE zone = NEW._zone AND name = NEW._recordName
+                \(known("tag"))
             ) WHERE _id = NEW._id;
         END
         """
     }
 
+    /// A value of the service's version of the row `NEW`, as a query.
+    private func known(_ column: String) -> String {
+        KnownVersions.column(column, ofName: "NEW._recordName", in: "NEW._zone")
+    }
+
     /// Refuses a zone that the file does not have. A record in it would never be sent, and the record that it was moved
     /// from would be deleted on all devices.
     private static let refusalOfUnknownZones = """
-        SELECT RAISE(ABORT, 'mist: there is no such zone') WHERE NEW._zone NOT IN (SELECT id FROM mist_zone);
+        SELECT RAISE(ABORT, 'mist: there is no such zone') WHERE NEW._zone NOT IN (\(Zones.ids));
         """
 
     private var place: String {
         """
         CREATE TRIGGER \(quoted("mist_place_\(table.recordType)")) AFTER INSERT ON \(table.name)
-        WHEN NEW._zone NOT IN (SELECT id FROM mist_zone) AND \(Self.isOn)
+        WHEN NEW._zone NOT IN (\(Zones.ids)) AND \(Self.isOn)
         BEGIN
             \(Self.refusalOfUnknownZones)
         END
@@ -145,7 +143,7 @@ struct ChangeTriggers {
     private var refusalOfTakenNames: String {
         """
         SELECT RAISE(ABORT, 'mist: the name is taken by a record of another type')
-                FROM mist_record WHERE zone = NEW._zone AND name = NEW._recordName AND type <> \(table.id);
+                \(KnownVersions.ofOtherType("NEW._recordName", in: "NEW._zone", than: table.id));
         """
     }
 
@@ -170,8 +168,8 @@ struct ChangeTriggers {
             \(Self.refusalOfUnknownZones)
             \(refusalOfTakenNames)
             \(tombstone)
-            DELETE FROM mist_edit WHERE type = \(table.id) AND row = NEW._id;
-            \(upsertedEdit("0"))
+            \(PendingEdits.deletion(of: table.id, rows: "= NEW._id"))
+            \(upsertedEdit("\(FieldID.insert)"))
             UPDATE \(table.name) SET _changeTag = NULL WHERE _id = NEW._id;
             \(linksFollow)
         END
@@ -194,7 +192,7 @@ struct ChangeTriggers {
         """
         CREATE TRIGGER \(quoted("mist_delete_\(table.recordType)")) AFTER DELETE ON \(table.name) WHEN \(Self.isOn)
         BEGIN
-            DELETE FROM mist_edit WHERE type = \(table.id) AND row = OLD._id;
+            \(PendingEdits.deletion(of: table.id, rows: "= OLD._id"))
             \(tombstone)
             \(tables.flatMap { $0.cascade(from: "OLD._recordName", in: "OLD._zone") }.joined(separator: "\n    "))
         END
@@ -205,32 +203,8 @@ struct ChangeTriggers {
     private var tombstone: String {
         """
         \(Tombstones.insert(depth: "0", where: "zone = OLD._zone AND name = OLD._recordName AND type = \(table.id)"))
-        DELETE FROM mist_record WHERE zone = OLD._zone AND name = OLD._recordName AND type = \(table.id);
-        DELETE FROM mist_parked WHERE zone = OLD._zone AND name = OLD._recordName;
-        """
-    }
-}
-
-/// The time in triggers, in milliseconds since 1970: expressions over the row of `mist_state`.
-private enum TriggerClock {
-    /// The machine's clock, or `mist_state.clock` where a simulation sets it.
-    static let machine = "coalesce(clock, CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER))"
-
-    /// The time of an edit: the machine's clock in the service's time, and never before the latest time that came from
-    /// elsewhere.
-    static let edit = "max(\(machine) + clock_offset, heard)"
-}
-
-/// Statements about `mist_tombstone`.
-enum Tombstones {
-    /// Adds tombstones for the records that the service has, or may have. A record that it may have is looked up first,
-    /// because a delete needs the tag.
-    static func insert(depth: String, where condition: String) -> String {
-        """
-        INSERT INTO mist_tombstone (record, type, zone, name, tag, created, creator, time, depth, epoch, is_conflicting)
-            SELECT id, type, zone, name, tag, created, creator, (SELECT \(TriggerClock.edit) FROM mist_state), \(depth), epoch, tag IS NULL FROM mist_record WHERE \(condition)
-            ON CONFLICT (zone, name) DO UPDATE SET
-                time = excluded.time, tag = excluded.tag, record = excluded.record, depth = excluded.depth;
+        \(KnownVersions.deletion(where: "zone = OLD._zone AND name = OLD._recordName AND type = \(table.id)"))
+        \(Parking.deletion(where: "zone = OLD._zone AND name = OLD._recordName"))
         """
     }
 }
@@ -245,16 +219,13 @@ extension RecordTable {
         fields.filter { $0.type == .reference }.flatMap { field -> [String] in
             let condition = "\(field.column) = \(name) AND _zone = \(zone)\(field.bindingCondition)"
             let names = "SELECT _recordName FROM \(self.name) WHERE \(condition)"
-            let depth = "1 + coalesce((SELECT depth FROM mist_tombstone WHERE zone = \(zone) AND name = \(name)), 0)"
+            let depth = Tombstones.depth(below: name, in: zone)
             return [
                 Tombstones.insert(depth: "(\(depth))", where: "zone = \(zone) AND name IN (\(names)) AND type = \(id)"),
-                """
-                INSERT INTO mist_cascade (zone, name) SELECT _zone, _recordName FROM \(self.name) WHERE \(condition)
-                    ON CONFLICT (zone, name) DO UPDATE SET name = excluded.name;
-                """,
-                "DELETE FROM mist_edit WHERE type = \(id) AND row IN (SELECT _id FROM \(self.name) WHERE \(condition));",
-                "DELETE FROM mist_record WHERE zone = \(zone) AND name IN (\(names)) AND type = \(id);",
-                "DELETE FROM mist_parked WHERE zone = \(zone) AND name IN (\(names));",
+                PendingCascades.insertion(from: self.name, where: condition),
+                PendingEdits.deletion(of: id, rows: "IN (SELECT _id FROM \(self.name) WHERE \(condition))"),
+                KnownVersions.deletion(where: "zone = \(zone) AND name IN (\(names)) AND type = \(id)"),
+                Parking.deletion(where: "zone = \(zone) AND name IN (\(names))"),
                 "DELETE FROM \(self.name) WHERE \(condition);",
             ]
         }

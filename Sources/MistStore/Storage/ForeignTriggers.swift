@@ -18,7 +18,7 @@ enum ForeignTriggers {
         let isForeign = "type = 'trigger' AND substr(name, 1, 5) <> 'mist_'"
         guard try db.value("SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE \(isForeign))", as: Bool.self) == true
         else { return }
-        let types = try db.rows("SELECT name FROM mist_type").map { row -> String in row["name"] }
+        let types = try RecordTypes(db: db).all().map(\.name)
         let statements = try db.rows(
             """
             SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND type IN ('table', 'view', 'trigger')
@@ -31,7 +31,7 @@ enum ForeignTriggers {
             """
             The trigger \(found.trigger) changes \(found.table) whenever a record of \(found.source) is written. It would change versions \
             of the service while they are stored, and this device would differ from the others. Let it rest meanwhile, with \
-            WHEN (SELECT applying FROM mist_state) = 0, or remove it: DROP TRIGGER \(quoted(found.trigger)).
+            WHEN \(FileState.recordsEdits), or remove it: DROP TRIGGER \(quoted(found.trigger)).
             """,
             recordType: found.source
         )
@@ -83,7 +83,7 @@ private final class TriggerInspection {
     private func note(_ action: CInt, _ table: String, _ column: String?, by trigger: String) {
         switch action {
         case SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE: writes.append((trigger, table))
-        case SQLITE_READ where table == "mist_state" && column == "applying": resting.insert(trigger)
+        case SQLITE_READ where FileState.asksWhetherEngineWrites(table, column): resting.insert(trigger)
         default: break
         }
     }

@@ -15,9 +15,9 @@ typealias Record = CloudKitModel.Record
 /// A row of a record type's table.
 package struct LocalRow: Sendable {
     /// `_id`
-    package let id: Int64
+    package let id: RecordRowID
     /// `mist_zone.id`
-    package let zone: Int64
+    package let zone: ZoneRowID
     package let name: String
     /// The fields that have a value.
     package var fields: [String: FieldValue]
@@ -57,12 +57,12 @@ extension RecordTable {
         try rows("true ORDER BY _recordName", [], db)
     }
 
-    func row(id: Int64, _ db: Database) throws -> LocalRow? {
-        try rows("_id = ?", [.integer(id)], db).first
+    func row(id: RecordRowID, _ db: Database) throws -> LocalRow? {
+        try rows("_id = ?", [ColumnValue(id)], db).first
     }
 
-    package func row(named name: String, in zone: Int64, _ db: Database) throws -> LocalRow? {
-        try rows("_zone = ? AND _recordName = ?", [.integer(zone), .text(name)], db).first
+    package func row(named name: String, in zone: ZoneRowID, _ db: Database) throws -> LocalRow? {
+        try rows("_zone = ? AND _recordName = ?", [ColumnValue(zone), .text(name)], db).first
     }
 
     /// The statement's current row.
@@ -71,8 +71,8 @@ extension RecordTable {
             ColumnValue(sqliteStatement: statement.sqliteStatement, index: CInt(index))
         }
         var row = LocalRow(
-            id: column(0).integer ?? 0,
-            zone: column(1).integer ?? 0,
+            id: RecordRowID(column(0).integer ?? 0),
+            zone: ZoneRowID(column(1).integer ?? 0),
             name: column(2).text ?? "",
             fields: [:],
             created: column(3).integer,
@@ -102,12 +102,10 @@ extension RecordTable {
     package func insert(
         _ fields: [String: ColumnPair],
         named name: String,
-        in zone: Int64,
+        in zone: ZoneRowID,
         at time: Int64,
         _ db: Database
-    ) throws
-        -> Int64
-    {
+    ) throws -> RecordRowID {
         let present = self.fields.filter { fields[$0.name] != nil }
         let columns = ["_zone", "_recordName", "_createdTimestamp", "_modifiedTimestamp"] + present.flatMap(\.columns)
         let statement = try db.cachedStatement(
@@ -117,13 +115,13 @@ extension RecordTable {
                 """
         )
         let values = present.flatMap { field in fields[field.name].map { $0.values(of: field) } ?? [] }
-        try statement.bind([.integer(zone), .text(name), .integer(time), .integer(time)] + values)
+        try statement.bind([ColumnValue(zone), .text(name), .integer(time), .integer(time)] + values)
         try statement.execute()
-        return db.lastInsertedRowID
+        return db.lastInserted(RecordRowID.self)
     }
 
     /// Sets fields of a row.
-    package func update(_ id: Int64, _ fields: [String: ColumnPair], at time: Int64?, _ db: Database) throws {
+    package func update(_ id: RecordRowID, _ fields: [String: ColumnPair], at time: Int64?, _ db: Database) throws {
         let present = self.fields.filter { fields[$0.name] != nil }
         var assignments = present.flatMap(\.columns).map { "\($0) = ?" }
         if time != nil { assignments.append("_modifiedTimestamp = ?") }
@@ -133,11 +131,11 @@ extension RecordTable {
         )
         var values = present.flatMap { field in fields[field.name].map { $0.values(of: field) } ?? [] }
         if let time { values.append(.integer(time)) }
-        try statement.bind(values + [.integer(id)])
+        try statement.bind(values + [ColumnValue(id)])
         try statement.execute()
     }
 
-    package func delete(_ id: Int64, _ db: Database) throws {
+    package func delete(_ id: RecordRowID, _ db: Database) throws {
         try db.run("DELETE FROM \(name) WHERE _id = ?", [id])
     }
 
@@ -214,71 +212,6 @@ extension ColumnValue {
     var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
     var text: String? { if case .text(let value) = self { value } else { nil } }
     var blob: Data? { if case .blob(let value) = self { value } else { nil } }
-}
-
-/// The service's version of a record, `mist_record`.
-struct KnownVersion: Sendable {
-    let id: Int64
-    let type: Int64
-    let zone: Int64
-    let name: String
-    let row: Int64
-    let tag: String?
-    let created: Int64?
-    let modified: Int64?
-    let times: EditTimes
-    let other: [String: FieldValue]
-    let isConflicting: Bool
-    private let writtenBytes: Data?
-    /// The parts of counters that this file has sent, and that no version has shown yet.
-    var writes: [EditTimes.Part] { writtenBytes.flatMap { EditTimes($0) }?.parts ?? [] }
-
-    private static let columns =
-        "id, type, zone, name, row, tag, created, modified, times, other, is_conflicting, written"
-
-    /// Reads the current row of a statement, which selects ``columns``.
-    private init(_ statement: Statement) throws {
-        func column(_ index: CInt) -> ColumnValue {
-            ColumnValue(sqliteStatement: statement.sqliteStatement, index: index)
-        }
-        id = column(0).integer ?? 0
-        type = column(1).integer ?? 0
-        zone = column(2).integer ?? 0
-        name = column(3).text ?? ""
-        row = column(4).integer ?? 0
-        tag = column(5).text
-        created = column(6).integer
-        modified = column(7).integer
-        times = column(8).blob.flatMap { EditTimes($0) } ?? EditTimes()
-        other = try column(9).text.map(OtherFields.read) ?? [:]
-        isConflicting = column(10).integer == 1
-        writtenBytes = column(11).blob
-    }
-
-    static func fetch(named name: String, in zone: Int64, _ db: Database) throws -> KnownVersion? {
-        let statement = try db.cachedStatement(
-            sql: "SELECT \(Self.columns) FROM mist_record WHERE zone = ? AND name = ?"
-        )
-        try statement.bind([.integer(zone), .text(name)])
-        // The cursor resets the statement when it is released.
-        let cursor = try Row.fetchCursor(statement)
-        return try withExtendedLifetime(cursor) { try cursor.next() == nil ? nil : KnownVersion(statement) }
-    }
-
-    /// The versions of the records whose names are in a JSON array, by name.
-    static func fetch(named names: ColumnValue, in zone: Int64, _ db: Database) throws -> [String: KnownVersion] {
-        let statement = try db.cachedStatement(
-            sql: "SELECT \(Self.columns) FROM mist_record WHERE zone = ? AND name IN (SELECT value FROM json_each(?))"
-        )
-        try statement.bind([.integer(zone), names])
-        var versions: [String: KnownVersion] = [:]
-        let cursor = try Row.fetchCursor(statement)
-        while try cursor.next() != nil {
-            let version = try KnownVersion(statement)
-            versions[version.name] = version
-        }
-        return versions
-    }
 }
 
 extension CloudKitModel.Record {

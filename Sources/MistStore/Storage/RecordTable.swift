@@ -4,7 +4,7 @@ package import MistKit
 /// A field of a record type as the store keeps it.
 package struct StoredField: Sendable {
     /// Its number in `mist_field` and `mist_edit`.
-    package let id: Int64
+    package let id: FieldID
     /// Its declaration in the record type.
     package let schema: RecordSchema.Field
     /// Its type; `nil` for a type that fields of a model cannot have.
@@ -14,9 +14,9 @@ package struct StoredField: Sendable {
     /// The column with the action of a reference, quoted; `nil` for other types.
     let actionColumn: String?
     /// The number of the field that replaced this one, where this is the former name of a renamed field.
-    let successor: Int64?
+    let successor: FieldID?
 
-    init(id: Int64, schema: RecordSchema.Field, successor: Int64? = nil) {
+    init(id: FieldID, schema: RecordSchema.Field, successor: FieldID? = nil) {
         self.id = id
         self.schema = schema
         self.successor = successor
@@ -87,7 +87,7 @@ package struct RecordTable: Sendable {
     static let generation: Int64 = 2
 
     /// The type's number in `mist_type`.
-    package let id: Int64
+    package let id: TableID
     package let recordType: String
     package let fields: [StoredField]
     /// The positions of the fields by name.
@@ -111,7 +111,7 @@ package struct RecordTable: Sendable {
         let rowColumns: String
     }
 
-    init(id: Int64, recordType: String, fields: [StoredField]) {
+    init(id: TableID, recordType: String, fields: [StoredField]) {
         self.id = id
         self.recordType = recordType
         self.fields = fields
@@ -134,9 +134,9 @@ package struct RecordTable: Sendable {
             insert: "INSERT INTO \(name) (\(all.joined(separator: ", "))) VALUES (\(parameters))",
             isKnown: """
                 SELECT 1 FROM \(name) WHERE _zone = ?1 AND _recordName = ?2
-                UNION ALL SELECT 1 FROM mist_record WHERE zone = ?1 AND name = ?2
-                UNION ALL SELECT 1 FROM mist_tombstone WHERE zone = ?1 AND name = ?2
-                UNION ALL SELECT 1 FROM mist_sent WHERE zone = ?1 AND name = ?2
+                UNION ALL \(KnownVersions.named("?2", in: "?1"))
+                UNION ALL \(Tombstones.named("?2", in: "?1"))
+                UNION ALL \(SentOperations.named("?2", in: "?1"))
                 LIMIT 1
                 """,
             rowColumns: (["_id", "_zone", "_recordName", "_createdTimestamp", "_modifiedTimestamp"] + fieldColumns)
@@ -180,7 +180,7 @@ package struct RecordTable: Sendable {
     ///
     /// - Parameter zone: The zone of rows that do not name a zone.
     /// - Returns: The statement that creates the table.
-    func definition(defaultZone zone: Int64) -> String {
+    func definition(defaultZone zone: ZoneRowID) -> String {
         let own = fields.flatMap(\.definitions).map { ",\n    \($0)" }.joined()
         return """
             CREATE TABLE \(name) (

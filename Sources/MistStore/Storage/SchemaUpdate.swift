@@ -8,11 +8,11 @@ import MistKit
 struct SchemaUpdate {
     let schemas: [RecordSchema]
     /// The zone of rows that are inserted without a zone.
-    let homeZone: Int64
+    let homeZone: ZoneRowID
     /// Whether records without a parent have zones of their own.
     let hasZonePerRoot: Bool
 
-    init(_ schemas: [RecordSchema], homeZone: Int64, hasZonePerRoot: Bool = false) {
+    init(_ schemas: [RecordSchema], homeZone: ZoneRowID, hasZonePerRoot: Bool = false) {
         self.schemas = schemas
         self.homeZone = homeZone
         self.hasZonePerRoot = hasZonePerRoot
@@ -25,11 +25,11 @@ struct SchemaUpdate {
     /// - Throws: A ``StoreError``: `schema` where types do not fit each other or the file.
     func apply(to db: Database) throws -> (own: [RecordTable], all: [RecordTable]) {
         try check()
-        let old = try Self.tables(in: db)
+        let old = try RecordTypes(db: db).tables()
         for schema in schemas {
             try update(schema, old.first { $0.recordType == schema.recordType }, db)
         }
-        let all = try Self.tables(in: db)
+        let all = try RecordTypes(db: db).tables()
         try replaceTriggers(of: all, db)
         let known = Dictionary(uniqueKeysWithValues: schemas.map { ($0.recordType, $0) })
         let own = all.compactMap { table in known[table.recordType].map { table.described(by: $0) } }
@@ -81,8 +81,7 @@ struct SchemaUpdate {
 
     private func update(_ schema: RecordSchema, _ table: RecordTable?, _ db: Database) throws {
         guard let table else {
-            try db.run("INSERT INTO mist_type (name) VALUES (?)", [schema.recordType])
-            let id = db.lastInsertedRowID
+            let id = try RecordTypes(db: db).insert(schema.recordType)
             var fields = try schema.fields.map { try note($0, of: id, db) }
             for field in fields { fields += try noteFormers(of: field, among: fields, type: id, db) }
             let table = RecordTable(id: id, recordType: schema.recordType, fields: fields)
@@ -110,32 +109,28 @@ struct SchemaUpdate {
                 )
             }
             if stored.schema.isParent != field.isParent {
-                try db.run("UPDATE mist_field SET is_parent = ? WHERE id = ?", [field.isParent, stored.id])
+                try RecordTypes(db: db).setIsParent(field.isParent, stored.id)
             }
             try addFormers(of: StoredField(id: stored.id, schema: field), to: table, db)
         }
     }
 
-    private func note(_ field: RecordSchema.Field, of type: Int64, _ db: Database) throws -> StoredField {
-        try db.run(
-            "INSERT INTO mist_field (type, name, kind, is_parent) VALUES (?, ?, ?, ?)",
-            [type, field.name, field.type.rawValue, field.isParent]
-        )
-        return StoredField(id: db.lastInsertedRowID, schema: field)
+    private func note(_ field: RecordSchema.Field, of type: TableID, _ db: Database) throws -> StoredField {
+        StoredField(id: try RecordTypes(db: db).insert(field, of: type), schema: field)
     }
 
     private func add(_ field: StoredField, to table: RecordTable, _ db: Database) throws {
         for column in field.definitions { try db.execute(sql: "ALTER TABLE \(table.name) ADD COLUMN \(column)") }
     }
 
-    /// Moves values of a new field into its column. They were kept in `mist_record.other` while the type did not have
+    /// Moves values of a new field into its column. They were kept with the service's version while the type did not have
     /// the field.
     private func takeKeptValues(of field: StoredField, in table: RecordTable, _ db: Database) throws {
         let extended = RecordTable(id: table.id, recordType: table.recordType, fields: table.fields + [field])
-        let kept = try db.rows("SELECT name, zone FROM mist_record WHERE type = ? AND other IS NOT NULL", [table.id])
-        for record in kept {
-            guard let zone = try ZoneRow.fetch(record["zone"], db),
-                let known = try KnownVersion.fetch(named: record["name"], in: zone.id, db),
+        let versions = KnownVersions(db: db)
+        for record in try versions.withOtherFields(of: table.id) {
+            guard let zone = try ZoneRow.fetch(record.zone, db),
+                let known = try versions.fetch(named: record.name, in: zone.id),
                 let row = try extended.row(id: known.row, db),
                 let value = known.other[field.name], let pair = try? ColumnPair(value, of: field, in: zone.zoneID)
             else { continue }
@@ -145,28 +140,28 @@ struct SchemaUpdate {
                     FormerField(value: value, noted: known.times.time(of: name, value))
                 }
                 let former = version(name, row.fields[name])
-                return FormerField.counts(former, over: version(field.name, value), modified: known.modified ?? 0)
+                return FormerField.counts(former, over: version(field.name, value), modified: known.modified?.rawValue ?? 0)
             }
             guard !isOlder else { continue }
             var other = known.other
             other[field.name] = nil
             try db.applying { try extended.update(row.id, [field.name: pair], at: nil, db) }
-            try db.run("UPDATE mist_record SET other = ? WHERE id = ?", [try OtherFields.text(other), known.id])
+            try versions.setOther(other, known.id)
         }
     }
 
-    /// Adds the former fields of a field to `mist_field`, where the file does not have them.
+    /// Gives the former fields of a field their numbers, where the file does not have them.
     private func noteFormers(
         of field: StoredField,
         among fields: [StoredField],
-        type: Int64,
+        type: TableID,
         _ db: Database
     ) throws -> [StoredField] {
         try field.schema.formerNames.filter { name in !fields.contains { $0.name == name } }.map { name in
             var former = field.schema
             (former.name, former.formerNames, former.isParent) = (name, [], false)
             let noted = try note(former, of: type, db)
-            try db.run("UPDATE mist_field SET successor = ? WHERE id = ?", [field.id, noted.id])
+            try RecordTypes(db: db).setSuccessor(field.id, of: noted.id)
             return StoredField(id: noted.id, schema: former, successor: field.id)
         }
     }
@@ -176,7 +171,7 @@ struct SchemaUpdate {
         for name in field.schema.formerNames {
             // A former name of another type is a different field.
             guard let former = table[name], former.type == field.type else { continue }
-            try db.run("UPDATE mist_field SET successor = ? WHERE id = ?", [field.id, former.id])
+            try RecordTypes(db: db).setSuccessor(field.id, of: former.id)
         }
         for former in try noteFormers(of: field, among: table.fields, type: table.id, db) {
             try add(former, to: table, db)
@@ -192,31 +187,6 @@ struct SchemaUpdate {
         try db.applying { try db.execute(sql: "UPDATE \(table.name) SET \(pairs)") }
     }
 
-    /// All tables of the file, including those of types that the program does not know.
-    static func tables(in db: Database) throws -> [RecordTable] {
-        let fields = try db.rows("SELECT id, type, name, kind, is_parent, successor FROM mist_field ORDER BY id")
-        let byType = Dictionary(grouping: fields) { row -> Int64 in row["type"] }
-        return try db.rows("SELECT id, name FROM mist_type ORDER BY id").map { row in
-            let id: Int64 = row["id"]
-            return RecordTable(
-                id: id,
-                recordType: row["name"],
-                fields: (byType[id] ?? []).map { field in
-                    let kind: String = field["kind"]
-                    return StoredField(
-                        id: field["id"],
-                        schema: RecordSchema.Field(
-                            name: field["name"],
-                            type: FieldType(rawValue: kind),
-                            isParent: field["is_parent"]
-                        ),
-                        successor: field["successor"]
-                    )
-                }
-            )
-        }
-    }
-
     /// Replaces the triggers that differ from those of this version of the library, unless a newer version wrote them.
     private func replaceTriggers(of tables: [RecordTable], _ db: Database) throws {
         let rows = try db.rows("SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger'")
@@ -225,13 +195,7 @@ struct SchemaUpdate {
         )
         let namesByTable = Dictionary(grouping: rows) { row -> String in row["tbl_name"] }
         for table in tables {
-            let generation =
-                try db.value(
-                    "SELECT generation FROM mist_type WHERE id = ?",
-                    [table.id],
-                    as: Int64.self
-                ) ?? 0
-            guard generation <= RecordTable.generation else { continue }
+            guard try RecordTypes(db: db).generation(of: table.id) <= RecordTable.generation else { continue }
             let rootZones = hasZonePerRoot ? RootZones(tables: tables, home: homeZone) : nil
             let triggers = ChangeTriggers(table: table, tables: tables, rootZones: rootZones)
             // An earlier version may have given its triggers other names.
@@ -244,7 +208,7 @@ struct SchemaUpdate {
                 if existing[name] != nil { try db.execute(sql: "DROP TRIGGER \(quoted(name))") }
                 try db.execute(sql: definition)
             }
-            try db.run("UPDATE mist_type SET generation = ? WHERE id = ?", [RecordTable.generation, table.id])
+            try RecordTypes(db: db).setGeneration(RecordTable.generation, of: table.id)
         }
     }
 }

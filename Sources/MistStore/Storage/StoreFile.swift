@@ -23,11 +23,11 @@ package final class StoreFile: Sendable {
     /// All tables of the file, in the order of their numbers. Some may be of types that only a newer program knows.
     let allTables: [RecordTable]
     /// All tables of the file, by number.
-    let tablesByID: [Int64: RecordTable]
+    let tablesByID: [TableID: RecordTable]
     /// The largest number of a field. Fields that a newer program adds later have larger numbers.
-    let lastFieldID: Int64
+    let lastFieldID: FieldID
     /// The zone of records that are added without a zone, by scope.
-    package let homeZones: [DatabaseScope: Int64]
+    package let homeZones: [DatabaseScope: ZoneRowID]
     /// Whether records of the private database that have no parent have zones of their own.
     package let hasZonePerRoot: Bool
     /// The program's record types, by name.
@@ -65,18 +65,12 @@ package final class StoreFile: Sendable {
             try database.write { db in
                 try Self.prepare(db, newDevice: newDevice)
                 try StoreRepair(schemas: schemas, scopes: scopes).repair(db)
-                var homes: [DatabaseScope: Int64] = [:]
+                var homes: [DatabaseScope: ZoneRowID] = [:]
                 for (scope, zone) in scopes {
-                    let identifier = { try ZoneRow.identifier(of: $0, in: scope, db) }
-                    try db.run("INSERT OR IGNORE INTO mist_scope (id) VALUES (?)", [scope.number])
-                    // The default of the tables' column `_zone` is the first zone that the file ever had.
-                    let first = try db.value(
-                        "SELECT min(id) FROM mist_zone WHERE scope = ?",
-                        [scope.number],
-                        as: Int64.self
-                    )
-                    let isPerRoot = hasZonePerRoot && scope == .private
-                    homes[scope] = try isPerRoot ? first ?? identifier(zone) : identifier(zone)
+                    let zones = Zones(scope: scope, db: db)
+                    try ScopeState(scope: scope, db: db).insert()
+                    let first = hasZonePerRoot && scope == .private ? try zones.first() : nil
+                    homes[scope] = try first ?? zones.identifier(of: zone)
                 }
                 let home = homes[scopes.keys.contains(.private) ? .private : .public] ?? 1
                 let tables = try SchemaUpdate(schemas, homeZone: home, hasZonePerRoot: hasZonePerRoot).apply(to: db)
@@ -211,7 +205,7 @@ package final class StoreFile: Sendable {
     private static func isStore(_ db: Database) throws -> Bool {
         let application = try db.value("PRAGMA application_id", as: Int64.self) ?? 0
         if application == SystemTables.applicationID {
-            let format = try db.value("SELECT format FROM mist_state", as: Int64.self) ?? 0
+            let format = try FileState.format(db) ?? 0
             guard format <= SystemTables.format else {
                 throw StoreError(
                     .newerFormat,
@@ -315,7 +309,7 @@ extension StoreError {
                 "Another zone has a record of this type with this name. Change that record, or name a zone in _zone."
             )
         case .SQLITE_CONSTRAINT where said.contains("mist: there is no such zone"):
-            self.init(.value, "The file has no zone of this number. Leave _zone out, or use a number of mist_zone.id.")
+            self.init(.value, "The file has no zone of this number. Leave _zone out, or use a number of \(Zones.numbers).")
         case .SQLITE_CONSTRAINT where said.contains("mist: the row is needed"):
             self.init(
                 .value,
@@ -380,82 +374,20 @@ extension Database {
         try Row.fetchAll(cachedStatement(sql: sql), arguments: arguments)
     }
 
-    /// Writes with triggers that record edits at a time of the machine, in milliseconds since 1970; `nil` is the present.
-    func recordingEdits<Value>(at time: Int64?, _ body: () throws -> Value) throws -> Value {
+    /// Writes with triggers that record edits at a time of the machine; `nil` is the present.
+    func recordingEdits<Value>(at time: MachineTime?, _ body: () throws -> Value) throws -> Value {
         guard let time else { return try body() }
-        let former = try value("SELECT clock FROM mist_state", as: Int64.self)
-        try run("UPDATE mist_state SET clock = ?", [time])
+        let former = try FileState.setClock(time, self)
         let value = try body()
-        try run("UPDATE mist_state SET clock = ?", [former])
+        try FileState.setClock(former, self)
         return value
     }
 
     /// Writes as the engine: the triggers of record types do nothing meanwhile.
     func applying<Value>(_ body: () throws -> Value) throws -> Value {
-        try run("UPDATE mist_state SET applying = 1")
+        try FileState.setApplying(true, self)
         let value = try body()
-        try run("UPDATE mist_state SET applying = 0")
+        try FileState.setApplying(false, self)
         return value
-    }
-}
-
-/// A row of `mist_zone`.
-struct ZoneRow: Sendable {
-    enum State: Int64 {
-        case unknown = 0
-        case exists = 1
-        case gone = 2
-    }
-
-    let id: Int64
-    let scope: DatabaseScope
-    let zoneID: ZoneID
-    let state: State
-    let token: String?
-    let isStale: Bool
-    let isUncertain: Bool
-    let avoidsAtomic: Bool
-    let epoch: Int64
-    let isRefetching: Bool
-
-    private init(_ row: Row) {
-        id = row["id"]
-        scope = DatabaseScope(number: row["scope"]) ?? .private
-        let owner: String = row["owner"]
-        zoneID = ZoneID(zoneName: row["name"], ownerRecordName: owner.isEmpty ? nil : owner)
-        state = State(rawValue: row["state"]) ?? .unknown
-        token = row["token"]
-        isStale = row["is_stale"]
-        isUncertain = row["is_uncertain"]
-        avoidsAtomic = row["avoids_atomic"]
-        epoch = row["epoch"]
-        isRefetching = row["is_refetching"]
-    }
-
-    static func fetch(_ id: Int64, _ db: Database) throws -> ZoneRow? {
-        try db.row("SELECT * FROM mist_zone WHERE id = ?", [id]).map(ZoneRow.init)
-    }
-
-    static func all(in scope: DatabaseScope, where condition: String = "true", _ db: Database) throws -> [ZoneRow] {
-        try db.rows("SELECT * FROM mist_zone WHERE scope = ? AND \(condition) ORDER BY id", [scope.number])
-            .map(ZoneRow.init)
-    }
-
-    /// The number of a zone. A zone that the file does not have yet gets a row. Outside of the shared scope, the owner
-    /// is left out.
-    static func identifier(of zone: ZoneID, in scope: DatabaseScope, _ db: Database) throws -> Int64 {
-        let owner = scope == .shared ? zone.owner ?? "" : ""
-        try db.run(
-            """
-            INSERT INTO mist_zone (scope, name, owner, state) VALUES (?, ?, ?, ?)
-            ON CONFLICT (scope, owner, name) DO NOTHING
-            """,
-            [scope.number, zone.zoneName, owner, zone.zoneName == ZoneID.default.zoneName ? 1 : 0]
-        )
-        return try db.value(
-            "SELECT id FROM mist_zone WHERE scope = ? AND owner = ? AND name = ?",
-            [scope.number, owner, zone.zoneName],
-            as: Int64.self
-        ) ?? 0
     }
 }

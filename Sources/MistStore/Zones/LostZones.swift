@@ -13,15 +13,15 @@ extension StoreFile {
                         WHERE used.zone IS NOT NULL
                 )
                 SELECT _recordName AS name, _zone AS zone FROM used JOIN \(table.name) ON _zone = used.zone
-                WHERE used.zone NOT IN (SELECT id FROM mist_zone) ORDER BY _recordName
+                WHERE used.zone NOT IN (\(Zones.ids)) ORDER BY _recordName
                 """
             ).map { row in
-                let (name, zone): (String, Int64) = (row["name"], row["zone"])
+                let (name, zone): (String, ZoneRowID) = (row["name"], row["zone"])
                 return ParkedRecord(
                     recordName: name,
                     reason: "zone",
                     message: """
-                        The file has no zone \(zone). Move the record to a zone of mist_zone: UPDATE \(table.name) SET _zone = \
+                        The file has no zone \(zone). Move the record to one of \(Zones.numbers): UPDATE \(table.name) SET _zone = \
                         \(homeZones[scopes[0]] ?? 1) WHERE _recordName = '\(name)' AND _zone = \(zone)
                         """,
                     until: nil

@@ -20,10 +20,10 @@ struct RootZones {
     /// All tables of the file.
     let tables: [RecordTable]
     /// The zone of rows that are inserted without one.
-    let home: Int64
+    let home: ZoneRowID
 
     /// The zones of the private database.
-    private static let ownZones = "+_zone IN (SELECT id FROM mist_zone WHERE scope = 1)"
+    private static let ownZones = "+_zone IN (\(Zones.ids(in: "\(DatabaseScope.private.number)")))"
 
     /// The index that finds a record by its name alone.
     static func indexes(of table: RecordTable) -> [String] {
@@ -96,11 +96,7 @@ struct RootZones {
     }
 
     /// The number of zones that the service has, or will have for the rows of this file.
-    var count: String {
-        let rows = tables.map { "EXISTS (SELECT 1 FROM \($0.name) WHERE _zone = mist_zone.id)" }
-        let isUsed = rows.isEmpty ? "" : " OR (state = 0 AND id <> \(home) AND (\(rows.joined(separator: " OR "))))"
-        return "(SELECT count(*) FROM mist_zone WHERE scope = 1 AND (state = 1\(isUsed)))"
-    }
+    var count: String { Zones.count(withRowsOf: tables, home: home) }
 }
 
 // MARK: - Triggers
@@ -110,7 +106,7 @@ extension RootZones {
     var isUnassigned: String {
         """
         NEW._zone = \(home) AND NOT EXISTS (
-            SELECT 1 FROM mist_record WHERE zone = \(home) AND name = NEW._recordName
+            \(KnownVersions.named("NEW._recordName", in: "\(home)"))
         )
         """
     }
@@ -161,10 +157,10 @@ extension RootZones {
                 \(ambiguity ?? "")
                 SELECT RAISE(ABORT, 'mist: too many zones')
                     WHERE \(zone) IS NULL AND \(count) >= \(ZoneLayout.mostZones);
-                INSERT INTO mist_zone (scope, name) SELECT 1, \(Self.randomName) WHERE \(zone) IS NULL;
-                UPDATE \(table.name) SET _zone = coalesce(\(zone), (SELECT max(id) FROM mist_zone)) WHERE _id = NEW._id;
+                \(Zones.insertion(named: Self.randomName, if: "\(zone) IS NULL"))
+                UPDATE \(table.name) SET _zone = coalesce(\(zone), \(Zones.latest)) WHERE _id = NEW._id;
                 SELECT RAISE(ABORT, 'mist: the name is taken by a record of another type')
-                    FROM mist_record WHERE zone = \(assigned) AND name = NEW._recordName AND type <> \(table.id);
+                    \(KnownVersions.ofOtherType("NEW._recordName", in: assigned, than: table.id));
                 \(references.map { refusal($0, assigned) }.joined(separator: "\n    "))
             END
             """,
@@ -216,7 +212,7 @@ package struct ZoneAssignment {
         named name: String,
         in table: RecordTable,
         newName: () -> String = { UUID().uuidString }
-    ) throws -> Int64 {
+    ) throws -> ZoneRowID {
         let home = file.homeZones[scope] ?? 0
         guard scope == .private, file.hasZonePerRoot else { return home }
         let zones = RootZones(tables: file.orderedTables, home: home)
@@ -236,21 +232,15 @@ package struct ZoneAssignment {
         }
         let sql = "SELECT \(zones.zone(named: "?1", parent: parent == nil ? nil : "?2"))"
         let arguments: StatementArguments = parent.map { [name, $0.recordName] } ?? [name]
-        if let zone = try db.value(sql, arguments, as: Int64.self) { return zone }
+        if let zone = try db.value(sql, arguments, as: ZoneRowID.self) { return zone }
         guard try db.value("SELECT \(zones.count)", as: Int.self) ?? 0 < ZoneLayout.mostZones else {
             throw StoreError.tooManyZones(recordType: table.recordType, recordName: name)
         }
-        return try ZoneRow.identifier(of: ZoneID(zoneName: newName()), in: scope, db)
+        return try Zones(scope: scope, db: db).identifier(of: ZoneID(zoneName: newName()))
     }
 
     /// The number of a zone; `nil` for a zone that is gone, or that the file does not have.
-    func number(of zone: ZoneID) throws -> Int64? {
-        try db.value(
-            "SELECT id FROM mist_zone WHERE scope = ? AND name = ? AND owner = ? AND state <> 2",
-            [scope.number, zone.zoneName, scope == .shared ? zone.owner ?? "" : ""],
-            as: Int64.self
-        )
-    }
+    func number(of zone: ZoneID) throws -> ZoneRowID? { try Zones(scope: scope, db: db).number(of: zone) }
 
     /// Refuses fields whose references lead to a record of another zone. A target that is not on this machine is not an
     /// error.
@@ -277,14 +267,14 @@ package struct ZoneAssignment {
                     continue
                 }
                 let other = try db.value(
-                    "SELECT name FROM mist_zone WHERE id = (SELECT min(_zone) FROM (\(zones.zones(named: "?1"))))",
+                    "SELECT min(_zone) FROM (\(zones.zones(named: "?1")))",
                     [target.recordName],
-                    as: String.self
-                )
+                    as: ZoneRowID.self
+                ).flatMap { try ZoneRow.fetch($0, db) }
                 throw StoreError(
                     .link,
                     """
-                    The reference leads to \(target.recordName) in the zone \(other ?? ""), and the record is in the zone \
+                    The reference leads to \(target.recordName) in the zone \(other?.zoneID.zoneName ?? ""), and the record is in the zone \
                     \(zone.zoneID.zoneName). References stay in a zone: keep the name of the record in a field of type String.
                     """,
                     recordType: table.recordType,
@@ -298,14 +288,7 @@ package struct ZoneAssignment {
     /// Removes the zones whose records were all removed before they were sent.
     func removeUnused() throws {
         guard scope == .private, file.hasZonePerRoot else { return }
-        let rows = file.orderedTables.map { "SELECT 1 FROM \($0.name) WHERE _zone = mist_zone.id" }
-        guard !rows.isEmpty else { return }
-        try db.run(
-            """
-            DELETE FROM mist_zone WHERE scope = 1 AND state = 0 AND id <> ? AND NOT EXISTS (\(rows.joined(separator: " UNION ALL ")))
-            """,
-            [file.homeZones[scope]]
-        )
+        try Zones(scope: scope, db: db).removeUnused(except: file.homeZones[scope], tables: file.orderedTables)
     }
 }
 

@@ -102,14 +102,14 @@ private final class SimulatedDevice {
     /// The request under way, with the service's reply.
     var flight: Flight?
     /// The last replies, which may arrive again.
-    var lastReplies: [(number: Int64, reply: Result<SyncReply, CloudKitError>)] = []
+    var lastReplies: [(number: RequestNumber, reply: Result<SyncReply, CloudKitError>)] = []
     /// When the device has a network again, in milliseconds since 1970.
     var offlineUntil: Int64 = 0
     /// Records that the program shows in forms, as they were when it read them.
     var forms: [(table: RecordTable, read: LocalRow)] = []
 
     struct Flight {
-        let number: Int64
+        let number: RequestNumber
         let request: SyncRequest
         var reply: Result<SyncReply, CloudKitError>?
         /// When the service answered, in milliseconds since 1970; `nil` where it did not.
@@ -479,7 +479,7 @@ private struct SimulatedWorld {
     /// have a recovery record.
     private mutating func handle(
         _ reply: Result<SyncReply, CloudKitError>,
-        to number: Int64,
+        to number: RequestNumber,
         on device: SimulatedDevice,
         date: Int64? = nil
     ) throws {
@@ -624,7 +624,7 @@ private struct SimulatedWorld {
     private func contents(of device: SimulatedDevice) throws -> [String] {
         try device.read { db in
             let zones = try Row.fetchAll(db, sql: "SELECT id, name FROM mist_zone")
-            let names = Dictionary(uniqueKeysWithValues: zones.map { ($0["id"] as Int64, $0["name"] as String) })
+            let names = Dictionary(uniqueKeysWithValues: zones.map { ($0["id"] as ZoneRowID, $0["name"] as String) })
             return try device.file.orderedTables.flatMap { table in
                 try table.allRows(db).map { row in
                     "\(table.recordType) \(row.name) in \(names[row.zone] ?? "") \(row.fields.summary)"
@@ -713,7 +713,7 @@ private struct SimulatedWorld {
                 )
             }
             let left = try device.read { db in
-                try ["mist_edit", "mist_tombstone", "mist_request", "mist_sent", "mist_parked", "mist_cascade"]
+                try ["mist_edit", "mist_tombstone", "mist_request", "mist_request_item", "mist_sent", "mist_parked", "mist_cascade"]
                     .compactMap {
                         let rows = try Row.fetchAll(db, sql: "SELECT * FROM \($0)")
                         return rows.isEmpty ? nil : "\($0) \(rows)"
@@ -800,7 +800,7 @@ extension ZoneAssignment {
     fileprivate func removeOutside(
         _ fields: inout [String: FieldValue],
         of table: RecordTable,
-        zone: Int64
+        zone: ZoneRowID
     ) throws -> ZoneID {
         for field in table.fields {
             guard let name = fields[field.name]?.referenceValue?.recordName else { continue }
@@ -820,7 +820,7 @@ private struct PendingValues {
         let table: RecordTable
         let field: StoredField
         let name: String
-        let zone: Int64
+        let zone: ZoneRowID
         let value: FieldValue?
         /// Whether the edit was sent with an unknown outcome: the service may have it.
         let isUncertain: Bool
@@ -844,7 +844,7 @@ private struct PendingValues {
                 guard let fields = pending[row.id] else { continue }
                 for field in table.fields {
                     let value = row.fields[field.name]
-                    guard fields.contains(field.id) || (fields.contains(0) && value != nil) else { continue }
+                    guard fields.contains(field.id) || (fields.contains(.insert) && value != nil) else { continue }
                     edits.append(
                         Edit(
                             table: table,
@@ -860,8 +860,8 @@ private struct PendingValues {
         }
     }
 
-    /// The numbers of the edited fields by row; 0 stands for the insertion of the row.
-    private static func pendingFields(of table: RecordTable, _ db: Database) throws -> [Int64: Set<Int64>] {
+    /// The numbers of the edited fields by row.
+    private static func pendingFields(of table: RecordTable, _ db: Database) throws -> [RecordRowID: Set<FieldID>] {
         let rows = try Row.fetchAll(
             db.cachedStatement(sql: "SELECT row, field FROM mist_edit WHERE type = ?"),
             arguments: [table.id]
@@ -879,13 +879,13 @@ private struct PendingValues {
     /// - Throws: A `DatabaseError` when the file fails.
     func lost(_ file: StoreFile, _ db: Database, after reply: Result<SyncReply, CloudKitError>) throws -> String? {
         let arrived = Dictionary(reply.records.map { ($0.recordName ?? "", $0.fields) }, uniquingKeysWith: { $1 })
-        var pending: [Int64: [Int64: Set<Int64>]] = [:]
+        var pending: [TableID: [RecordRowID: Set<FieldID>]] = [:]
         for table in file.orderedTables { pending[table.id] = try Self.pendingFields(of: table, db) }
         for edit in edits {
             let row = try edit.table.row(named: edit.name, in: edit.zone, db)
             if let row {
                 let fields = pending[edit.table.id]?[row.id] ?? []
-                if fields.contains(edit.field.id) || fields.contains(0) { continue }
+                if fields.contains(edit.field.id) || fields.contains(.insert) { continue }
                 if row.fields[edit.field.name]?.brief == edit.value?.brief { continue }
                 // The value is merged into that of the record.
                 if [.counter, .union].contains(edit.field.schema.merge) { continue }
@@ -947,7 +947,7 @@ private struct ReferenceModel {
     mutating func note(
         _ table: RecordTable,
         named name: String,
-        in zone: Int64,
+        in zone: ZoneRowID,
         isShared: Bool,
         _ fields: [String: FieldValue],
         at trueTime: Int64?,

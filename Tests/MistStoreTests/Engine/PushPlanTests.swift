@@ -50,15 +50,15 @@ struct PushPlanTests {
     )
     func familiesAreSentFirstAndWhole(text: String, count: Int, bytes: Int, chosen: String, isAtomic: Bool) {
         let candidates = Self.candidates(text)
-        let plan = PushPlan(candidates, count: count, bytes: bytes, mayBeAtomic: true)
-        #expect(plan.chosen.map { candidates[$0].name } == chosen.split(separator: " ").map(String.init))
+        let plan = PushPlan(candidates, \.self, count: count, bytes: bytes, mayBeAtomic: true)
+        #expect(plan.chosen.map(\.name) == chosen.split(separator: " ").map(String.init))
         #expect(plan.isAtomic == isAtomic)
     }
 
     @Test("Without atomic requests, operations keep their order")
     func plansWithoutAtomicRequests() {
-        let plan = PushPlan(Self.candidates("u +s +b<s +x"), count: 3, bytes: 900, mayBeAtomic: false)
-        #expect(plan.chosen == [0, 1, 2])
+        let plan = PushPlan(Self.candidates("u +s +b<s +x"), \.self, count: 3, bytes: 900, mayBeAtomic: false)
+        #expect(plan.chosen.map(\.name) == ["u", "s", "b"])
         #expect(!plan.isAtomic)
     }
 

@@ -46,13 +46,13 @@ struct PullPromiseTests {
         try laptop.database.write { db in
             try db.execute(sql: "CREATE TEMP TABLE old_zone AS SELECT id, token FROM mist_zone")
         }
-        var number: Int64 = 0
+        var number: RequestNumber = 0
         try laptop.sync { request in
-            number += 1
+            number = RequestNumber(number.rawValue + 1)
             let reply = laptop.answer(request)
             let before = try laptop.records() + laptop.recovery()
             // A response to a request that is no longer under way is dropped.
-            #expect(try laptop.engine.handle(reply, to: number - 1, at: laptop.now) == SyncSummary())
+            #expect(try laptop.engine.handle(reply, to: RequestNumber(number.rawValue - 1), at: laptop.now) == SyncSummary())
             #expect(try laptop.records() + laptop.recovery() == before)
             return .reply(reply)
         }

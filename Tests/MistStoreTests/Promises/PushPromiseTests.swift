@@ -318,9 +318,9 @@ struct PushPromiseTests {
             (.authenticationRequired, .update, .signIn), (.authenticationFailed, .update, .signIn),
             (.atomicError, .update, .again), (.validatingReferenceError, .delete, .fetchZone),
             (.badRequest, .create, .park), (.uniqueFieldError, .create, .park), (.accessDenied, .update, .park),
-        ] as [(ServerErrorCode?, ItemOutcome.Operation, ItemOutcome)]
+        ] as [(ServerErrorCode?, SentOperation.Kind, ItemOutcome)]
     )
-    func everyErrorCodeHasAnOutcome(code: ServerErrorCode?, operation: ItemOutcome.Operation, outcome: ItemOutcome) {
+    func everyErrorCodeHasAnOutcome(code: ServerErrorCode?, operation: SentOperation.Kind, outcome: ItemOutcome) {
         #expect(ItemOutcome.of(code.map { .service($0, record: "b") }, operation) == outcome)
     }
 

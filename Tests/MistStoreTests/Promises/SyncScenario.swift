@@ -363,6 +363,7 @@ final class ScenarioDevice {
                         WHERE record NOT IN (SELECT record FROM mist_sent)
                     UNION ALL SELECT 'cascade ' || name FROM mist_cascade
                     UNION ALL SELECT 'request ' || kind FROM mist_request
+                    UNION ALL SELECT 'request item ' || position FROM mist_request_item
                     UNION ALL SELECT 'parked ' || name || ' ' || reason FROM mist_parked
                     UNION ALL SELECT 'parked ' || name || ' ' || parked FROM mist_type WHERE parked IS NOT NULL
                     UNION ALL SELECT 'applying' FROM mist_state WHERE applying <> 0
@@ -467,12 +468,17 @@ extension CloudKitError {
 extension ScenarioDevice {
     /// Makes the file one of an earlier format.
     func takeAwayParts(sinceFormat format: Int) throws {
-        var parts = ["DROP TABLE mist_former_device"]
-        parts += [
-            "state DROP COLUMN date_bias", "state DROP COLUMN owner", "state DROP COLUMN visitor",
-            "scope DROP COLUMN held_since", "scope DROP COLUMN held_until", "zone DROP COLUMN held_since",
-            "record DROP COLUMN written", "undelivered DROP COLUMN held_since",
-        ].map { "ALTER TABLE mist_\($0)" }
+        var parts = ["DROP TABLE mist_request_item"]
+        parts += ["request DROP COLUMN token", "request DROP COLUMN query", "sent DROP COLUMN request"]
+            .map { "ALTER TABLE mist_\($0)" }
+        if format < 3 {
+            parts.append("DROP TABLE mist_former_device")
+            parts += [
+                "state DROP COLUMN date_bias", "state DROP COLUMN owner", "state DROP COLUMN visitor",
+                "scope DROP COLUMN held_since", "scope DROP COLUMN held_until", "zone DROP COLUMN held_since",
+                "record DROP COLUMN written", "undelivered DROP COLUMN held_since",
+            ].map { "ALTER TABLE mist_\($0)" }
+        }
         if format < 2 {
             parts.append("DROP TABLE mist_undelivered")
             parts += ["rests_until", "failures", "failure"].map { "ALTER TABLE mist_zone DROP COLUMN \($0)" }

@@ -169,7 +169,7 @@ struct LocalQueryTests {
                     """
             )
         }
-        for zone: Int64 in 2...4 {
+        for zone: ZoneRowID in [2, 3, 4] {
             try table.insert(
                 [CloudKitModel.Record(recordType: "Item", recordName: zone == 2 ? "b" : "x", fields: ["number": 1])],
                 in: zone
@@ -192,7 +192,7 @@ struct LocalQueryTests {
         let table = RecordTable(
             id: 1,
             recordType: "Todo",
-            fields: fields.enumerated().map { StoredField(id: Int64($0), schema: $1) }
+            fields: fields.enumerated().map { StoredField(id: FieldID(Int64($0)), schema: $1) }
         )
         let parent = QueryFilter(system: .parent, .equals, .reference(Reference(recordName: "home")))
         let query = try QueryTable.query([parent], in: table)

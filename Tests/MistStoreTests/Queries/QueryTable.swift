@@ -11,7 +11,7 @@ struct QueryTable {
     static let item = RecordTable(
         id: 1,
         recordType: "Item",
-        fields: fields.enumerated().map { StoredField(id: Int64($0 + 1), schema: $1) }
+        fields: fields.enumerated().map { StoredField(id: FieldID(Int64($0 + 1)), schema: $1) }
     )
 
     private static let fields: [RecordSchema.Field] = [
@@ -55,7 +55,7 @@ struct QueryTable {
     }
 
     /// Inserts records as they come from the service.
-    func insert(_ records: [CloudKitModel.Record], in zoneNumber: Int64 = 1) throws {
+    func insert(_ records: [CloudKitModel.Record], in zoneNumber: ZoneRowID = 1) throws {
         try database.write { db in
             func user(_ name: String?) throws -> Int64? {
                 guard let name else { return nil }
@@ -98,7 +98,7 @@ struct QueryTable {
         sorts: [QuerySort] = [],
         limit: Int? = nil,
         in table: RecordTable = item,
-        zones: LocalQuery.Zones = .zone(1)
+        zones: LocalQuery.SearchedZones = .zone(1)
     ) throws -> LocalQuery {
         let query = RecordQuery(recordType: table.recordType, filters: filters, sorts: sorts)
         return try LocalQuery(query, limit: limit, in: table, zones: zones)

@@ -5,9 +5,9 @@ struct WaitingRecord: Hashable {
     let name: String
     /// The record above it.
     let parent: String
-    /// When the parked record above is sent again, in milliseconds since 1970; `nil` when only a change of it causes a
+    /// When the parked record above is sent again; `nil` when only a change of it causes a
     /// new attempt.
-    let until: Int64?
+    let until: MachineTime?
 }
 
 extension StoreFile {
@@ -15,19 +15,14 @@ extension StoreFile {
     /// above.
     ///
     /// No table lists them. They follow from the parked records, so they wait no longer than those.
-    func recordsWaitingForParents(in scope: Int64, _ db: Database) throws -> [WaitingRecord] {
+    func recordsWaitingForParents(in scope: DatabaseScope, _ db: Database) throws -> [WaitingRecord] {
         func isNew(_ table: RecordTable, _ alias: String) -> String {
-            """
-            EXISTS (
-                SELECT 1 FROM mist_edit WHERE type = \(table.id) AND row = \(alias)._id AND field = 0
-            )
-            """
+            "EXISTS (\(PendingEdits.insert(of: table.id, row: "\(alias)._id")))"
         }
         let ofParkedTypes = orderedTables.map { table in
             """
             SELECT own._zone, own._recordName, NULL, NULL FROM \(table.name) AS own
-            WHERE EXISTS (SELECT 1 FROM mist_type WHERE id = \(table.id) AND parked IS NOT NULL)
-                AND \(isNew(table, "own"))
+            WHERE \(RecordTypes.isParked(table.id)) AND \(isNew(table, "own"))
             """
         }
         let children = orderedTables.compactMap { table in
@@ -40,22 +35,16 @@ extension StoreFile {
             }
         }
         guard !children.isEmpty else { return [] }
-        let refused = """
-            SELECT zone, name, NULL, until FROM mist_parked AS parked WHERE NOT EXISTS (
-                SELECT 1 FROM mist_record AS known
-                WHERE known.zone = parked.zone AND known.name = parked.name AND known.tag IS NOT NULL
-            )
-            """
         return try db.rows(
             """
             WITH RECURSIVE above (zone, name, parent, until) AS (
-                \(([refused] + ofParkedTypes + children).joined(separator: " UNION "))
+                \(([Parking.newRecords] + ofParkedTypes + children).joined(separator: " UNION "))
             )
             SELECT DISTINCT name, parent, until FROM above
-            WHERE parent IS NOT NULL AND zone IN (SELECT id FROM mist_zone WHERE scope = ?)
+            WHERE parent IS NOT NULL AND zone IN (\(Zones.ids(in: "?")))
             ORDER BY name
             """,
-            [scope]
+            [scope.number]
         ).map { row in WaitingRecord(name: row["name"], parent: row["parent"], until: row["until"]) }
     }
 }

@@ -1,0 +1,145 @@
+import CloudKitModel
+import MistKit
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A record as it is sent: a pure function of the row, its edits and the service's version.
+struct OutgoingRecord {
+    let row: LocalRow
+    let table: RecordTable
+    let known: KnownVersion?
+    let edits: [EditRow]
+    /// The fields whose link is left out.
+    let emptied: Set<String>
+    /// The number of this copy of the file.
+    let device: Int64
+    let serviceTime: ServiceTime
+    /// Whether the type's records have a field for edit times.
+    let writesTimes: Bool
+
+    /// Whether the service does not have the record.
+    var isCreate: Bool { known?.tag == nil }
+
+    /// Makes the operation, and the edit times in it.
+    ///
+    /// - Returns: The operation, and its edit times; `nil` where the type's records have no edit times.
+    func operation() -> (RecordOperation, EditTimes?) {
+        var record = Record(recordType: table.recordType, recordName: row.name)
+        let times = writesTimes ? times() : nil
+        if isCreate {
+            for field in table.fields where !emptied.contains(field.name) {
+                if let value = row.fields[field.name] { record.fields[field.name] = value.saved(as: field) }
+            }
+        } else {
+            record.recordChangeTag = known?.tag
+            for case let edit in edits {
+                guard let field = edit.field, !emptied.contains(field.name) else { continue }
+                record.fields[field.name] = row.fields[field.name]?.saved(as: field) ?? .null
+            }
+        }
+        if let parent = table.parentField, !emptied.contains(parent.name),
+            isCreate || edits.contains(where: { $0.field?.id == parent.id }),
+            let target = row.fields[parent.name]?.referenceValue
+        {
+            record.parent = Reference(recordName: target.recordName)
+        }
+        if let times { record.fields[EditTimes.fieldName] = .bytes(Data(times.bytes)) }
+        return (RecordOperation(isCreate ? .create : .update, record: record, desiredKeys: []), times)
+    }
+
+    /// The times of all fields: of edited fields the times of the edits, of other fields those of the service's
+    /// version.
+    private func times() -> EditTimes {
+        var times = EditTimes()
+        times.movedFrom = known?.times.movedFrom
+        times.parts = known?.times.parts ?? []
+        let own = Dictionary(edits.map { ($0.field?.name ?? "", $0) }, uniquingKeysWith: { $1 })
+        var remote: RemoteVersion?
+        if let known, !isCreate {
+            var fields = known.other
+            // The service's value under the present name of a renamed field is among the other fields.
+            for field in table.fields where own[field.name] == nil && fields[field.name] == nil {
+                fields[field.name] = row.fields[field.name]
+            }
+            remote = RemoteVersion(fields: fields, times: known.times, modified: known.modified?.rawValue ?? 0)
+        }
+        let insert = own[""]
+        times.creation = known?.times.creation
+        if isCreate, let insert { times.creation = EditTime(insert.time, device: device) }
+        for field in table.fields {
+            let value = row.fields[field.name]
+            let isEmptied = emptied.contains(field.name)
+            if isEmptied || (isCreate && value == nil && own[field.name] == nil) {
+                // A field that was never set loses to every edit.
+                if isCreate {
+                    times.set(EditTime(milliseconds: 0, device: 0), of: field.name, nil)
+                } else if let remote, let edit = own[field.name] {
+                    let time = remote.times.time(of: field.name, edit.base)
+                    times.set(time ?? EditTime(milliseconds: remote.modified, device: 0), of: field.name, edit.base)
+                }
+            } else if let edit = own[field.name] ?? insert {
+                let time = EditTime(edit.time, device: device)
+                times.set(time.clamped(toVersionOf: serviceTime.rawValue), of: field.name, value)
+                if field.schema.merge == .counter {
+                    // If the service does not have the record, this device has added the whole value.
+                    let pending = PendingEdit(
+                        value: value,
+                        base: isCreate ? nil : edit.base,
+                        time: time
+                    )
+                    times.set(
+                        CounterParts.part(
+                            of: field.name,
+                            device: device,
+                            edit: pending,
+                            known: known?.times ?? EditTimes(),
+                            at: serviceTime.rawValue
+                        )
+                    )
+                }
+            } else if let remote {
+                let value = remote.fields[field.name]
+                // An absent value without a noted time gets no time.
+                if let value, value.isNull, remote.times.time(of: field.name, value) == nil { continue }
+                times.set(remote.time(of: field.name), of: field.name, value)
+            }
+        }
+        if let remote {
+            for (name, value) in remote.fields where table[name] == nil {
+                times.set(remote.time(of: name), of: name, value)
+            }
+        }
+        times.parts = CounterParts.folded(times.parts)
+        return times
+    }
+}
+
+extension FieldValue {
+    /// The value as it is sent: encrypted fields are marked as such.
+    fileprivate func saved(as field: StoredField) -> FieldValue {
+        field.schema.isEncrypted ? .encrypted(plain) : plain
+    }
+}
+
+extension RecordOperation {
+    /// About how many bytes the operation takes in a request.
+    var estimatedSize: Int {
+        record.fields.reduce(200) { sum, field in sum + field.name.utf8.count + 40 + field.value.plain.estimatedSize }
+    }
+}
+
+extension FieldValue {
+    fileprivate var estimatedSize: Int {
+        switch self {
+        case .string(let text): text.utf8.count * 5 / 4
+        case .bytes(let data): data.count * 4 / 3
+        case .int64, .double, .timestamp, .null: 20
+        case .reference(let reference): reference.recordName.utf8.count + 60
+        default: Checksum.bytes(of: self).count
+        }
+    }
+}

@@ -1,0 +1,274 @@
+import CloudKitModel
+import GRDB
+import MistKit
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Merges a version of the service into the row of its name, or adds a row.
+struct RecordMerge: EngineProcedure {
+    let transaction: EngineTransaction
+    let record: Record
+    let name: String
+    /// The version that was here before; `nil` for another life, and for a record that was never sent.
+    let known: KnownVersion?
+    let table: RecordTable
+    let zone: ZoneRow
+
+    func apply() throws {
+        let row = try table.row(named: name, in: zone.id, db)
+        var counters = CounterHistory(
+            known: known?.times ?? EditTimes(),
+            writes: known?.writes ?? [],
+            devices: try fileState.devices
+        )
+        var version = IncomingVersion(record, of: table, in: zone)
+        noteTimes(version.remote.times, ofVersion: ServiceTime(version.remote.modified))
+        if row != nil { try noticeCopies(of: table, counters, in: version.remote.times) }
+        var local = try row.map { try localEdits(of: $0, table) } ?? LocalEdits()
+        version.readFormerFields(of: table, row, local, known)
+        let rules = rules(of: table)
+        var isOwnWrite = false
+        if let row, !local.fields.isEmpty, let sent = try uncertainWrite(of: row) {
+            counters.isUncertain = true
+            isOwnWrite = sent.isSame(as: version.remote, ignoresEditTimes: rules.ignoresEditTimes)
+            // Without edit times, only an equal value shows that this device wrote it.
+            for (field, value) in sent.values
+            where rules.ignoresEditTimes && value.isSame(as: version.remote.fields[field]) {
+                local.fields[field]?.base = value
+            }
+        }
+        guard let row, !local.isEmpty else { return try take(version, row) }
+        let result: MergeResult
+        do {
+            result = try merge(
+                local.fields,
+                into: version.remote,
+                counters,
+                rules,
+                now: EditTime(try serviceTime, device: try fileState.device)
+            )
+        } catch {
+            return try park(because: error)
+        }
+        if isOwnWrite { summary.sent += 1 } else { summary.merged += 1 }
+        try write(result, local, version, row)
+    }
+
+    /// Takes a version over as it is, because this device has no edits of the record.
+    private func take(_ version: IncomingVersion, _ row: LocalRow?) throws {
+        let fields = Dictionary(uniqueKeysWithValues: table.fields.map { ($0.name, version.remote.fields[$0.name]) })
+        let pairs = try table.pairs(of: fields, in: zone.zoneID)
+        let id: RecordRowID
+        if let row {
+            id = row.id
+            try table.update(id, pairs, at: nil, db)
+            try forgetEdits(of: id, table)
+        } else {
+            id = try table.insert(pairs, named: name, in: zone.id, at: version.remote.modified, db)
+        }
+        try store(version, row: id)
+        try noteFit(of: version.remote.fields, row: id, table)
+        summary.fetched += 1
+    }
+
+    /// Parks the record, because its merge closure failed.
+    private func park(because error: any Error) throws {
+        let message = "The merge closure of \(table.recordType) failed: \(error)"
+        try parking.park(name, because: .merge, message, in: zone.id, since: now)
+        // The version is known. Another lookup would bring the same failure.
+        try knownVersions.endConflict(named: name, in: zone.id)
+        summary.parked += 1
+    }
+
+    /// Writes the result of a merge into the row, and keeps the edits that are still to be sent.
+    private func write(
+        _ result: MergeResult,
+        _ local: LocalEdits,
+        _ version: IncomingVersion,
+        _ row: LocalRow
+    ) throws {
+        let losses: [(LossReason, [String: FieldValue?])] = [
+            (.laterEdit, result.lost), (.policy, result.putBack), (.unclearCount, result.unclear),
+        ]
+        for (reason, values) in losses where !values.isEmpty {
+            try recovery.add(reason, values, of: table.recordType, name, in: zone, at: now)
+        }
+        if losses.contains(where: { !$1.isEmpty }) { summary.lost += 1 }
+        var fields: [String: FieldValue?] = [:]
+        for field in table.fields where local.misfits[field.name] == nil {
+            fields[field.name] = result.fields[field.name]
+        }
+        try table.update(row.id, try table.pairs(of: fields, in: zone.zoneID), at: nil, db)
+        try forgetEdits(of: row.id, table)
+        for (name, edit) in result.remaining {
+            let time = ServiceTime(edit.time.milliseconds)
+            try keep(name, time: time, raw: local.raws[name] ?? now, base: edit.base, row)
+        }
+        for (name, edit) in local.misfits {
+            try keep(name, time: edit.time, raw: edit.raw, base: version.remote.fields[name], row)
+        }
+        try noteFit(of: fields.compactMapValues(\.self), row: row.id, table)
+        try store(version, row: row.id)
+        // A change that was refused with the old version gets a new attempt.
+        try parking.forget(name, in: zone.id)
+    }
+
+    /// Keeps an edit that is still to be sent.
+    private func keep(
+        _ name: String,
+        time: ServiceTime,
+        raw: MachineTime,
+        base: FieldValue?,
+        _ row: LocalRow
+    ) throws {
+        guard let field = table[name] else { return }
+        let value = try ColumnPair(base, of: field, in: zone.zoneID).value
+        try pendingEdits.insert(field, of: row.id, table, time: time, raw: raw, base: value)
+    }
+
+    /// Stores the service's version, and its system fields in the row. The outcome of what was sent is known then.
+    private func store(_ version: IncomingVersion, row: RecordRowID) throws {
+        let stamps = try Stamps(of: record, users)
+        try knownVersions.store(
+            record,
+            named: name,
+            stamps,
+            times: version.timesBytes,
+            other: version.other,
+            in: table,
+            row: row,
+            zone: zone
+        )
+        try table.set(stamps, row, db)
+        try sentOperations.forget(name, in: zone.id)
+    }
+
+    private func rules(of table: RecordTable) -> MergeRules {
+        var rules = MergeRules(closures: settings.closures[table.recordType] ?? [:])
+        for field in table.fields where field.schema.merge != .latest {
+            rules.policies[field.name] = field.schema.merge
+        }
+        rules.ignoresEditTimes = settings.typesWithoutEditTimes.contains(table.recordType)
+        return rules
+    }
+}
+
+// MARK: - A write of unknown outcome
+
+/// The values that this device has sent of a record, in a request whose reply was lost.
+private struct UncertainWrite {
+    let times: EditTimes?
+    /// The values of the fields that were sent.
+    let values: [String: FieldValue?]
+
+    /// Whether a version is this write: it has the values that were sent, and their edit times.
+    func isSame(as version: RemoteVersion, ignoresEditTimes: Bool) -> Bool {
+        guard values.allSatisfy({ $1.isSame(as: version.fields[$0]) }) else { return false }
+        return ignoresEditTimes || times == version.times
+    }
+}
+
+extension RecordMerge {
+    private func uncertainWrite(of row: LocalRow) throws -> UncertainWrite? {
+        guard let sent = try sentOperations.uncertain(row.name, in: zone.id) else { return nil }
+        var values: [String: FieldValue?] = [:]
+        if sent.kind == .create {
+            // The base of a later edit is the value that was sent.
+            values = Dictionary(uniqueKeysWithValues: table.fields.map { ($0.name, row.fields[$0.name]) })
+            for edit in try pendingEdits.edits(of: row.id, table) {
+                if let field = edit.field { values[field.name] = .some(edit.base) }
+            }
+        }
+        values.merge(try sentOperations.values(of: sent.record, table)) { $1 }
+        return UncertainWrite(times: sent.times.flatMap { EditTimes($0) }, values: values)
+    }
+}
+
+// MARK: - The version of the service
+
+/// A version of the service, with what of it has no column.
+private struct IncomingVersion {
+    /// The fields that have a column, and the edit times.
+    var remote: RemoteVersion
+    /// The fields that have none.
+    var other: [String: FieldValue] = [:]
+    /// The bytes of `mist_edits`.
+    let timesBytes: Data?
+
+    init(_ record: Record, of table: RecordTable, in zone: ZoneRow) {
+        var fields: [String: FieldValue] = [:]
+        var bytes: Data?
+        for (name, value) in record.fields where !value.isNull {
+            if name == EditTimes.fieldName, case .bytes(let data) = value.plain {
+                bytes = data
+            } else if let field = table[name], (try? ColumnPair(value, of: field, in: zone.zoneID)) != nil {
+                fields[name] = value.plain
+            } else {
+                other[name] = value
+            }
+        }
+        timesBytes = bytes
+        let times = bytes.flatMap { EditTimes($0) } ?? EditTimes()
+        remote = RemoteVersion(fields: fields, times: times, modified: record.modified?.milliseconds ?? 0)
+    }
+
+    /// Reads a renamed field under its former name, where that value counts.
+    ///
+    /// The service's value under the present name is then kept among the fields without a column, because the record's
+    /// edit times are still about that value.
+    mutating func readFormerFields(
+        of table: RecordTable,
+        _ row: LocalRow?,
+        _ local: LocalEdits,
+        _ known: KnownVersion?
+    ) {
+        for former in table.fields {
+            guard let field = table.fields.first(where: { $0.id == former.successor }) else { continue }
+            func version(_ field: StoredField) -> FormerField {
+                let value = remote.fields[field.name]
+                let own = local.fields[field.name].map(\.base) ?? row?.fields[field.name]
+                let before = known?.other[field.name] ?? own
+                return FormerField(
+                    value: value,
+                    noted: remote.times.time(of: field.name, value)?.clamped(toVersionOf: remote.modified),
+                    isChanged: row != nil && !before.isSame(as: value)
+                )
+            }
+            let (old, current) = (version(former), version(field))
+            guard FormerField.counts(old, over: current, modified: remote.modified) else { continue }
+            other[field.name] = current.value ?? .null
+            remote.fields[field.name] = old.value
+            let time = old.noted ?? EditTime(milliseconds: remote.modified, device: 0)
+            remote.times.set(time, of: field.name, old.value)
+        }
+    }
+}
+
+extension RecordTable {
+    /// Values of the service in the form of columns. A field whose value is `nil` becomes null; a field without an
+    /// entry is left out.
+    fileprivate func pairs(of fields: [String: FieldValue?], in zone: ZoneID) throws -> [String: ColumnPair] {
+        var pairs: [String: ColumnPair] = [:]
+        for field in self.fields {
+            guard let value = fields[field.name] else { continue }
+            pairs[field.name] = try ColumnPair(value, of: field, in: zone)
+        }
+        return pairs
+    }
+
+    /// Sets the system fields of a row.
+    func set(_ stamps: Stamps, _ row: RecordRowID, _ db: Database) throws {
+        try db.run(
+            """
+            UPDATE \(name) SET
+                _createdTimestamp = ?, _createdUser = ?, _modifiedTimestamp = ?, _modifiedUser = ?, _changeTag = ?
+            WHERE _id = ?
+            """,
+            [stamps.created, stamps.creator, stamps.modified, stamps.modifier, stamps.tag, row]
+        )
+    }
+}

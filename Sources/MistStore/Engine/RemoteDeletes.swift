@@ -1,0 +1,154 @@
+import GRDB
+import MistKit
+
+/// The reason why values are in the recovery log.
+public enum LossReason: String, Hashable, Sendable {
+    /// A later edit of the same field won.
+    case laterEdit
+    /// The record was deleted on another device.
+    case deleted
+    /// The record was deleted, and another record with the same name was created.
+    case replaced
+    /// The parent of the record was deleted, or a record that it refers to with the action `deleteSelf`.
+    case deletedWithTarget
+    /// The zone was deleted.
+    case zoneDeleted
+    /// The value of a counter, of which the store cannot tell whether the service's value contains it: the reply to the
+    /// request was lost, and then another copy of the file has counted, or many other devices. It was not added again.
+    case unclearCount
+    /// The policy of the field put another value back: a field that is the greatest value was lowered, or elements were
+    /// removed from a list that only grows.
+    case policy
+}
+
+/// Applies deletes that the service reports, with their cascades: of other devices, or this device's own.
+struct RemoteDeletes: EngineProcedure {
+    let transaction: EngineTransaction
+
+    /// Applies the delete of a record.
+    func apply(of name: String, in zone: ZoneRow) throws {
+        try foreignRecords.forget(name, in: zone.id)
+        // A delete of this device whose reply was lost. It counts as done, even if another device has deleted the
+        // record as well.
+        if try sentOperations.hasUncertainDelete(of: name, in: zone.id) { summary.deleted += 1 }
+        try tombstones.forget(name, in: zone.id)
+        try sentOperations.forget(name, in: zone.id)
+        // Without a known version, a row of the name is a record that was never sent. It is of another life, and stays.
+        guard let known = try knownVersions.fetch(named: name, in: zone.id) else { return }
+        // A record whose create has an unknown outcome stays, too, where the delete is this device's own, of the life
+        // before.
+        if known.tag == nil, try reportedDeletes.isOwn(name, in: zone.id) { return }
+        guard let table = file.tablesByID[known.type] else { return try knownVersions.forget(known.id) }
+        try endLife(of: known, table, .deleted)
+        summary.removed += 1
+        if scope == .public {
+            try cascade(from: name, in: zone)
+        } else if try hasDependents(name, in: zone) {
+            // Records that refer to it here may refer to another record at the service. That is known after the zone
+            // has been read to its end.
+            try reportedDeletes.note(name, by: .otherDevice, in: zone.id)
+            try zones.markStale(zone.id)
+        }
+    }
+
+    /// Removes a record whose life has ended; its edits go to the recovery log.
+    func endLife(of known: KnownVersion, _ table: RecordTable, _ reason: LossReason) throws {
+        if let row = try table.row(id: known.row, db), let zone = try zones.fetch(known.zone) {
+            try remove(row, table, reason, in: zone)
+        }
+        try sentOperations.forget(known.name, in: known.zone)
+        try knownVersions.forget(known.id)
+        try parking.forget(known.name, in: known.zone)
+    }
+
+    /// Removes the rows of a zone that was seen before and is gone. The edits in it go into the recovery log.
+    func applyEnd(of zone: ZoneRow) throws {
+        for table in file.allTables {
+            for row in try table.rows("_zone = ?", [ColumnValue(zone.id)], db) {
+                try remove(row, table, .zoneDeleted, in: zone)
+                summary.removed += 1
+            }
+        }
+        try sentOperations.forgetAll(in: zone.id)
+        try knownVersions.forgetAll(in: zone.id)
+        try tombstones.forgetAll(in: zone.id)
+        try parking.forgetAll(in: zone.id)
+        try foreignRecords.forgetAll(in: zone.id)
+        try reportedDeletes.forgetAll(in: zone.id)
+        try undelivered.forgetAll(in: zone.id)
+        try zones.markGone(zone.id)
+    }
+
+    private func remove(_ row: LocalRow, _ table: RecordTable, _ reason: LossReason, in zone: ZoneRow) throws {
+        try saveEdits(of: row, table, reason, in: zone)
+        try forgetEdits(of: row.id, table)
+        try table.delete(row.id, db)
+    }
+
+    /// Removes the rows that a full refetch did not meet: their records were deleted meanwhile.
+    func sweep(_ zone: ZoneRow) throws {
+        for name in try knownVersions.missed(by: zone.epoch, in: zone.id) { try apply(of: name, in: zone) }
+        try foreignRecords.forgetMissed(by: zone.epoch, in: zone.id)
+        try tombstones.forgetMissed(by: zone.epoch, in: zone.id)
+        try zones.endRefetch(zone.id)
+    }
+}
+
+// MARK: - Cascades
+
+extension RemoteDeletes {
+    /// Removes the rows that go with records that were deleted elsewhere, after the zone has been read to its end.
+    func complete(in zone: ZoneRow) throws {
+        try reportedDeletes.forgetOwn(in: zone.id)
+        // A record that the service could not deliver may refer to another record at the service.
+        guard try undelivered.isEmpty(in: zone.id) else { return }
+        let deleted = try reportedDeletes.namesOfOthers(in: zone.id)
+        try reportedDeletes.forgetAll(in: zone.id)
+        for name in deleted {
+            // If there is a new record of the name, the records that refer to it stay.
+            let isBack = try file.allTables.contains { try $0.row(named: name, in: zone.id, db) != nil }
+            if !isBack { try cascade(from: name, in: zone) }
+        }
+    }
+
+    /// Removes the rows that go with a record that was deleted elsewhere. A row that the service has gets a tombstone,
+    /// so the delete is sent unless the service has carried it out itself.
+    private func cascade(from name: String, in zone: ZoneRow) throws {
+        for table in file.allTables {
+            for row in try dependents(of: name, in: zone, table) {
+                try saveEdits(of: row, table, .deletedWithTarget, in: zone)
+            }
+        }
+        try Cascades(file: file, db: db).run(from: name, in: zone.id)
+        let pending = PendingCascades(db: db)
+        while let next = try pending.first(in: zone.id) {
+            try pending.forget(next, in: zone.id)
+            try cascade(from: next, in: zone)
+        }
+    }
+
+    /// The rows that are removed with a record.
+    private func dependents(of name: String, in zone: ZoneRow, _ table: RecordTable) throws -> [LocalRow] {
+        try table.fields.filter { $0.type == .reference }.flatMap { field in
+            try table.rows(
+                "\(field.column) = ? AND _zone = ?\(field.bindingCondition)",
+                [.text(name), ColumnValue(zone.id)],
+                db
+            )
+        }
+    }
+
+    private func hasDependents(_ name: String, in zone: ZoneRow) throws -> Bool {
+        try file.allTables.contains { try !dependents(of: name, in: zone, $0).isEmpty }
+    }
+
+    /// Writes a row with edits into the recovery log: all of it, so that the record can be restored as it was.
+    private func saveEdits(of row: LocalRow, _ table: RecordTable, _ reason: LossReason, in zone: ZoneRow) throws {
+        let local = try localEdits(of: row, table)
+        guard !local.isEmpty else { return }
+        var fields = row.fields.mapValues { Optional($0) }.merging(local.fields.mapValues(\.value)) { $1 }
+        for (name, misfit) in row.misfits { fields[name] = .string(misfit.value.receipt) }
+        try recovery.add(reason, fields, of: table.recordType, row.name, in: zone, at: now)
+        summary.lost += 1
+    }
+}

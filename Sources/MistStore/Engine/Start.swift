@@ -1,0 +1,54 @@
+import MistKit
+
+/// Begins after a start of the process, and begins synchronisations.
+struct Start: EngineProcedure {
+    let transaction: EngineTransaction
+
+    /// The code that asks for a synchronisation.
+    enum Asker {
+        case program
+        /// The store's own loop.
+        case loop
+    }
+
+    /// Begins after a start of the process.
+    func start() throws {
+        try changes.adoptForeign()
+        // The schema of the service, or the program, may have changed.
+        try recordTypes.retryParked()
+        try parking.checkValuesAgain()
+        try abandonRequest()
+    }
+
+    /// Asks for changes. Waits of the store's own choice end; the times that the service named hold. Only a program
+    /// asks at once for what the service could not deliver, and for followed queries that are not due yet.
+    func requestPull(by asker: Asker) throws {
+        try ForeignTriggers.check(db)
+        // The zones of a request are those that were due when it was sent.
+        try abandonRequest()
+        if asker == .program {
+            try zones.endRests(at: now)
+            try undelivered.endRests(at: now)
+            try parking.checkValuesAgain()
+        }
+        try scopeState.markStale()
+        try scopeState.beginProgress()
+        if scope == .public { try beginFollowing(by: asker) }
+        try recovery.trim(
+            before: now - Int64(settings.recoveryDays) * 24 * 60 * 60 * 1000,
+            toBytes: settings.recoveryBytes
+        )
+        for table in file.orderedTables {
+            try pendingEdits.removeOrphans(of: table)
+            try unreadableRows.removeOrphans(of: table)
+        }
+        try ZoneAssignment(file: file, scope: scope, db: db).removeUnused()
+    }
+
+    private func beginFollowing(by asker: Asker) throws {
+        let longest = PollInterval.next(afterIdle: .max, from: settings.pollInterval, doublings: 5)
+        if try followedQueries.beginPasses(dueAt: asker == .loop ? now : nil, longest: longest) {
+            try scopeState.forgetMissingSchema()
+        }
+    }
+}

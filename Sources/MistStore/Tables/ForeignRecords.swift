@@ -1,0 +1,58 @@
+import GRDB
+import MistKit
+import StreamingJSON
+
+/// The records of types that the program does not know, whole: `mist_foreign`.
+struct ForeignRecords: TableOwner {
+    static let definition = """
+        -- Records of types that the program does not know, whole.
+        CREATE TABLE mist_foreign (
+            zone INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            type TEXT NOT NULL,
+            record TEXT NOT NULL,
+            epoch INTEGER NOT NULL DEFAULT 0,
+            PRIMARY KEY (zone, name)
+        ) WITHOUT ROWID;
+        """
+
+    let scope: DatabaseScope
+    let db: Database
+
+    /// Keeps a record, as JSON.
+    func keep(_ record: Record, named name: String, in zone: ZoneRow) throws {
+        try db.run(
+            "INSERT OR REPLACE INTO mist_foreign (zone, name, type, record, epoch) VALUES (?, ?, ?, ?, ?)",
+            [
+                zone.id, name, record.recordType ?? "",
+                String(decoding: try JSONWriter.bytes(of: record), as: UTF8.self), zone.epoch,
+            ]
+        )
+    }
+
+    /// The records of a type in the scope that were kept.
+    func records(of recordType: String) throws -> [(zone: ZoneRowID, name: String, record: Record)] {
+        try db.rows(
+            "SELECT zone, name, record FROM mist_foreign WHERE type = ? AND zone IN (\(Zones.ids(in: "?")))",
+            [recordType, scope.number]
+        ).map { ($0["zone"], $0["name"], try JSONReader.read(Record.self, from: $0["record"] as String)) }
+    }
+
+    /// Notes that a refetch has met a record.
+    func note(_ epoch: Int64, named name: String, in zone: ZoneRowID) throws {
+        try db.run("UPDATE mist_foreign SET epoch = ? WHERE zone = ? AND name = ?", [epoch, zone, name])
+    }
+
+    func forget(_ name: String, in zone: ZoneRowID) throws {
+        try db.run("DELETE FROM mist_foreign WHERE zone = ? AND name = ?", [zone, name])
+    }
+
+    /// Forgets the records that a refetch did not meet: they are gone.
+    func forgetMissed(by epoch: Int64, in zone: ZoneRowID) throws {
+        try db.run("DELETE FROM mist_foreign WHERE zone = ? AND epoch <> ?", [zone, epoch])
+    }
+
+    func forgetAll(in zone: ZoneRowID) throws {
+        try db.run("DELETE FROM mist_foreign WHERE zone = ?", [zone])
+    }
+}

@@ -1,0 +1,422 @@
+import CloudKitModel
+import GRDB
+import MistKit
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The service's version of a record, a row of `mist_record`.
+struct KnownVersion: Sendable {
+    let id: KnownVersionID
+    let type: TableID
+    let zone: ZoneRowID
+    let name: String
+    let row: RecordRowID
+    let tag: String?
+    let created: ServiceTime?
+    let modified: ServiceTime?
+    let times: EditTimes
+    let other: [String: FieldValue]
+    let isConflicting: Bool
+    private let writtenBytes: Data?
+    /// The parts of counters that this file has sent, and that no version has shown yet.
+    var writes: [EditTimes.Part] { writtenBytes.flatMap { EditTimes($0) }?.parts ?? [] }
+
+    fileprivate static let columns =
+        "id, type, zone, name, row, tag, created, modified, times, other, is_conflicting, written"
+
+    /// Reads the current row of a statement, which selects ``columns``.
+    fileprivate init(_ statement: Statement) throws {
+        func column(_ index: CInt) -> ColumnValue {
+            ColumnValue(sqliteStatement: statement.sqliteStatement, index: index)
+        }
+        id = KnownVersionID(column(0).integer ?? 0)
+        type = TableID(column(1).integer ?? 0)
+        zone = ZoneRowID(column(2).integer ?? 0)
+        name = column(3).text ?? ""
+        row = RecordRowID(column(4).integer ?? 0)
+        tag = column(5).text
+        created = column(6).integer.map { ServiceTime($0) }
+        modified = column(7).integer.map { ServiceTime($0) }
+        times = column(8).blob.flatMap { EditTimes($0) } ?? EditTimes()
+        other = try column(9).text.map(OtherFields.read) ?? [:]
+        isConflicting = column(10).integer == 1
+        writtenBytes = column(11).blob
+    }
+
+    static func fetch(named name: String, in zone: ZoneRowID, _ db: Database) throws -> KnownVersion? {
+        let statement = try db.cachedStatement(sql: KnownVersions.selectionByName)
+        try statement.bind([ColumnValue(zone), .text(name)])
+        // The cursor resets the statement when it is released.
+        let cursor = try Row.fetchCursor(statement)
+        return try withExtendedLifetime(cursor) { try cursor.next() == nil ? nil : KnownVersion(statement) }
+    }
+
+    /// The versions of the records whose names are in a JSON array, by name.
+    static func fetch(named names: ColumnValue, in zone: ZoneRowID, _ db: Database) throws -> [String: KnownVersion] {
+        let statement = try db.cachedStatement(sql: KnownVersions.selectionByNames)
+        try statement.bind([ColumnValue(zone), names])
+        var versions: [String: KnownVersion] = [:]
+        let cursor = try Row.fetchCursor(statement)
+        while try cursor.next() != nil {
+            let version = try KnownVersion(statement)
+            versions[version.name] = version
+        }
+        return versions
+    }
+}
+
+/// The system fields of a version, in the form of the tables: its tag, its times and the numbers of its users.
+struct Stamps {
+    let tag: String?
+    let created: ServiceTime?
+    let creator: UserRowID?
+    let modified: ServiceTime?
+    let modifier: UserRowID?
+
+    init(of record: Record, _ users: Users) throws {
+        tag = record.recordChangeTag
+        created = record.created?.time
+        creator = try users.number(of: record.created?.userRecordName)
+        modified = record.modified?.time
+        modifier = try users.number(of: record.modified?.userRecordName)
+    }
+}
+
+/// What the service has, or may have, of records: `mist_record`. A record that was never sent or received has no row.
+struct KnownVersions: TableOwner {
+    static let definition = """
+        -- What the service has, or may have: a row for each record that was ever sent or received and is not deleted here.
+        CREATE TABLE mist_record (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            type INTEGER NOT NULL,
+            zone INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            -- The row of the type's table, _id.
+            row INTEGER NOT NULL,
+            -- NULL while the outcome of the first create is unknown.
+            tag TEXT,
+            -- Creation: with the name and the zone it tells one life of a record from another.
+            created INTEGER,
+            creator INTEGER,
+            modified INTEGER,
+            modifier INTEGER,
+            parent TEXT,
+            share TEXT,
+            -- mist_edits of the service's version.
+            times BLOB,
+            -- JSON: the fields that have no column.
+            other TEXT,
+            -- The last refetch that met the record.
+            epoch INTEGER NOT NULL DEFAULT 0,
+            -- 1: to be looked up before it is sent again.
+            is_conflicting INTEGER NOT NULL DEFAULT 0,
+            -- In the form of mist_edits: the parts of counters that this file has sent. They show what the service has stored.
+            written BLOB,
+            UNIQUE (zone, name)
+        );
+        CREATE INDEX mist_record_conflict ON mist_record (zone) WHERE is_conflicting = 1;
+        CREATE INDEX mist_record_other ON mist_record (type, row) WHERE other IS NOT NULL;
+        """
+
+    static func update(from format: Int64) -> [String] {
+        guard format < 3 else { return [] }
+        return [
+            "ALTER TABLE mist_record ADD COLUMN written BLOB",
+            "UPDATE mist_record SET written = (\(SentOperations.times(ofRecord: "id")))",
+        ]
+    }
+
+    let db: Database
+}
+
+// MARK: - SQL for others
+
+extension KnownVersions {
+    fileprivate static let selectionByName =
+        "SELECT \(KnownVersion.columns) FROM mist_record WHERE zone = ? AND name = ?"
+    fileprivate static let selectionByNames =
+        "SELECT \(KnownVersion.columns) FROM mist_record WHERE zone = ? AND name IN (SELECT value FROM json_each(?))"
+
+    /// A row if a record is known: `zone` and `name` are expressions.
+    static func named(_ name: String, in zone: String) -> String {
+        "SELECT 1 FROM mist_record WHERE zone = \(zone) AND name = \(name)"
+    }
+
+    /// A row if the service is known to have a record.
+    static func acknowledged(_ name: String, in zone: String) -> String {
+        """
+        SELECT 1 FROM mist_record AS known WHERE known.zone = \(zone) AND known.name = \(name) AND known.tag IS NOT NULL
+        """
+    }
+
+    /// A row if a record is to be looked up before it is sent again.
+    static func conflicting(_ name: String, in zone: String) -> String {
+        """
+        SELECT 1 FROM mist_record AS known
+        WHERE known.zone = \(zone) AND known.name = \(name) AND known.is_conflicting = 1
+        """
+    }
+
+    /// The names of the records that are to be looked up before they are sent again.
+    static func conflictingNames(in zone: String) -> String {
+        "SELECT name FROM mist_record WHERE zone = \(zone) AND is_conflicting = 1"
+    }
+
+    /// The zones of those records.
+    static let zonesWithConflicts = "SELECT zone FROM mist_record WHERE is_conflicting = 1"
+
+    /// The number of the last refetch that met a record of a zone.
+    static func latestEpoch(in zone: String) -> String {
+        "SELECT coalesce(max(epoch), 0) FROM mist_record WHERE zone = \(zone)"
+    }
+
+    /// The records with a name that are of another type, beginning with `FROM`.
+    static func ofOtherType(_ name: String, in zone: String, than type: TableID) -> String {
+        "FROM mist_record WHERE zone = \(zone) AND name = \(name) AND type <> \(type)"
+    }
+
+    /// The value of a column for the record that a row of a type's table is, as a query.
+    static func column(_ column: String, ofName name: String, in zone: String) -> String {
+        "SELECT \(column) FROM mist_record WHERE zone = \(zone) AND name = \(name)"
+    }
+
+    /// The JSON of the fields that have no column, of a row of a type's table. A small index makes it cheap.
+    static func other(of table: RecordTable) -> String {
+        "(SELECT other FROM mist_record WHERE type = \(table.id) AND row = _id AND other IS NOT NULL)"
+    }
+
+    /// A system field of a row of a type's table, as an expression.
+    static func systemField(_ column: String) -> String {
+        "(SELECT r.\(column) FROM mist_record AS r WHERE r.zone = _zone AND r.name = _recordName)"
+    }
+
+    /// The records of a selection, as the values of tombstones, beginning with `SELECT`.
+    static func asTombstones(depth: String, where condition: String) -> String {
+        """
+        SELECT id, type, zone, name, tag, created, creator, \(FileState.editTime), \(depth), epoch, tag IS NULL \
+        FROM mist_record WHERE \(condition)
+        """
+    }
+
+    /// A statement of triggers that forgets records.
+    static func deletion(where condition: String) -> String { "DELETE FROM mist_record WHERE \(condition);" }
+
+    /// A statement of triggers that gives the record of a name another row.
+    static let rowReplacement = """
+        UPDATE mist_record SET row = NEW._id WHERE zone = NEW._zone AND name = NEW._recordName;
+        """
+
+    /// A join of the row that was sent of an edit, as `mist_record`.
+    static func join(_ number: String) -> String { "JOIN mist_record ON mist_record.id = \(number)" }
+
+    /// Whether a joined record is that of an edit.
+    static func isJoined(type: String, row: String) -> String {
+        "mist_record.type = \(type) AND mist_record.row = \(row)"
+    }
+}
+
+// MARK: - Reading
+
+extension KnownVersions {
+    func fetch(named name: String, in zone: ZoneRowID) throws -> KnownVersion? {
+        try KnownVersion.fetch(named: name, in: zone, db)
+    }
+
+    /// Whether the service has a record of the name.
+    func isAcknowledged(_ name: String, in zone: ZoneRowID) throws -> Bool {
+        try db.value("SELECT EXISTS (\(Self.acknowledged("?2", in: "?1")))", [zone, name], as: Bool.self) ?? false
+    }
+
+    /// Whether nothing has shown yet that the service has stored the create of a record: neither an acknowledgement,
+    /// nor a refusal because the record exists, nor an entry in a feed or a query.
+    func mayNeverHaveBeenStored(_ name: String, in zone: ZoneRowID) throws -> Bool {
+        try db.value(
+            "SELECT tag IS NULL AND is_conflicting = 0 FROM mist_record WHERE zone = ? AND name = ?",
+            [zone, name],
+            as: Bool.self
+        ) ?? false
+    }
+
+    /// The type and the row of a record that was sent; `nil` when this life of the record is not here any more.
+    func place(of record: KnownVersionID, named name: String, in zone: ZoneRowID) throws -> (TableID, RecordRowID)? {
+        let statement = try db.cachedStatement(
+            sql: "SELECT type, row FROM mist_record WHERE id = ? AND zone = ? AND name = ?"
+        )
+        return try Row.fetchOne(statement, arguments: [record, zone, name]).map { ($0[0], $0[1]) }
+    }
+
+    /// The type of a record.
+    func type(of name: String, in zone: ZoneRowID) throws -> TableID? {
+        try db.value("SELECT type FROM mist_record WHERE zone = ? AND name = ?", [zone, name], as: TableID.self)
+    }
+
+    /// The names of the acknowledged records of a zone that a refetch did not meet.
+    func missed(by epoch: Int64, in zone: ZoneRowID) throws -> [String] {
+        try String.fetchAll(
+            db.cachedStatement(
+                sql: "SELECT name FROM mist_record WHERE zone = ? AND epoch <> ? AND tag IS NOT NULL"
+            ),
+            arguments: [zone, epoch]
+        )
+    }
+
+    /// The records of a type that have fields without a column.
+    func withOtherFields(of type: TableID) throws -> [(name: String, zone: ZoneRowID)] {
+        try db.rows("SELECT name, zone FROM mist_record WHERE type = ? AND other IS NOT NULL", [type])
+            .map { ($0["name"], $0["zone"]) }
+    }
+
+    /// Whether the service has a record of a zone.
+    func hasAcknowledged(in zone: ZoneRowID) throws -> Bool {
+        try db.value(
+            "SELECT EXISTS (SELECT 1 FROM mist_record WHERE zone = ? AND tag IS NOT NULL)",
+            [zone],
+            as: Bool.self
+        ) ?? false
+    }
+
+    var isEmpty: Bool {
+        get throws { try db.value("SELECT NOT EXISTS (SELECT 1 FROM mist_record)", as: Bool.self) ?? true }
+    }
+}
+
+// MARK: - Writing
+
+extension KnownVersions {
+    /// Adds a record that is sent for the first time.
+    func insert(_ name: String, in zone: ZoneRowID, row: RecordRowID, of type: TableID) throws -> KnownVersionID {
+        try db.run("INSERT INTO mist_record (type, zone, name, row) VALUES (?, ?, ?, ?)", [type, zone, name, row])
+        return db.lastInserted(KnownVersionID.self)
+    }
+
+    private static let upsert = """
+        INSERT INTO mist_record
+            (type, zone, name, row, tag, created, creator, modified, modifier, parent, share, times, other, epoch)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (zone, name) DO UPDATE SET
+            type = excluded.type, row = excluded.row, tag = excluded.tag, created = excluded.created,
+            creator = excluded.creator, modified = excluded.modified, modifier = excluded.modifier,
+            parent = excluded.parent, share = excluded.share, times = excluded.times, other = excluded.other,
+            epoch = excluded.epoch, is_conflicting = 0
+        """
+
+    /// Stores a version of the service. The record needs no lookup then.
+    ///
+    /// - Parameters:
+    ///   - record: The version.
+    ///   - name: Its name.
+    ///   - stamps: Its system fields.
+    ///   - times: The bytes of its field `mist_edits`.
+    ///   - other: Its fields that have no column.
+    ///   - table: The table of its type.
+    ///   - row: Its row in that table.
+    ///   - zone: Its zone.
+    /// - Throws: A `DatabaseError` when the file fails.
+    func store(
+        _ record: Record,
+        named name: String,
+        _ stamps: Stamps,
+        times: Data?,
+        other: [String: FieldValue],
+        in table: RecordTable,
+        row: RecordRowID,
+        zone: ZoneRow
+    ) throws {
+        try db.run(
+            Self.upsert,
+            binding: [
+                ColumnValue(table.id), ColumnValue(zone.id), .text(name), ColumnValue(row), ColumnValue(stamps.tag),
+                ColumnValue(stamps.created), ColumnValue(stamps.creator), ColumnValue(stamps.modified),
+                ColumnValue(stamps.modifier), ColumnValue(record.parent?.recordName),
+                ColumnValue(record.share?.recordName), times.map { .blob($0) } ?? .null,
+                ColumnValue(try OtherFields.text(other)), .integer(zone.epoch),
+            ]
+        )
+    }
+
+    /// Stores the system fields of a version that the service has acknowledged, and the edit times that were sent.
+    func acknowledge(_ record: KnownVersionID, _ stamps: Stamps, times: Data?, epoch: Int64) throws {
+        try db.run(
+            """
+            UPDATE mist_record SET tag = ?, created = ?, creator = ?, modified = ?, modifier = ?, times = ?, epoch = ?
+            WHERE id = ?
+            """,
+            [
+                stamps.tag, stamps.created, stamps.creator, stamps.modified, stamps.modifier, times, epoch, record,
+            ]
+        )
+    }
+
+    /// Sets the fields that have no column.
+    func setOther(_ other: [String: FieldValue], _ record: KnownVersionID) throws {
+        try db.run("UPDATE mist_record SET other = ? WHERE id = ?", [try OtherFields.text(other), record])
+    }
+
+    /// Sets the parts of counters that this file has sent.
+    func setWritten(_ times: EditTimes, _ record: KnownVersionID) throws {
+        try db.run("UPDATE mist_record SET written = ? WHERE id = ?", [Data(times.bytes), record])
+    }
+
+    /// Notes that a refetch has met a record.
+    func note(_ epoch: Int64, _ record: KnownVersionID) throws {
+        try db.run("UPDATE mist_record SET epoch = ? WHERE id = ?", [epoch, record])
+    }
+
+    /// Notes that a refetch has met the record of a name.
+    func note(_ epoch: Int64, named name: String?, in zone: ZoneRowID) throws {
+        try db.run("UPDATE mist_record SET epoch = ? WHERE zone = ? AND name = ?", [epoch, zone, name])
+    }
+
+    /// Lets a record be looked up before it is sent again.
+    func markConflicting(_ record: KnownVersionID) throws {
+        try db.run("UPDATE mist_record SET is_conflicting = 1 WHERE id = ?", [record])
+    }
+
+    /// Lets a record that was never acknowledged be looked up: something has shown that the service has it, or had it.
+    func markStored(_ name: String, in zone: ZoneRowID) throws {
+        try db.run(
+            "UPDATE mist_record SET is_conflicting = 1 WHERE zone = ? AND name = ? AND tag IS NULL",
+            [zone, name]
+        )
+    }
+
+    /// Lets an acknowledged record be looked up that a sweep did not meet.
+    ///
+    /// - Returns: Whether the record is one.
+    func markMissed(_ name: String, in zone: ZoneRow) throws -> Bool {
+        try db.run(
+            """
+            UPDATE mist_record SET is_conflicting = 1
+            WHERE zone = ? AND name = ? AND tag IS NOT NULL AND epoch <> ?
+            """,
+            [zone.id, name, zone.epoch]
+        )
+        return db.changesCount > 0
+    }
+
+    /// The version is known: the record needs no lookup.
+    func endConflict(_ record: KnownVersionID) throws {
+        try db.run("UPDATE mist_record SET is_conflicting = 0 WHERE id = ?", [record])
+    }
+
+    /// The version is known: the record of a name needs no lookup.
+    func endConflict(named name: String, in zone: ZoneRowID) throws {
+        try db.run("UPDATE mist_record SET is_conflicting = 0 WHERE zone = ? AND name = ?", [zone, name])
+    }
+
+    func forget(_ record: KnownVersionID) throws {
+        try db.run("DELETE FROM mist_record WHERE id = ?", [record])
+    }
+
+    func forgetAll(in zone: ZoneRowID) throws {
+        try db.run("DELETE FROM mist_record WHERE zone = ?", [zone])
+    }
+
+    func forgetAll(of type: TableID) throws {
+        try db.run("DELETE FROM mist_record WHERE type = ?", [type])
+    }
+}

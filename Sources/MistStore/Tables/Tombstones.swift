@@ -1,0 +1,174 @@
+import GRDB
+import MistKit
+
+/// The deletes that were not acknowledged, `mist_tombstone`: with ``PendingEdits`` the pending work. Triggers of the
+/// record types' tables write them.
+struct Tombstones: TableOwner {
+    static let definition = """
+        -- Deletes that were not acknowledged.
+        CREATE TABLE mist_tombstone (
+            record INTEGER PRIMARY KEY,
+            type INTEGER NOT NULL,
+            zone INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            tag TEXT,
+            created INTEGER,
+            creator INTEGER,
+            time INTEGER NOT NULL,
+            -- How far below a deleted record: children are deleted first.
+            depth INTEGER NOT NULL DEFAULT 0,
+            epoch INTEGER NOT NULL DEFAULT 0,
+            is_conflicting INTEGER NOT NULL DEFAULT 0,
+            UNIQUE (zone, name)
+        );
+        """
+
+    /// A delete that is to be sent.
+    struct Pending {
+        let record: KnownVersionID
+        let name: String
+        let tag: String?
+    }
+
+    let db: Database
+}
+
+// MARK: - SQL for others
+
+extension Tombstones {
+    /// A statement of triggers that adds tombstones for the records that the service has, or may have. A record that it
+    /// may have is looked up first, because a delete needs the tag.
+    static func insert(depth: String, where condition: String) -> String {
+        """
+        INSERT INTO mist_tombstone (record, type, zone, name, tag, created, creator, time, depth, epoch, is_conflicting)
+            \(KnownVersions.asTombstones(depth: depth, where: condition))
+            ON CONFLICT (zone, name) DO UPDATE SET
+                time = excluded.time, tag = excluded.tag, record = excluded.record, depth = excluded.depth;
+        """
+    }
+
+    /// The depth of a record below a deleted one, as an expression.
+    static func depth(below name: String, in zone: String) -> String {
+        "1 + coalesce((SELECT depth FROM mist_tombstone WHERE zone = \(zone) AND name = \(name)), 0)"
+    }
+
+    /// A row if a record has a tombstone: `zone` and `name` are expressions.
+    static func named(_ name: String, in zone: String) -> String {
+        "SELECT 1 FROM mist_tombstone WHERE zone = \(zone) AND name = \(name)"
+    }
+
+    /// A row if the current row of a type's table has the name of a record with a tombstone.
+    static let ofSameName =
+        "SELECT 1 FROM mist_tombstone AS tombstone WHERE tombstone.zone = _zone AND tombstone.name = _recordName"
+
+    /// The names of the deleted records that are to be looked up before the delete is sent.
+    static func conflictingNames(in zone: String) -> String {
+        "SELECT name FROM mist_tombstone WHERE zone = \(zone) AND is_conflicting"
+    }
+
+    /// The zones of those records.
+    static let zonesWithConflicts = "SELECT zone FROM mist_tombstone WHERE is_conflicting"
+
+    /// The zones of all deletes.
+    static let zones = "SELECT zone FROM mist_tombstone"
+}
+
+// MARK: - Reading
+
+extension Tombstones {
+    /// When the deleted life of a name was created.
+    ///
+    /// - Returns: `nil` when the name has no tombstone; `.some(nil)` when the time of creation is unknown.
+    func created(_ name: String, in zone: ZoneRowID) throws -> ServiceTime?? {
+        try db.row("SELECT created FROM mist_tombstone WHERE zone = ? AND name = ?", [zone, name])
+            .map { $0["created"] as ServiceTime? }
+    }
+
+    /// The deletes of a zone that can be sent, children first.
+    func toSend(in zone: ZoneRowID, at now: MachineTime, limit: Int) throws -> [Pending] {
+        try db.rows(
+            """
+            SELECT record, name, tag FROM mist_tombstone
+            WHERE zone = ?1 AND NOT is_conflicting
+                AND NOT EXISTS (\(Parking.delaying("mist_tombstone.name", in: "mist_tombstone.zone", at: "?2")))
+            ORDER BY depth DESC, time, record LIMIT ?3
+            """,
+            [zone, now, limit]
+        ).map { Pending(record: $0["record"], name: $0["name"], tag: $0["tag"]) }
+    }
+
+    /// The zone and the tag of the delete of a record in a scope.
+    func find(_ name: String, of table: TableID, in scope: DatabaseScope) throws -> (zone: ZoneRowID, tag: String?)? {
+        try db.row(
+            "SELECT zone, tag FROM mist_tombstone WHERE type = ? AND name = ? AND zone IN (\(Zones.ids(in: "?")))",
+            [table, name, scope.number]
+        ).map { ($0["zone"], $0["tag"]) }
+    }
+
+    var isEmpty: Bool {
+        get throws { try db.value("SELECT NOT EXISTS (SELECT 1 FROM mist_tombstone)", as: Bool.self) ?? true }
+    }
+
+    /// The number of deletes of a scope.
+    func count(in scope: DatabaseScope) throws -> Int {
+        try db.value(
+            "SELECT count(*) FROM mist_tombstone WHERE zone IN (\(Zones.ids(in: "?")))",
+            [scope.number],
+            as: Int.self
+        ) ?? 0
+    }
+
+    /// The time of the latest delete.
+    func latestTime() throws -> ServiceTime? {
+        try db.value("SELECT max(time) FROM mist_tombstone", as: ServiceTime.self)
+    }
+}
+
+// MARK: - Writing
+
+extension Tombstones {
+    /// The service has another version of the deleted life: the delete is sent with the tag of that version.
+    func renew(_ name: String, tag: String?, created: ServiceTime?, in zone: ZoneRow) throws {
+        try db.run(
+            """
+            UPDATE mist_tombstone SET tag = ?, created = ?, epoch = ?, is_conflicting = 0 WHERE zone = ? AND name = ?
+            """,
+            [tag, created, zone.epoch, zone.id, name]
+        )
+    }
+
+    /// The service has stored a record that was deleted here meanwhile: the delete goes on with the new tag.
+    func renew(_ record: KnownVersionID, _ stamps: Stamps) throws {
+        try db.run(
+            "UPDATE mist_tombstone SET tag = ?, created = ?, creator = ?, is_conflicting = 0 WHERE record = ?",
+            [stamps.tag, stamps.created, stamps.creator, record]
+        )
+    }
+
+    /// Lets a deleted record be looked up before the delete is sent.
+    func markConflicting(_ record: KnownVersionID) throws {
+        try db.run("UPDATE mist_tombstone SET is_conflicting = 1 WHERE record = ?", [record])
+    }
+
+    /// Notes that a refetch has met the deleted record of a name.
+    func note(_ epoch: Int64, named name: String, in zone: ZoneRowID) throws {
+        try db.run("UPDATE mist_tombstone SET epoch = ? WHERE zone = ? AND name = ?", [epoch, zone, name])
+    }
+
+    func forget(_ record: KnownVersionID) throws {
+        try db.run("DELETE FROM mist_tombstone WHERE record = ?", [record])
+    }
+
+    func forget(_ name: String, in zone: ZoneRowID) throws {
+        try db.run("DELETE FROM mist_tombstone WHERE zone = ? AND name = ?", [zone, name])
+    }
+
+    /// Forgets the deletes of records that a refetch did not meet: they are gone.
+    func forgetMissed(by epoch: Int64, in zone: ZoneRowID) throws {
+        try db.run("DELETE FROM mist_tombstone WHERE zone = ? AND epoch <> ?", [zone, epoch])
+    }
+
+    func forgetAll(in zone: ZoneRowID) throws {
+        try db.run("DELETE FROM mist_tombstone WHERE zone = ?", [zone])
+    }
+}
