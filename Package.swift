@@ -139,6 +139,7 @@ let package = Package(
             ]
         ),
         .target(name: "Spelling"),
+        .target(name: "SearchWords"),
         .target(
             name: "OpenAPISwiftGenerator",
             dependencies: [
@@ -239,6 +240,7 @@ let package = Package(
                 "CloudKitSchema",
                 "MistKit",
                 "OpenAPISwiftRuntime",
+                "SearchWords",
                 "StreamingJSON",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -252,6 +254,7 @@ let package = Package(
             dependencies: [
                 "CloudKitModel",
                 "CloudKitSchema",
+                "SearchWords",
                 "StreamingJSON",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -364,7 +367,7 @@ let package = Package(
             ),
             (
                 "CloudKitEmulator",
-                ["CloudKitModel", "CloudKitSchema", "MistTesting", "StreamingJSON", "TestSupport"]
+                ["CloudKitModel", "CloudKitSchema", "MistTesting", "SearchWords", "StreamingJSON", "TestSupport"]
             ),
             (
                 "CloudKitEmulatorServer",

@@ -75,15 +75,15 @@ public struct ContractRule: Sendable, Identifiable, CustomStringConvertible {
             && !evidence.isDisjoint(with: [.archive, .cloudKitJS, .samples, .recorded, .observed])
     }
 
-    /// Makes a rule from a sentence, letters of ``Evidence``, and the check.
+    /// Makes a rule from a sentence, its evidence, and the check.
     init(
         _ name: String,
-        _ evidence: String,
+        _ evidence: Set<ContractRule.Evidence>,
         requires: Set<Requirement> = [.user],
         check: @escaping @Sendable (inout ContractSession) async throws -> Void
     ) {
         self.name = name
-        self.evidence = Set(evidence.compactMap(Evidence.init(rawValue:)))
+        self.evidence = evidence
         self.requires = requires
         self.check = check
     }

@@ -99,14 +99,14 @@ extension FieldType {
         /// schema language.
         private var row: Row {
             switch self {
-            case .string: Row("STRING", .text, [.equality, .order, .sort, .encryption])
-            case .int64: Row("INT64", .wholeNumber, [.equality, .order, .sort, .encryption])
-            case .double: Row("DOUBLE", .number, [.equality, .order, .sort, .encryption])
-            case .timestamp: Row("TIMESTAMP", .wholeNumber, [.equality, .order, .sort, .encryption])
-            case .bytes: Row("BYTES", .base64, [.equality, .encryption])
-            case .reference: Row("REFERENCE", .object, [.equality, .sort])
-            case .asset: Row("ASSETID", .object, [])
-            case .location: Row("LOCATION", .object, [.encryption])
+            case .string: Row("STRING", .text, "String", [.equality, .order, .sort, .encryption])
+            case .int64: Row("INT64", .wholeNumber, "Int", [.equality, .order, .sort, .encryption])
+            case .double: Row("DOUBLE", .number, "Double", [.equality, .order, .sort, .encryption])
+            case .timestamp: Row("TIMESTAMP", .wholeNumber, "Date", [.equality, .order, .sort, .encryption])
+            case .bytes: Row("BYTES", .base64, "Data", [.equality, .encryption])
+            case .reference: Row("REFERENCE", .object, "Reference", [.equality, .sort])
+            case .asset: Row("ASSETID", .object, "Asset", [], schemaName: "ASSET")
+            case .location: Row("LOCATION", .object, "Location", [.encryption])
             case .stringList: Row("STRING_LIST", listOf: .string)
             case .int64List: Row("INT64_LIST", listOf: .int64)
             case .doubleList: Row("DOUBLE_LIST", listOf: .double)
@@ -120,21 +120,35 @@ extension FieldType {
 
         private struct Row {
             let name: String
+            let schemaName: String
             let form: JSONForm
+            let swiftName: String
             let features: Features
             let element: Known?
 
-            init(_ name: String, _ form: JSONForm, _ features: Features) {
-                (self.name, self.form, self.features, element) = (name, form, features, nil)
+            init(
+                _ name: String,
+                _ form: JSONForm,
+                _ swiftName: String,
+                _ features: Features,
+                schemaName: String? = nil
+            ) {
+                (self.name, self.form, self.swiftName, self.features) = (name, form, swiftName, features)
+                (self.schemaName, element) = (schemaName ?? name, nil)
             }
 
             init(_ name: String, listOf element: Known) {
                 (self.name, form, features, self.element) = (name, .list, [], element)
+                (schemaName, swiftName) = ("LIST<\(element.schemaName)>", "[\(element.swiftName)]")
             }
         }
 
         /// The name on the wire, such as `STRING_LIST`.
         package var name: String { row.name }
+        /// The name in the schema language, such as `LIST<STRING>`.
+        package var schemaName: String { row.schemaName }
+        /// The Swift type of properties that hold the values, as it is written in a program.
+        package var swiftName: String { row.swiftName }
         /// The form of a value in JSON.
         package var form: JSONForm { row.form }
         /// What the service can do with fields of the type.
@@ -436,6 +450,42 @@ extension FieldValue {
         case .unknown: emptyList()
         case .string, .int64, .double, .timestamp, .bytes, .reference, .asset, .location, .null, .encrypted, .verbatim:
             nil
+        }
+    }
+}
+
+// MARK: Order and size
+
+extension OrderedValue {
+    /// Makes the value of a field that holds one value; `nil` for lists, and for values without an order.
+    package init?(_ value: FieldValue) {
+        switch value {
+        case .string(let text): self = .text(text)
+        case .int64(let number): self = .integer(number)
+        case .double(let number): self = .real(number)
+        case .timestamp(let date): self = .integer(date.wireMilliseconds ?? 0)
+        case .bytes(let data): self = .bytes(Array(data))
+        case .reference(let reference): self = .text(reference.recordName)
+        case .asset, .location, .stringList, .int64List, .doubleList, .timestampList, .bytesList, .referenceList,
+            .assetList, .locationList, .null, .encrypted, .unknown, .verbatim:
+            return nil
+        }
+    }
+}
+
+extension FieldValue {
+    /// The number of bytes that the value counts towards the limit of 1 MB. The spelling in JSON does not matter.
+    package var sizeWithoutAssets: Int {
+        switch self {
+        case .string(let text): text.utf8.count
+        case .bytes(let data): data.count
+        case .int64, .double, .timestamp: 8
+        case .location: 64
+        case .reference(let reference): reference.recordName.utf8.count
+        case .stringList, .bytesList, .referenceList, .int64List, .doubleList, .timestampList, .locationList:
+            (elements ?? []).reduce(0) { $0 + $1.sizeWithoutAssets }
+        case .unknown(_, let json): json.bytes.count
+        case .asset, .assetList, .null, .encrypted, .verbatim: 0
         }
     }
 }

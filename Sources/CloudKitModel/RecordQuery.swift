@@ -109,67 +109,6 @@ extension QueryFilter {
     }
 }
 
-extension QueryFilter.Comparator {
-    /// The comparators of the protocol as an enumeration: a `switch` over them is complete.
-    public enum Known: String, CaseIterable, Sendable {
-        case equals = "EQUALS"
-        case notEquals = "NOT_EQUALS"
-        case lessThan = "LESS_THAN"
-        case lessThanOrEquals = "LESS_THAN_OR_EQUALS"
-        case greaterThan = "GREATER_THAN"
-        case greaterThanOrEquals = "GREATER_THAN_OR_EQUALS"
-        case near = "NEAR"
-        case containsAllTokens = "CONTAINS_ALL_TOKENS"
-        case containsAnyTokens = "CONTAINS_ANY_TOKENS"
-        case `in` = "IN"
-        case notIn = "NOT_IN"
-        case listContains = "LIST_CONTAINS"
-        case notListContains = "NOT_LIST_CONTAINS"
-        case listContainsAny = "LIST_CONTAINS_ANY"
-        case notListContainsAny = "NOT_LIST_CONTAINS_ANY"
-        case listContainsAll = "LIST_CONTAINS_ALL"
-        case notListContainsAll = "NOT_LIST_CONTAINS_ALL"
-        case beginsWith = "BEGINS_WITH"
-        case notBeginsWith = "NOT_BEGINS_WITH"
-        case listMemberBeginsWith = "LIST_MEMBER_BEGINS_WITH"
-        case notListMemberBeginsWith = "NOT_LIST_MEMBER_BEGINS_WITH"
-
-        /// Whether the comparator compares with a list of values.
-        public var takesList: Bool {
-            switch self {
-            case .in, .notIn, .listContainsAny, .notListContainsAny, .listContainsAll, .notListContainsAll: true
-            case .equals, .notEquals, .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals, .near,
-                .containsAllTokens, .containsAnyTokens, .listContains, .notListContains, .beginsWith,
-                .notBeginsWith, .listMemberBeginsWith, .notListMemberBeginsWith:
-                false
-            }
-        }
-
-        /// Whether fields of a type have the comparator (Apple's table "Filter comparators"). Encrypted fields have
-        /// none.
-        package func fits(_ type: FieldType.Known) -> Bool {
-            switch self {
-            case .equals, .notEquals, .in, .notIn: type.features.contains(.equality)
-            case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals: type.features.contains(.order)
-            case .beginsWith, .notBeginsWith, .containsAllTokens, .containsAnyTokens: type == .string
-            case .listMemberBeginsWith, .notListMemberBeginsWith: type == .stringList
-            case .near: type == .location
-            case .listContains, .notListContains, .listContainsAny, .notListContainsAny, .listContainsAll,
-                .notListContainsAll:
-                type.element?.features.contains(.equality) == true
-            }
-        }
-    }
-
-    /// The comparator of the protocol; `nil` for a comparator that this version does not know.
-    public var known: Known? { Known(rawValue: rawValue) }
-
-    /// Makes a comparator of the protocol.
-    public init(_ known: Known) {
-        rawValue = known.rawValue
-    }
-}
-
 /// A sort key: one criterion for the order of a query's records.
 ///
 /// ```swift

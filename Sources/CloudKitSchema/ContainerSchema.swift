@@ -190,31 +190,7 @@ public enum PredefinedRole: String, CaseIterable, Sendable {
     case creator = "_creator"
 }
 
-/// A field that the service keeps for each record. A schema names it only to give it an index.
-public enum SystemField: String, CaseIterable, Sendable {
-    /// When the record was created.
-    case createTime = "___createTime"
-    /// The user who created the record.
-    case createdBy = "___createdBy"
-    /// The record change tag.
-    case etag = "___etag"
-    /// When the record was changed last.
-    case modTime = "___modTime"
-    /// The user who changed the record last.
-    case modifiedBy = "___modifiedBy"
-    /// The record's name.
-    case recordID = "___recordID"
-    /// The parent of the record in a shared hierarchy.
-    case parent = "___parent"
-    /// The share that the record is in.
-    case share = "___share"
-
+extension SystemField {
     /// The type of its values.
-    public var type: SchemaFieldType {
-        switch self {
-        case .createTime, .modTime: .timestamp
-        case .etag: .string
-        case .createdBy, .modifiedBy, .recordID, .parent, .share: .reference
-        }
-    }
+    public var type: SchemaFieldType { SchemaFieldType(of: valueType) }
 }

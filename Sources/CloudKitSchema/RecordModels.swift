@@ -84,18 +84,8 @@ public struct RecordModels: Hashable, Sendable {
 }
 
 extension SchemaFieldType.Element {
-    fileprivate var swiftType: String {
-        switch self {
-        case .asset: "Asset"
-        case .bytes, .encryptedBytes: "Data"
-        case .double, .encryptedDouble, .number, .numberPreferredAsDouble: "Double"
-        case .int64, .encryptedInt64, .numberPreferredAsInt64: "Int"
-        case .location, .encryptedLocation: "Location"
-        case .reference: "Reference"
-        case .string, .encryptedString: "String"
-        case .timestamp, .encryptedTimestamp: "Date"
-        }
-    }
+    /// A `NUMBER` without a preference becomes a floating-point number, which holds whole numbers as well.
+    fileprivate var swiftType: String { (valueType ?? .double).swiftName }
 }
 
 /// Makes Swift names from names of a schema. Each Swift name is used once.

@@ -149,4 +149,32 @@ struct ProtocolExamplesTests {
     @Test func everyComparatorOfTheDocumentIsKnown() {
         #expect(Set(QueryFilter.Comparator.Known.allCases.map { .init($0) }) == Set(QueryFilter.Comparator.allCases))
     }
+
+    @Test func aComparatorThatBeginsWithNotNegates() {
+        for comparator in QueryFilter.Comparator.Known.allCases {
+            #expect(comparator.isNegated == comparator.rawValue.hasPrefix("NOT_"))
+        }
+    }
+
+    /// Apple's table "Filter comparators", written by hand.
+    @Test func comparatorsFitTheTypesOfApplesTable() {
+        let fitting = Dictionary(grouping: QueryFilter.Comparator.Known.allCases) { comparator in
+            FieldType.Known.allCases.filter(comparator.fits).map(\.name).joined(separator: " ")
+        }
+        let single = "STRING INT64 DOUBLE TIMESTAMP BYTES REFERENCE"
+        let lists = single.split(separator: " ").map { "\($0)_LIST" }.joined(separator: " ")
+        #expect(
+            fitting == [
+                single: [.equals, .notEquals, .in, .notIn],
+                "STRING INT64 DOUBLE TIMESTAMP": [.lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals],
+                "STRING": [.containsAllTokens, .containsAnyTokens, .beginsWith, .notBeginsWith],
+                "STRING_LIST": [.listMemberBeginsWith, .notListMemberBeginsWith],
+                "LOCATION": [.near],
+                lists: [
+                    .listContains, .notListContains, .listContainsAny, .notListContainsAny, .listContainsAll,
+                    .notListContainsAll,
+                ],
+            ]
+        )
+    }
 }

@@ -10,7 +10,7 @@ import StreamingJSON
 
 /// Files: addresses to upload to, receipts, addresses to download from, re-references.
 let assetRules: [ContractRule] = [
-    ContractRule("assets/upload gives one address for each token, in order", "A") { session in
+    ContractRule("assets/upload gives one address for each token, in order", [.archive]) { session in
         let zone = try await session.makeZone()
         let tokens: [JSONValue] = [
             ["recordName": "b", "recordType": .string(noteType), "fieldName": "photo"],
@@ -25,7 +25,7 @@ let assetRules: [ContractRule] = [
             ])
         )
     },
-    ContractRule("a token without a record name gets one", "A") { session in
+    ContractRule("a token without a record name gets one", [.archive]) { session in
         let zone = try await session.makeZone()
         let token: JSONValue = ["recordType": .string(noteType), "fieldName": "photo"]
         let reply = try await session.post("assets/upload", session.uploads([token, token], in: zone), in: zone)
@@ -36,7 +36,7 @@ let assetRules: [ContractRule] = [
             ])
         )
     },
-    ContractRule("a field of another type gets no address", "PU") { session in
+    ContractRule("a field of another type gets no address", [.peers, .unconfirmed]) { session in
         let zone = try await session.makeZone()
         try await session.save("a", ["title": "x"], in: zone)
         let token: JSONValue = ["recordName": "a", "recordType": .string(noteType), "fieldName": "title"]
@@ -48,7 +48,7 @@ let assetRules: [ContractRule] = [
             try reply.expectError("BAD_REQUEST")
         }
     },
-    ContractRule("more than 200 tokens are refused", "A") { session in
+    ContractRule("more than 200 tokens are refused", [.archive]) { session in
         let zone = try await session.makeZone()
         let token: JSONValue = ["recordType": .string(noteType), "fieldName": "photo"]
         let most = [JSONValue](repeating: token, count: 200)
@@ -57,7 +57,7 @@ let assetRules: [ContractRule] = [
         let over = try await session.post("assets/upload", session.uploads(most + [token], in: zone), in: zone)
         try over.require((400..<500).contains(over.status), "a refusal")
     },
-    ContractRule("an upload is answered with the dictionary to save", "A") { session in
+    ContractRule("an upload is answered with the dictionary to save", [.archive]) { session in
         let zone = try await session.makeZone()
         let reply = try await session.upload(picture, for: "photo", named: "a", in: zone)
         try reply.expect(
@@ -72,7 +72,7 @@ let assetRules: [ContractRule] = [
             ])
         )
     },
-    ContractRule("an upload to the public database has no keys", "L") { session in
+    ContractRule("an upload to the public database has no keys", [.observed]) { session in
         let destination = Destination.publicDatabase(as: .user)
         let reply = try await session.upload(picture, for: "photo", named: session.unique("a"), in: destination)
         try reply.expect(
@@ -84,7 +84,7 @@ let assetRules: [ContractRule] = [
             ])
         )
     },
-    ContractRule("the same bytes have the same checksum", "L") { session in
+    ContractRule("the same bytes have the same checksum", [.observed]) { session in
         let zone = try await session.makeZone()
         let first = try await session.upload(picture, for: "photo", named: "a", in: zone)
         let second = try await session.upload(picture, for: "photo", named: "b", in: zone)
@@ -93,7 +93,10 @@ let assetRules: [ContractRule] = [
         let other = try await session.upload([1, 2, 3], for: "photo", named: "c", in: zone)
         try other.expect(.including(["singleFile": .including(["fileChecksum": .text(otherThan: checksum)])]))
     },
-    ContractRule("every reply that shows a saved asset shows where to download it, and no receipt", "RL") {
+    ContractRule(
+        "every reply that shows a saved asset shows where to download it, and no receipt",
+        [.recorded, .observed]
+    ) {
         session in
         let zone = try await session.makeZone()
         let asset = try await session.uploaded(picture, for: "photo", named: "a", in: zone)
@@ -107,7 +110,7 @@ let assetRules: [ContractRule] = [
         let record = JSONPattern.including(["fields": .including(["photo": .asset(asset)])])
         try changes.expectZones([.including(["records": [record]])])
     },
-    ContractRule("assets stand in lists, too", "RL") { session in
+    ContractRule("assets stand in lists, too", [.recorded, .observed]) { session in
         let zone = try await session.makeZone()
         let first = try await session.uploaded(picture, for: "album", named: "a", in: zone)
         let second = try await session.uploaded([1], for: "album", named: "a", in: zone)
@@ -120,7 +123,7 @@ let assetRules: [ContractRule] = [
             ])
         ])
     },
-    ContractRule("what is downloaded is what was uploaded, without credentials", "RL") { session in
+    ContractRule("what is downloaded is what was uploaded, without credentials", [.recorded, .observed]) { session in
         let zone = try await session.makeZone()
         let url = try await session.savedAsset(picture, named: "a", in: zone)
         let whole = try await session.fetch(url)
@@ -141,7 +144,7 @@ let assetRules: [ContractRule] = [
         let beyond = try await session.fetch(url, headers: [.range: "bytes=\(picture.count)-"])
         try beyond.require(beyond.status == 416, "416")
     },
-    ContractRule("an upload may be a form, and what is downloaded is the file in it", "T") { session in
+    ContractRule("an upload may be a form, and what is downloaded is the file in it", [.liveTests]) { session in
         let zone = try await session.makeZone()
         let token: JSONValue = ["recordName": "a", "recordType": .string(noteType), "fieldName": "photo"]
         let ticket = try await session.post("assets/upload", session.uploads([token], in: zone), in: zone)
@@ -159,14 +162,14 @@ let assetRules: [ContractRule] = [
         let copy = try await session.fetch(try saved.text("records", "0", "fields", "photo", "value", "downloadURL"))
         try copy.require(copy.bytes == picture, "the \(picture.count) bytes")
     },
-    ContractRule("the asset host refuses with a status alone", "L") { session in
+    ContractRule("the asset host refuses with a status alone", [.observed]) { session in
         let zone = try await session.makeZone()
         let url = try await session.savedAsset(picture, named: "a", in: zone)
         let tampered = try await session.fetch(url.dropLast(3) + "xxx")
         try tampered.require((400..<500).contains(tampered.status), "a refusal")
         try tampered.require(tampered.body?["serverErrorCode"] == nil, "no error dictionary")
     },
-    ContractRule("an asset that was read has no place in another record", "L") { session in
+    ContractRule("an asset that was read has no place in another record", [.observed]) { session in
         let zone = try await session.makeZone()
         _ = try await session.savedAsset(picture, named: "a", in: zone)
         let read = try await session.lookup(["a"], in: zone).body?["records"]?[0]?["fields"]?["photo"]?["value"]
@@ -174,7 +177,7 @@ let assetRules: [ContractRule] = [
             .expectRecords([.failure("b", "BAD_REQUEST")])
         try await session.lookup(["b"], in: zone).expectRecords([.failure("b", "NOT_FOUND")])
     },
-    ContractRule("an asset is saved in the record and field that it was uploaded for", "A") { session in
+    ContractRule("an asset is saved in the record and field that it was uploaded for", [.archive]) { session in
         let zone = try await session.makeZone()
         let asset = Field.typed(try await session.uploaded(picture, for: "photo", named: "a", in: zone), "ASSETID")
         try await session.modify([.create("b", ["photo": asset])], in: zone)
@@ -183,7 +186,7 @@ let assetRules: [ContractRule] = [
             .expectRecords([.failure("a", "BAD_REQUEST")])
         try await session.modify([.create("a", ["photo": asset])], in: zone).expectNames(["a"])
     },
-    ContractRule("a file that was uploaded for a record without a name is saved in one without a name", "J") {
+    ContractRule("a file that was uploaded for a record without a name is saved in one without a name", [.cloudKitJS]) {
         session in
         let zone = try await session.makeZone()
         let asset = try await session.uploaded(picture, for: "photo", named: nil, in: zone)
@@ -191,7 +194,7 @@ let assetRules: [ContractRule] = [
         let file = try await session.fetch(try saved.text("records", "0", "fields", "photo", "value", "downloadURL"))
         try file.require(file.bytes == picture, "the \(picture.count) bytes")
     },
-    ContractRule("a record without a name takes the name that its upload got", "I") { session in
+    ContractRule("a record without a name takes the name that its upload got", [.inferred]) { session in
         let zone = try await session.makeZone()
         let token: JSONValue = ["recordType": .string(noteType), "fieldName": "photo"]
         let ticket = try await session.post("assets/upload", session.uploads([token], in: zone), in: zone)
@@ -200,7 +203,8 @@ let assetRules: [ContractRule] = [
         try await session.modify([.create(nil, ["photo": photo])], in: zone)
             .expectNames([try ticket.text("tokens", "0", "recordName")])
     },
-    ContractRule("a re-referenced asset goes into another record without its bytes", "AJ") { session in
+    ContractRule("a re-referenced asset goes into another record without its bytes", [.archive, .cloudKitJS]) {
+        session in
         let zone = try await session.makeZone()
         _ = try await session.savedAsset(picture, named: "a", in: zone)
         let field: JSONValue = ["recordName": "a", "fieldName": "photo"]
@@ -217,7 +221,7 @@ let assetRules: [ContractRule] = [
         let kept = try await session.fetch(other)
         try kept.require(kept.bytes == picture, "the \(picture.count) bytes")
     },
-    ContractRule("re-references are answered in order, missing records included", "AI") { session in
+    ContractRule("re-references are answered in order, missing records included", [.archive, .inferred]) { session in
         let zone = try await session.makeZone()
         _ = try await session.savedAsset(picture, named: "a", in: zone)
         let body: JSONValue = [

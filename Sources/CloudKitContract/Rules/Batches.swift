@@ -2,7 +2,8 @@ import StreamingJSON
 
 /// Batches: the order of their results, and the effect of `atomic`.
 let batchRules: [ContractRule] = [
-    ContractRule("the result of an operation stands at its place, failures included", "AR") { session in
+    ContractRule("the result of an operation stands at its place, failures included", [.archive, .recorded]) {
+        session in
         let zone = try await session.makeZone()
         try await session.save("taken", in: zone)
         let reply = try await session.modify(
@@ -17,7 +18,7 @@ let batchRules: [ContractRule] = [
             .failure("none", "NOT_FOUND"), .record("c", ["count": 4]),
         ])
     },
-    ContractRule("a batch of which all items fail succeeds as a request", "ARL") { session in
+    ContractRule("a batch of which all items fail succeeds as a request", [.archive, .recorded, .observed]) { session in
         let zone = try await session.makeZone()
         let reply = try await session.modify(
             [.update("a", ["count": 1], tag: "1"), .update("b", ["count": 1], tag: "1")],
@@ -25,10 +26,11 @@ let batchRules: [ContractRule] = [
         )
         try reply.expectRecords([.failure("a", "NOT_FOUND"), .failure("b", "NOT_FOUND")])
     },
-    ContractRule("with `atomic` false, each operation stands for itself", "AR") { session in
+    ContractRule("with `atomic` false, each operation stands for itself", [.archive, .recorded]) { session in
         try await checkBatch(["atomic": false], in: try await session.makeZone(), &session)
     },
-    ContractRule("a request that does not say `atomic` is one or the other, never half of both", "U") { session in
+    ContractRule("a request that does not say `atomic` is one or the other, never half of both", [.unconfirmed]) {
+        session in
         let zone = try await session.makeZone()
         let reply = try await mixedBatch(["atomic": nil], in: zone, &session)
         var isSaved = false
@@ -42,7 +44,7 @@ let batchRules: [ContractRule] = [
             ["a", "b"].map { isSaved ? .record($0) : .failure($0, "NOT_FOUND") }
         )
     },
-    ContractRule("an atomic batch of good operations is saved whole", "A") { session in
+    ContractRule("an atomic batch of good operations is saved whole", [.archive]) { session in
         let zone = try await session.makeZone()
         try await session.save("old", ["title": "old"], in: zone)
         let reply = try await session.modify(
@@ -59,7 +61,10 @@ let batchRules: [ContractRule] = [
         try reply.expectRecords(expected)
         try await session.lookup(["a", "old", "b"], in: zone).expectRecords(expected)
     },
-    ContractRule("an atomic batch with one bad operation changes nothing: no record, no tag, no feed", "AP") {
+    ContractRule(
+        "an atomic batch with one bad operation changes nothing: no record, no tag, no feed",
+        [.archive, .peers]
+    ) {
         session in
         let zone = try await session.makeZone()
         let stale = try await session.save("stale", ["title": "a"], in: zone)["recordChangeTag"]?.stringValue
@@ -87,7 +92,7 @@ let batchRules: [ContractRule] = [
             .including(["records": [], "moreComing": false])
         ])
     },
-    ContractRule("of an atomic batch with two bad operations, one says at least what was wrong", "P") { session in
+    ContractRule("of an atomic batch with two bad operations, one says at least what was wrong", [.peers]) { session in
         let zone = try await session.makeZone()
         let reply = try await session.modify(
             [.create("a"), .update("none", ["title": "a"], tag: "1"), .update("nor", ["title": "b"], tag: "1")],
@@ -104,7 +109,7 @@ let batchRules: [ContractRule] = [
         }
         try await session.lookup(["a"], in: zone).expectRecords([.failure("a", "NOT_FOUND")])
     },
-    ContractRule("in the default zone `atomic` is ignored or refused, never kept by half", "U") { session in
+    ContractRule("in the default zone `atomic` is ignored or refused, never kept by half", [.unconfirmed]) { session in
         let names = ["a", "stale", "b"].map(session.unique)
         for name in names { session.willDelete(name, in: .privateDatabase) }
         let reply = try await session.modify(
@@ -124,12 +129,12 @@ let batchRules: [ContractRule] = [
             try after.expectRecords(missing)
         }
     },
-    ContractRule("a failed create without a name is a failure with a code", "U") { session in
+    ContractRule("a failed create without a name is a failure with a code", [.unconfirmed]) { session in
         let zone = try await session.makeZone()
         let reply = try await session.modify([Operation("create", nil, ["title": "a"], type: nil)], in: zone)
         try reply.expectRecords([.failure(nil, "BAD_REQUEST")])
     },
-    ContractRule("a write that fails appears in no feed", "I") { session in
+    ContractRule("a write that fails appears in no feed", [.inferred]) { session in
         let zone = try await session.makeZone()
         try await session.save("a", ["title": "a"], in: zone)
         let (_, token) = try await session.allChanges(in: zone)

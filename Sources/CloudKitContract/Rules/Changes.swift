@@ -2,7 +2,7 @@ import StreamingJSON
 
 /// changes/zone, and the older records/changes.
 let zoneChangesRules: [ContractRule] = [
-    ContractRule("without a token, changes/zone gives all records as they are", "AL") { session in
+    ContractRule("without a token, changes/zone gives all records as they are", [.archive, .observed]) { session in
         let zone = try await session.makeZone()
         for name in ["a", "b"] { try await session.save(name, ["title": .string(name)], in: zone) }
         try await session.changes(in: zone).expectZones([
@@ -14,7 +14,7 @@ let zoneChangesRules: [ContractRule] = [
             ])
         ])
     },
-    ContractRule("with the last token and nothing new, changes/zone gives nothing and the same token", "L") {
+    ContractRule("with the last token and nothing new, changes/zone gives nothing and the same token", [.observed]) {
         session in
         let zone = try await session.makeZone()
         try await session.save("a", in: zone)
@@ -23,7 +23,8 @@ let zoneChangesRules: [ContractRule] = [
             .including(["records": [], "moreComing": false, "syncToken": .value(.string(token))])
         ])
     },
-    ContractRule("after a change and a deletion, changes/zone gives the record and a tombstone", "L") { session in
+    ContractRule("after a change and a deletion, changes/zone gives the record and a tombstone", [.observed]) {
+        session in
         let zone = try await session.makeZone()
         for name in ["a", "b", "c"] { try await session.save(name, ["title": "old"], in: zone) }
         let (_, token) = try await session.allChanges(in: zone)
@@ -33,7 +34,7 @@ let zoneChangesRules: [ContractRule] = [
             .including(["records": .unordered([.record("a", ["title": "new"]), .tombstone("b")]), "moreComing": false])
         ])
     },
-    ContractRule("a record that changed often appears once, as it is", "I") { session in
+    ContractRule("a record that changed often appears once, as it is", [.inferred]) { session in
         let zone = try await session.makeZone()
         try await session.save("a", ["count": 0], in: zone)
         let (_, token) = try await session.allChanges(in: zone)
@@ -44,7 +45,8 @@ let zoneChangesRules: [ContractRule] = [
         try await session.changes(in: zone, since: token)
             .expectZones([.including(["records": [.record("a", ["count": 3])], "moreComing": false])])
     },
-    ContractRule("a record made and deleted since the token appears as deleted, or not at all", "I") { session in
+    ContractRule("a record made and deleted since the token appears as deleted, or not at all", [.inferred]) {
+        session in
         let zone = try await session.makeZone()
         let (_, token) = try await session.allChanges(in: zone)
         try await session.save("a", in: zone)
@@ -52,7 +54,7 @@ let zoneChangesRules: [ContractRule] = [
         try await session.changes(in: zone, since: token)
             .expectZones([.including(["records": .anyOf([[.tombstone("a")], []]), "moreComing": false])])
     },
-    ContractRule("an old token gives the same changes again, and what came since", "L") { session in
+    ContractRule("an old token gives the same changes again, and what came since", [.observed]) { session in
         let zone = try await session.makeZone()
         let (_, start) = try await session.allChanges(in: zone)
         try await session.save("a", ["title": "a"], in: zone)
@@ -68,13 +70,13 @@ let zoneChangesRules: [ContractRule] = [
             ])
         }
     },
-    ContractRule("the same question about changes has the same answer", "L") { session in
+    ContractRule("the same question about changes has the same answer", [.observed]) { session in
         let zone = try await session.makeZone()
         try await session.save((0..<5).map { .create("r\($0)", ["count": .int64(Int64($0))]) }, in: zone)
         let first = try await session.changes(in: zone)
         try await session.changes(in: zone).expectZones(first.zones.map(JSONPattern.value))
     },
-    ContractRule("a string that is not a token is an error of the zone", "L") { session in
+    ContractRule("a string that is not a token is an error of the zone", [.observed]) { session in
         let zone = try await session.makeZone()
         try await session.save("a", in: zone)
         for token in ["not-a-token", "AAAA", "c29tZSBvdGhlciB0ZXh0"] {
@@ -82,7 +84,7 @@ let zoneChangesRules: [ContractRule] = [
                 .expectZones([.zoneFailure(zone.zoneName, "BAD_REQUEST", reason: "Unknown sync continuation type")])
         }
     },
-    ContractRule("a token cut in half is an error of the zone", "L") { session in
+    ContractRule("a token cut in half is an error of the zone", [.observed]) { session in
         let zone = try await session.makeZone()
         try await session.save("a", in: zone)
         let (_, token) = try await session.allChanges(in: zone)
@@ -90,17 +92,18 @@ let zoneChangesRules: [ContractRule] = [
         try await session.changes(in: zone, since: half)
             .expectZones([.zoneFailure(zone.zoneName, "BAD_REQUEST", reason: "Invalid continuation format")])
     },
-    ContractRule("a token of the database is not a token of a zone", "L") { session in
+    ContractRule("a token of the database is not a token of a zone", [.observed]) { session in
         let zone = try await session.makeZone()
         let token = try await session.post("changes/database", [:], in: .privateDatabase).text("syncToken")
         try await session.changes(in: zone, since: token).expectZones([.zoneFailure(zone.zoneName, "BAD_REQUEST")])
     },
-    ContractRule("a token of another zone is not a token of this one", "I") { session in
+    ContractRule("a token of another zone is not a token of this one", [.inferred]) { session in
         let (zone, other) = (try await session.makeZone("One"), try await session.makeZone("Two"))
         let (_, token) = try await session.allChanges(in: other)
         try await session.changes(in: zone, since: token).expectZones([.zoneFailure(zone.zoneName, "BAD_REQUEST")])
     },
-    ContractRule("a token from before its zone was deleted and made again has expired", "PU") { session in
+    ContractRule("a token from before its zone was deleted and made again has expired", [.peers, .unconfirmed]) {
+        session in
         let zone = try await session.makeZone()
         try await session.save("a", in: zone)
         let (_, token) = try await session.allChanges(in: zone)
@@ -110,7 +113,8 @@ let zoneChangesRules: [ContractRule] = [
         try await session.changes(in: zone, since: token)
             .expectZones([.zoneFailure(zone.zoneName, "CHANGE_TOKEN_EXPIRED", "BAD_REQUEST", "ZONE_NOT_FOUND")])
     },
-    ContractRule("an unknown zone is an error in its place, between those that are known", "AL") { session in
+    ContractRule("an unknown zone is an error in its place, between those that are known", [.archive, .observed]) {
+        session in
         let (one, two) = (try await session.makeZone("One"), try await session.makeZone("Two"))
         try await session.save("a", ["title": "one"], in: one)
         try await session.save("a", ["title": "two"], in: two)
@@ -122,7 +126,7 @@ let zoneChangesRules: [ContractRule] = [
             .including(["zoneID": .zoneID(two.zoneName), "records": [.record("a", ["title": "two"])]]),
         ])
     },
-    ContractRule("450 changes come in pages of 200, 200 and 50, each with a token", "L") { session in
+    ContractRule("450 changes come in pages of 200, 200 and 50, each with a token", [.observed]) { session in
         let zone = try await session.makeZone()
         try await session.save((0..<450).map { .create("r\($0)", ["count": .int64(Int64($0))]) }, in: zone)
         var token: String?
@@ -141,7 +145,7 @@ let zoneChangesRules: [ContractRule] = [
         try reply.require(Set(names) == Set((0..<450).map { "r\($0)" }) && names.count == 450, "each record once")
         try reply.require(tokens.count == 3, "three tokens")
     },
-    ContractRule("resultsLimit makes pages of changes smaller, and never larger than 200", "L") { session in
+    ContractRule("resultsLimit makes pages of changes smaller, and never larger than 200", [.observed]) { session in
         let zone = try await session.makeZone()
         try await session.save((0..<205).map { .create("r\($0)") }, in: zone)
         for (limit, size) in [(3, 3), (200, 200), (1000, 200)] {
@@ -149,7 +153,7 @@ let zoneChangesRules: [ContractRule] = [
                 .expectZones([.including(["records": .elements(size), "moreComing": true])])
         }
     },
-    ContractRule("a record that changes between two pages is not lost", "I") { session in
+    ContractRule("a record that changes between two pages is not lost", [.inferred]) { session in
         let zone = try await session.makeZone()
         try await session.save((0..<6).map { .create("r\($0)", ["title": "old"]) }, in: zone)
         let first = try await session.changes(in: zone, options: ["resultsLimit": 3])
@@ -170,7 +174,7 @@ let zoneChangesRules: [ContractRule] = [
             "both changes in the later pages"
         )
     },
-    ContractRule("the token of a page in the middle is as good as the last one", "L") { session in
+    ContractRule("the token of a page in the middle is as good as the last one", [.observed]) { session in
         let zone = try await session.makeZone()
         try await session.save((0..<7).map { .create("r\($0)") }, in: zone)
         let first = try await session.changes(in: zone, options: ["resultsLimit": 3])
@@ -181,7 +185,7 @@ let zoneChangesRules: [ContractRule] = [
         let later = try await session.allChanges(in: zone, since: middle).records
         try first.require(later.count == 5, "five records after the first three and a save")
     },
-    ContractRule("an empty token is no token or the last one", "U") { session in
+    ContractRule("an empty token is no token or the last one", [.unconfirmed]) { session in
         let zone = try await session.makeZone()
         try await session.save("a", in: zone)
         try await session.changes(in: zone, since: "").expectZones([
@@ -191,7 +195,7 @@ let zoneChangesRules: [ContractRule] = [
             ])
         ])
     },
-    ContractRule("a member at the top level applies to each zone that does not set it", "A") { session in
+    ContractRule("a member at the top level applies to each zone that does not set it", [.archive]) { session in
         let (one, two) = (try await session.makeZone("One"), try await session.makeZone("Two"))
         for zone in [one, two] { try await session.save("a", ["title": "a", "count": 1], in: zone) }
         let body: JSONValue = [
@@ -203,24 +207,24 @@ let zoneChangesRules: [ContractRule] = [
             .including(["records": [.record("a", ["count": 1])]]),
         ])
     },
-    ContractRule("desiredRecordTypes limits changes to records of these types", "AJ") { session in
+    ContractRule("desiredRecordTypes limits changes to records of these types", [.archive, .cloudKitJS]) { session in
         let zone = try await session.makeZone()
         try await session.save("note", ["title": "a"], in: zone)
         try await session.save("anchor", ["title": "a"], in: zone, type: "ContractAnchor")
         try await session.changes(in: zone, options: ["desiredRecordTypes": ["ContractAnchor"]])
             .expectZones([.including(["records": [.record("anchor", ["title": "a"], type: "ContractAnchor")]])])
     },
-    ContractRule("reverse gives the newest changes first", "A") { session in
+    ContractRule("reverse gives the newest changes first", [.archive]) { session in
         let zone = try await session.makeZone()
         for name in ["a", "b", "c"] { try await session.save(name, in: zone) }
         try await session.changes(in: zone, options: ["reverse": true])
             .expectZones([.including(["records": [.record("c"), .record("b"), .record("a")]])])
     },
-    ContractRule("the default zone has no changes", "IL") { session in
+    ContractRule("the default zone has no changes", [.inferred, .observed]) { session in
         try await session.changes(in: .privateDatabase)
             .expectZones([.zoneFailure("_defaultZone", "BAD_REQUEST", reason: "cannot get changes in default zone")])
     },
-    ContractRule("records/changes answers for one zone, at the top", "A") { session in
+    ContractRule("records/changes answers for one zone, at the top", [.archive]) { session in
         let zone = try await session.makeZone()
         try await session.save("a", ["title": "a"], in: zone)
         let body: JSONValue = ["zoneID": zone.zoneID ?? nil]
@@ -237,11 +241,11 @@ let zoneChangesRules: [ContractRule] = [
         try await session.changes(in: zone, since: token)
             .expectZones([.including(["records": [], "moreComing": false])])
     },
-    ContractRule("records/changes is not for the default zone", "L") { session in
+    ContractRule("records/changes is not for the default zone", [.observed]) { session in
         try await session.post("records/changes", ["zoneID": ["zoneName": "_defaultZone"]], in: .privateDatabase)
             .expectError("BAD_REQUEST", reason: "cannot get changes in default zone")
     },
-    ContractRule("records/changes refuses a string that is not a token", "I") { session in
+    ContractRule("records/changes refuses a string that is not a token", [.inferred]) { session in
         let zone = try await session.makeZone()
         let body: JSONValue = ["zoneID": zone.zoneID ?? nil, "syncToken": "not-a-token"]
         try await session.post("records/changes", body, in: zone)
@@ -251,7 +255,7 @@ let zoneChangesRules: [ContractRule] = [
 
 /// changes/database, and the older zones/changes.
 let databaseChangesRules: [ContractRule] = [
-    ContractRule("without a token, changes/database gives every zone, and a token", "AL") { session in
+    ContractRule("without a token, changes/database gives every zone, and a token", [.archive, .observed]) { session in
         let zone = try await session.makeZone()
         try await session.save("a", in: zone)
         let (zones, _) = try await databaseChanges(nil, session)
@@ -264,7 +268,7 @@ let databaseChangesRules: [ContractRule] = [
             "\(zone.zoneName) with its sync token"
         )
     },
-    ContractRule("changes/database gives the zones that changed since", "L") { session in
+    ContractRule("changes/database gives the zones that changed since", [.observed]) { session in
         let (one, two) = (try await session.makeZone("One"), try await session.makeZone("Two"))
         let (_, token) = try await databaseChanges(nil, session)
         try await session.save("a", in: one)
@@ -275,7 +279,7 @@ let databaseChangesRules: [ContractRule] = [
         try reply.require(names.contains(one.zoneName), "the zone that was written to")
         try reply.require(!names.contains(two.zoneName), "not the zone that was left alone")
     },
-    ContractRule("changes/database gives deleted zones as deleted", "L") { session in
+    ContractRule("changes/database gives deleted zones as deleted", [.observed]) { session in
         let zone = try await session.makeZone()
         try await session.save("a", in: zone)
         let (_, token) = try await databaseChanges(nil, session)
@@ -287,7 +291,7 @@ let databaseChangesRules: [ContractRule] = [
             "\(zone.zoneName) as deleted"
         )
     },
-    ContractRule("the zone token of changes/database is one of changes/zone", "AI") { session in
+    ContractRule("the zone token of changes/database is one of changes/zone", [.archive, .inferred]) { session in
         let zone = try await session.makeZone()
         try await session.save("a", in: zone)
         let zones = try await databaseChanges(nil, session).zones
@@ -296,7 +300,7 @@ let databaseChangesRules: [ContractRule] = [
             .including(["syncToken": .text, "moreComing": false], without: ["serverErrorCode"])
         ])
     },
-    ContractRule("changes/database refuses a string that is not one of its tokens", "I") { session in
+    ContractRule("changes/database refuses a string that is not one of its tokens", [.inferred]) { session in
         let zone = try await session.makeZone()
         let (_, token) = try await session.allChanges(in: zone)
         try await session.post("changes/database", ["syncToken": "not-a-token"], in: .privateDatabase)
@@ -304,7 +308,7 @@ let databaseChangesRules: [ContractRule] = [
         try await session.post("changes/database", ["syncToken": .string(token)], in: .privateDatabase)
             .expectError("BAD_REQUEST")
     },
-    ContractRule("zones/changes goes by metaSyncToken alone", "L") { session in
+    ContractRule("zones/changes goes by metaSyncToken alone", [.observed]) { session in
         let zone = try await session.makeZone()
         let first = try await session.post("zones/changes", [:], in: .privateDatabase)
         try first.expect(["moreComing": .anything, "metaSyncToken": .text, "zones": .anything])

@@ -12,7 +12,7 @@ import StreamingJSON
 let comparatorRules: [ContractRule] = [
     ContractRule(
         "a query without filters gives all records of the type, and of no other",
-        "AR"
+        [.archive, .recorded]
     ) {
         session in
         let zone = try await session.makeItems()
@@ -23,7 +23,7 @@ let comparatorRules: [ContractRule] = [
     },
     comparatorRule(
         "EQUALS compares texts, numbers, dates, references and bytes; absent fields never match",
-        "AI",
+        [.archive, .inferred],
         [
             (.filter("EQUALS", "name", "Apple"), "r1"), (.filter("EQUALS", "name", "apple"), ""),
             (.filter("EQUALS", "name", ""), "r4"), (.filter("EQUALS", "count", 2), "r2"),
@@ -35,14 +35,14 @@ let comparatorRules: [ContractRule] = [
     ),
     comparatorRule(
         "EQUALS takes a reference without type or action",
-        "AJ",
+        [.archive, .cloudKitJS],
         [
             (.filter("EQUALS", "link", .typed(["recordName": "t1"], "REFERENCE")), "r1 r3"),
             (.filter("EQUALS", "link", .untyped(["recordName": "t1"])), "r1 r3"),
             (.filter("EQUALS", "link", .reference("t1", "DELETE_SELF")), "r1 r3"),
         ]
     ),
-    ContractRule("EQUALS with a text instead of a reference is refused", "L") { session in
+    ContractRule("EQUALS with a text instead of a reference is refused", [.observed]) { session in
         let zone = try await session.makeItems()
         try await session.query(
             "ContractItem",
@@ -61,7 +61,7 @@ let comparatorRules: [ContractRule] = [
     ),
     comparatorRule(
         "LESS_THAN compares numbers, dates and texts",
-        "A",
+        [.archive],
         [
             (.filter("LESS_THAN", "count", 2), "r1 r4"), (.filter("LESS_THAN", "price", 1.5), "r3 r4"),
             (.filter("LESS_THAN", "due", .timestamp(0)), "r3"), (.filter("LESS_THAN", "count", 0), ""),
@@ -70,7 +70,7 @@ let comparatorRules: [ContractRule] = [
     ),
     comparatorRule(
         "LESS_THAN_OR_EQUALS takes what is equal, too",
-        "A",
+        [.archive],
         [
             (.filter("LESS_THAN_OR_EQUALS", "count", 2), "r1 r2 r4"),
             (.filter("LESS_THAN_OR_EQUALS", "price", .double(-1.25)), "r3"),
@@ -79,7 +79,7 @@ let comparatorRules: [ContractRule] = [
     ),
     comparatorRule(
         "GREATER_THAN compares numbers and dates",
-        "A",
+        [.archive],
         [
             (.filter("GREATER_THAN", "count", 1), "r2 r3"), (.filter("GREATER_THAN", "due", .timestamp(1000)), "r2"),
             (.filter("GREATER_THAN", "price", 1.5), "r2"), (.filter("GREATER_THAN", "count", 3), ""),
@@ -87,7 +87,7 @@ let comparatorRules: [ContractRule] = [
     ),
     comparatorRule(
         "GREATER_THAN_OR_EQUALS takes what is equal, too",
-        "A",
+        [.archive],
         [
             (.filter("GREATER_THAN_OR_EQUALS", "count", 1), "r1 r2 r3"),
             (.filter("GREATER_THAN_OR_EQUALS", "due", .timestamp(1000)), "r1 r2"),
@@ -96,7 +96,7 @@ let comparatorRules: [ContractRule] = [
     ),
     comparatorRule(
         "NEAR measures in metres",
-        "A",
+        [.archive],
         [
             (.near("place", .location(59.9, 10.7), within: 1000), "r1"),
             (.near("place", .location(59.9, 10.7), within: 5000), "r1 r2"),
@@ -105,7 +105,7 @@ let comparatorRules: [ContractRule] = [
             (.near("place", .location(-59.9, 10.7), within: 5000), ""),
         ]
     ),
-    ContractRule("NEAR finds records across the date line and at the poles", "I") { session in
+    ContractRule("NEAR finds records across the date line and at the poles", [.inferred]) { session in
         let zone = try await session.makeZone()
         let points = [("west", 0, 179.99), ("east", 0, -179.99), ("pole", 89.99, 100)]
         try await session.save(
@@ -122,7 +122,7 @@ let comparatorRules: [ContractRule] = [
     },
     comparatorRule(
         "CONTAINS_ALL_TOKENS finds whole words, whatever their order and case",
-        "AN",
+        [.archive, .native],
         [
             (.filter("CONTAINS_ALL_TOKENS", "note", "fox quick"), "r1 r3"),
             (.filter("CONTAINS_ALL_TOKENS", "note", "QUICK"), "r1 r3"),
@@ -133,7 +133,7 @@ let comparatorRules: [ContractRule] = [
     ),
     comparatorRule(
         "CONTAINS_ANY_TOKENS finds any of the words",
-        "AN",
+        [.archive, .native],
         [
             (.filter("CONTAINS_ANY_TOKENS", "note", "bear fox"), "r1 r2 r3"),
             (.filter("CONTAINS_ANY_TOKENS", "note", "missing"), ""),
@@ -142,7 +142,7 @@ let comparatorRules: [ContractRule] = [
     ),
     comparatorRule(
         "a search for words without a field looks into all",
-        "N",
+        [.native],
         [
             (.filter("CONTAINS_ALL_TOKENS", nil, "Apple"), "r1 r2"),
             (.filter("CONTAINS_ANY_TOKENS", nil, "banana bear"), "r2 r3"),
@@ -150,7 +150,7 @@ let comparatorRules: [ContractRule] = [
     ),
     comparatorRule(
         "IN matches any value of the list",
-        "A",
+        [.archive],
         [
             (.filter("IN", "name", .list("STRING", ["Apple", "Banana", "x"])), "r1 r3"),
             (.filter("IN", "count", .list("INT64", [1, 3])), "r1 r3"),
@@ -169,7 +169,7 @@ let comparatorRules: [ContractRule] = [
     ),
     comparatorRule(
         "LIST_CONTAINS asks for one member of a list",
-        "A",
+        [.archive],
         [
             (.filter("LIST_CONTAINS", "tags", "red"), "r1 r2 r3"), (.filter("LIST_CONTAINS", "nums", 2), "r1 r2"),
             (.filter("LIST_CONTAINS", "tags", "blue"), ""), (.filter("LIST_CONTAINS", "tags", "re"), ""),
@@ -178,7 +178,7 @@ let comparatorRules: [ContractRule] = [
     negationRule("NOT_LIST_CONTAINS", [(.filter("NOT_LIST_CONTAINS", "tags", "red"), "", "r4 r5")]),
     comparatorRule(
         "LIST_CONTAINS_ANY asks for any overlap",
-        "J",
+        [.cloudKitJS],
         [
             (.filter("LIST_CONTAINS_ANY", "tags", .list("STRING", ["green", "yellow"])), "r1 r3"),
             (.filter("LIST_CONTAINS_ANY", "tags", .list("STRING", ["green", "red"])), "r1 r2 r3"),
@@ -193,7 +193,7 @@ let comparatorRules: [ContractRule] = [
     ),
     comparatorRule(
         "LIST_CONTAINS_ALL asks for all members",
-        "A",
+        [.archive],
         [
             (.filter("LIST_CONTAINS_ALL", "tags", .list("STRING", ["red", "green"])), "r1"),
             (.filter("LIST_CONTAINS_ALL", "tags", .list("STRING", ["red"])), "r1 r2 r3"),
@@ -208,14 +208,14 @@ let comparatorRules: [ContractRule] = [
     ),
     comparatorRule(
         "BEGINS_WITH compares beginnings, with no wildcards",
-        "AN",
+        [.archive, .native],
         [
             (.filter("BEGINS_WITH", "name", "Ban"), "r3"), (.filter("BEGINS_WITH", "name", "Banana"), "r3"),
             (.filter("BEGINS_WITH", "name", "%"), ""), (.filter("BEGINS_WITH", "name", "_"), ""),
             (.filter("BEGINS_WITH", "name", "pple"), ""), (.filter("BEGINS_WITH", "name", "Bananas"), ""),
         ]
     ),
-    ContractRule("BEGINS_WITH may or may not go by case", "NU") { session in
+    ContractRule("BEGINS_WITH may or may not go by case", [.native, .unconfirmed]) { session in
         let zone = try await session.makeItems()
         for (prefix, name) in [("app", "r2"), ("App", "r1")] {
             let filter = JSONValue.filter("BEGINS_WITH", "name", .string(prefix))
@@ -224,7 +224,7 @@ let comparatorRules: [ContractRule] = [
         }
     },
     negationRule("NOT_BEGINS_WITH", [(.filter("NOT_BEGINS_WITH", "name", "App"), "r3 r4", "r2 r5")]),
-    ContractRule("LIST_MEMBER_BEGINS_WITH looks at any member, or at the first", "AU") { session in
+    ContractRule("LIST_MEMBER_BEGINS_WITH looks at any member, or at the first", [.archive, .unconfirmed]) { session in
         let zone = try await session.makeItems()
         for (prefix, answers) in [("gr", [["r1"], []]), ("re", [["r1", "r2", "r3"], ["r1", "r2"]]), ("ed", [[]])] {
             let filter = JSONValue.filter("LIST_MEMBER_BEGINS_WITH", "tags", .string(prefix))
@@ -239,7 +239,7 @@ let comparatorRules: [ContractRule] = [
             (.filter("NOT_LIST_MEMBER_BEGINS_WITH", "tags", "re"), "", "r3 r4 r5"),
         ]
     ),
-    comparatorRule("two filters must both hold", "A", []) { session, zone in
+    comparatorRule("two filters must both hold", [.archive], []) { session, zone in
         let filters: [(filters: [JSONValue], names: [String])] = [
             ([.filter("GREATER_THAN_OR_EQUALS", "count", 1), .filter("LIST_CONTAINS", "tags", "green")], ["r1"]),
             (
@@ -303,7 +303,7 @@ extension ContractSession {
 /// Makes a rule: each filter finds exactly the records of the names beside it.
 private func comparatorRule(
     _ name: String,
-    _ evidence: String,
+    _ evidence: Set<ContractRule.Evidence>,
     _ lines: [(filter: JSONValue, names: String)],
     also check: (@Sendable (inout ContractSession, Destination) async throws -> Void)? = nil
 ) -> ContractRule {
@@ -324,7 +324,7 @@ private func negationRule(
     _ lines: [(filter: JSONValue, names: String, unsettled: String)]
 ) -> ContractRule {
     let name = "\(comparator) finds the others among the records that have the field, maybe also those that lack it"
-    return ContractRule(name, "AU") { session in
+    return ContractRule(name, [.archive, .unconfirmed]) { session in
         let zone = try await session.makeItems()
         for (filter, names, unsettled) in lines {
             let reply = try await session.query("ContractItem", filters: [filter], in: zone)

@@ -2,19 +2,23 @@ import StreamingJSON
 
 /// `desiredKeys`: the fields that replies have.
 let desiredKeysRules: [ContractRule] = [
-    desiredKeysRule("desiredKeys limits the fields of replies, and nothing else of a record", ["title"], "AR") {
+    desiredKeysRule(
+        "desiredKeys limits the fields of replies, and nothing else of a record",
+        ["title"],
+        [.archive, .recorded]
+    ) {
         .record($0, ["title": "a"])
     },
-    desiredKeysRule("an empty list of desiredKeys gives no fields", [], "A") { .record($0) },
-    desiredKeysRule("desiredKeys that are null give all fields", nil, "A") {
+    desiredKeysRule("an empty list of desiredKeys gives no fields", [], [.archive]) { .record($0) },
+    desiredKeysRule("desiredKeys that are null give all fields", nil, [.archive]) {
         .record($0, ["title": "a", "count": 1])
     },
     desiredKeysRule(
         "desiredKeys may name fields that do not exist, and parts of the record",
         ["title", "unheard", "recordName", "recordType", "recordChangeTag"],
-        "R"
+        [.recorded]
     ) { .record($0, ["title": "a"]) },
-    ContractRule("desiredKeys of one looked-up record go before those of the request", "A") { session in
+    ContractRule("desiredKeys of one looked-up record go before those of the request", [.archive]) { session in
         let zone = try await session.makeZone()
         for name in ["a", "b"] { try await session.save(name, ["title": "t", "count": 1], in: zone) }
         let body: JSONValue = [
@@ -25,7 +29,7 @@ let desiredKeysRules: [ContractRule] = [
         try await session.post("records/lookup", body, in: zone)
             .expectRecords([.record("a", ["count": 1]), .record("b", ["title": "t"])])
     },
-    ContractRule("desiredKeys of one operation go before those of the request", "AJ") { session in
+    ContractRule("desiredKeys of one operation go before those of the request", [.archive, .cloudKitJS]) { session in
         let zone = try await session.makeZone()
         let fields: Fields = ["title": "t", "count": 1]
         let reply = try await session.modify(
@@ -39,7 +43,7 @@ let desiredKeysRules: [ContractRule] = [
         )
         try reply.expectRecords([.record("a", ["count": 1]), .record("b"), .record("c", ["title": "t"])])
     },
-    ContractRule("desiredKeys limits the reply, not what is saved", "R") { session in
+    ContractRule("desiredKeys limits the reply, not what is saved", [.recorded]) { session in
         let zone = try await session.makeZone()
         try await session.modify([.create("a", ["title": "t", "count": 1])], in: zone, ["desiredKeys": []])
             .expectRecords([.record("a")])
@@ -51,7 +55,7 @@ let desiredKeysRules: [ContractRule] = [
 private func desiredKeysRule(
     _ name: String,
     _ keys: JSONValue,
-    _ evidence: String,
+    _ evidence: Set<ContractRule.Evidence>,
     record: @escaping @Sendable (String) -> JSONPattern
 ) -> ContractRule {
     ContractRule(name, evidence) { session in

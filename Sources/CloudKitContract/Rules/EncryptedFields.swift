@@ -2,7 +2,7 @@ import StreamingJSON
 
 /// Encrypted fields.
 let encryptedFieldRules: [ContractRule] = [
-    ContractRule("an encrypted field comes back as plain text, marked isEncrypted", "L") { session in
+    ContractRule("an encrypted field comes back as plain text, marked isEncrypted", [.observed]) { session in
         let zone = try await session.makeZone()
         let record = JSONPattern.record("a", ["secret": .encrypted("x", "STRING")])
         try await session.modify([.create("a", ["secret": .encrypted("x", "STRING")])], in: zone).expectRecords([record]
@@ -11,7 +11,7 @@ let encryptedFieldRules: [ContractRule] = [
     },
     ContractRule(
         "a value that says it is encrypted bytes comes back so, or marked isEncrypted",
-        "RU",
+        [.recorded, .unconfirmed],
         requires: [.user, .openSchema]
     ) { session in
         let (zone, type) = (try await session.makeZone(), session.ownType)
@@ -22,14 +22,14 @@ let encryptedFieldRules: [ContractRule] = [
         try reply.expectRecords([.anyOf(records)])
         try await session.lookup(["a"], in: zone).expectRecords([.anyOf(records)])
     },
-    refusedSecret("an encrypted field saved without the flag", .untyped("y"), "I", sentType: "STRING"),
+    refusedSecret("an encrypted field saved without the flag", .untyped("y"), [.inferred], sentType: "STRING"),
     refusedSecret(
         "an encrypted field saved without a type",
         Field(json: ["value": "y", "isEncrypted": true]),
-        "L",
+        [.observed],
         sentType: "ENCRYPTED_BYTES"
     ),
-    ContractRule("the flag on a field that is plain is refused", "L") { session in
+    ContractRule("the flag on a field that is plain is refused", [.observed]) { session in
         let zone = try await session.makeZone()
         try await session.save("a", ["title": "plain"], in: zone)
         let reply = try await session.modify([.forceUpdate("a", ["title": .encrypted("x", "STRING")])], in: zone)
@@ -38,7 +38,7 @@ let encryptedFieldRules: [ContractRule] = [
         ])
         try await session.lookup(["a"], in: zone).expectRecords([.record("a", ["title": "plain"])])
     },
-    ContractRule("the public database has no encrypted fields", "L") { session in
+    ContractRule("the public database has no encrypted fields", [.observed]) { session in
         let name = session.unique("a")
         session.willDelete(name, in: .publicDatabase(as: .user))
         let reply = try await session.modify(
@@ -49,7 +49,7 @@ let encryptedFieldRules: [ContractRule] = [
             .failure(name, "BAD_REQUEST", reason: "encrypted fields are not supported in the public database")
         ])
     },
-    ContractRule("an encrypted field cannot be filtered by", "L") { session in
+    ContractRule("an encrypted field cannot be filtered by", [.observed]) { session in
         let zone = try await session.makeZone()
         try await session.save("a", ["secret": .encrypted("x", "STRING")], in: zone)
         try await session.query(filters: [.filter("EQUALS", "secret", "x")], in: zone).expectError(
@@ -57,7 +57,7 @@ let encryptedFieldRules: [ContractRule] = [
             reason: "Field 'secret' has a value type of ENCRYPTED_STRING and cannot be queried using filter type EQUALS"
         )
     },
-    ContractRule("an encrypted field can be sorted by, to no effect", "L") {
+    ContractRule("an encrypted field can be sorted by, to no effect", [.observed]) {
         session in
         let zone = try await session.makeZone()
         for name in ["a", "b"] { try await session.save(name, ["secret": .encrypted("x", "STRING")], in: zone) }
@@ -68,7 +68,7 @@ let encryptedFieldRules: [ContractRule] = [
 private func refusedSecret(
     _ name: String,
     _ field: Field,
-    _ evidence: String,
+    _ evidence: Set<ContractRule.Evidence>,
     sentType: String
 ) -> ContractRule {
     ContractRule("\(name) is refused", evidence) { session in

@@ -2,7 +2,11 @@ import StreamingJSON
 
 /// The environments of a container: development and production.
 let environmentRules: [ContractRule] = [
-    ContractRule("an API token of one environment is refused in the other", "AI", requires: [.production]) {
+    ContractRule(
+        "an API token of one environment is refused in the other",
+        [.archive, .inferred],
+        requires: [.production]
+    ) {
         session in
         guard let production = session.target.production else { return }
         // The token of production in development, then the other way round.
@@ -13,7 +17,7 @@ let environmentRules: [ContractRule] = [
         request.path = request.path.inProduction
         try await session.send(request).expectError("AUTHENTICATION_FAILED")
     },
-    ContractRule("production takes no record type that was not deployed", "N", requires: [.user, .production]) {
+    ContractRule("production takes no record type that was not deployed", [.native], requires: [.user, .production]) {
         session in
         guard let production = session.target.production else { return }
         // No schema has this type, because the session's random ending is in its name.

@@ -7,7 +7,7 @@ let fieldTypeRules: [ContractRule] = [
         "price",
         1.5,
         .untyped(2),
-        "L",
+        [.observed],
         as: ("INT64", "DOUBLE")
     ),
     refusedRule(
@@ -15,7 +15,7 @@ let fieldTypeRules: [ContractRule] = [
         "due",
         .timestamp(1),
         .untyped(2),
-        "L",
+        [.observed],
         as: ("INT64", "TIMESTAMP")
     ),
     refusedRule(
@@ -23,17 +23,17 @@ let fieldTypeRules: [ContractRule] = [
         "data",
         .bytes("AAAA"),
         .untyped("AQID"),
-        "L",
+        [.observed],
         as: ("STRING", "BYTES")
     ),
-    refusedRule("a text in a field of numbers", "count", 1, "one", "L", as: ("STRING", "INT64")),
-    refusedRule("a number in a field of texts", "title", "a", 1, "L", as: ("INT64", "STRING")),
+    refusedRule("a text in a field of numbers", "count", 1, "one", [.observed], as: ("STRING", "INT64")),
+    refusedRule("a number in a field of texts", "title", "a", 1, [.observed], as: ("INT64", "STRING")),
     refusedRule(
         "a list in a field of single values",
         "title",
         "a",
         .list("STRING", ["a"]),
-        "L",
+        [.observed],
         as: ("STRING_LIST", "STRING")
     ),
     refusedRule(
@@ -41,7 +41,7 @@ let fieldTypeRules: [ContractRule] = [
         "due",
         .timestamp(1),
         .typed(1000.5, "TIMESTAMP"),
-        "L",
+        [.observed],
         reason: "Invalid value, expected type TIMESTAMP."
     ),
     refusedRule(
@@ -49,27 +49,30 @@ let fieldTypeRules: [ContractRule] = [
         "due",
         .timestamp(1),
         .typed("2016-01-25T22:15:43Z", "TIMESTAMP"),
-        "I"
+        [.inferred]
     ),
-    refusedRule("BYTES that are not base64", "data", .bytes("AAAA"), .bytes("not base64!"), "I"),
-    refusedRule("a list of different kinds", "tags", .list("STRING", ["a"]), .list("STRING", ["a", 1]), "I"),
-    refusedRule("a list with a null inside", "tags", .list("STRING", ["a"]), .list("STRING", ["a", nil]), "I"),
+    refusedRule("BYTES that are not base64", "data", .bytes("AAAA"), .bytes("not base64!"), [.inferred]),
+    refusedRule("a list of different kinds", "tags", .list("STRING", ["a"]), .list("STRING", ["a", 1]), [.inferred]),
+    refusedRule("a list with a null inside", "tags", .list("STRING", ["a"]), .list("STRING", ["a", nil]), [.inferred]),
     refusedRule(
         "a LOCATION without latitude",
         "place",
         .location(1, 2),
         .typed(["longitude": 2.5], "LOCATION"),
-        "A"
+        [.archive]
     ),
     refusedRule(
         "a LOCATION whose timestamp has a fraction",
         "place",
         .location(1, 2),
         .typed(["latitude": 1, "longitude": 2, "timestamp": 1000.5], "LOCATION"),
-        "L"
+        [.observed]
     ),
-    refusedRule("a LOCATION beyond the pole", "place", .location(1, 2), .location(91, 2), "I"),
-    ContractRule("a type that does not exist is refused with the request, or with the record", "LU") { session in
+    refusedRule("a LOCATION beyond the pole", "place", .location(1, 2), .location(91, 2), [.inferred]),
+    ContractRule(
+        "a type that does not exist is refused with the request, or with the record",
+        [.observed, .unconfirmed]
+    ) { session in
         let zone = try await session.makeZone()
         let odd = Operation.create("b", ["title": .typed("red", "COLOR")])
         let reply = try await session.modify([.create("a"), odd], in: zone)
@@ -81,7 +84,7 @@ let fieldTypeRules: [ContractRule] = [
         }
         try await session.lookup(["b"], in: zone).expectRecords([.failure("b", "NOT_FOUND")])
     },
-    ContractRule("a filter with a type that does not exist is refused", "L") { session in
+    ContractRule("a filter with a type that does not exist is refused", [.observed]) { session in
         let zone = try await session.makeZone()
         try await session.save("a", ["title": "a"], in: zone)
         let filter: JSONValue = [
@@ -90,7 +93,7 @@ let fieldTypeRules: [ContractRule] = [
         try await session.query(filters: [filter], in: zone)
             .expectError("BAD_REQUEST", reason: "BadRequestException: Unexpected input")
     },
-    ContractRule("field names begin with a letter and hold letters, digits and underscores", "I") { session in
+    ContractRule("field names begin with a letter and hold letters, digits and underscores", [.inferred]) { session in
         let zone = try await session.makeZone()
         for name in ["1a", "a-b", "a b", "", "_a"] {
             let reply = try await session.modify([.create("a", [name: "x"])], in: zone)
@@ -98,7 +101,7 @@ let fieldTypeRules: [ContractRule] = [
         }
         try await session.lookup(["a"], in: zone).expectRecords([.failure("a", "NOT_FOUND")])
     },
-    ContractRule("the first save of a field fixes its type", "L", requires: [.user, .openSchema]) { session in
+    ContractRule("the first save of a field fixes its type", [.observed], requires: [.user, .openSchema]) { session in
         let zone = try await session.makeZone()
         let type = "ContractNew_\(session.ending)"
         try await session.save("a", ["fresh": 1], in: zone, type: type)
@@ -116,7 +119,7 @@ let fieldTypeRules: [ContractRule] = [
     },
     ContractRule(
         "a field that an untyped number made takes whole numbers and others",
-        "I",
+        [.inferred],
         requires: [.user, .openSchema]
     ) { session in
         let (zone, type) = (try await session.makeZone(), session.ownType)
@@ -132,7 +135,8 @@ let fieldTypeRules: [ContractRule] = [
         try await session.query(type, filters: [.filter("LESS_THAN", "whole", 10)], in: zone)
             .expectNames(unordered: ["b", "c"])
     },
-    ContractRule("a record type has at most 256 fields", "NU", requires: [.user, .openSchema]) { session in
+    ContractRule("a record type has at most 256 fields", [.native, .unconfirmed], requires: [.user, .openSchema]) {
+        session in
         let zone = try await session.makeZone()
         let type = "ContractWide_\(session.ending)"
         let fields = Fields(uniqueKeysWithValues: (0..<256).map { ("f\($0)", .int64($0)) })
@@ -142,7 +146,7 @@ let fieldTypeRules: [ContractRule] = [
         try await session.lookup(["a", "b"], in: zone)
             .expectRecords([.record("a", fields, type: type), .failure("b", "NOT_FOUND")])
     },
-    ContractRule("a field that the record type does not have is refused", "L") { session in
+    ContractRule("a field that the record type does not have is refused", [.observed]) { session in
         // Where the schema is open, the save creates the field instead.
         let zone = try await session.makeZone()
         let open = session.target.hasOpenSchema
@@ -162,7 +166,7 @@ private func refusedRule(
     _ field: String,
     _ known: Field,
     _ refused: Field,
-    _ evidence: String,
+    _ evidence: Set<ContractRule.Evidence>,
     as types: (sent: String, defined: String)? = nil,
     reason: String? = nil
 ) -> ContractRule {

@@ -2,13 +2,13 @@ import StreamingJSON
 
 /// The values that replies have for saved fields.
 let fieldValueRules: [ContractRule] = [
-    keptRule("a text without a type is a STRING", ["title": (.untyped("x"), "x")], "AR"),
+    keptRule("a text without a type is a STRING", ["title": (.untyped("x"), "x")], [.archive, .recorded]),
     keptRule(
         "a whole number without a type is an INT64",
         ["count": (.untyped(1), 1), "numbers": (.list("INT64", [1, -1]), .list("INT64", [1, -1]))],
-        "AR"
+        [.archive, .recorded]
     ),
-    ContractRule("1.0 and 1e2 are whole numbers, or refused as doubles", "LU") { session in
+    ContractRule("1.0 and 1e2 are whole numbers, or refused as doubles", [.observed, .unconfirmed]) { session in
         let zone = try await session.makeZone()
         try await session.save("first", ["count": 1], in: zone)
         let fields = ["a": "1.0", "b": "1e2"]
@@ -24,18 +24,18 @@ let fieldValueRules: [ContractRule] = [
             ])
         }
     },
-    keptRule("a number with a fraction and no type is a DOUBLE", ["price": (.untyped(1.5), 1.5)], "I"),
+    keptRule("a number with a fraction and no type is a DOUBLE", ["price": (.untyped(1.5), 1.5)], [.inferred]),
     keptRule(
         "a whole number tagged DOUBLE is a DOUBLE",
         [
             "price": (.typed(2, "DOUBLE"), .double(2)),
             "amounts": (.list("DOUBLE", [1, 2.5]), .list("DOUBLE", [1, 2.5])),
         ],
-        "L"
+        [.observed]
     ),
     ContractRule(
         "a number of the type NUMBER_INT64 or NUMBER_DOUBLE is kept as a number",
-        "RI",
+        [.recorded, .inferred],
         requires: [.user, .openSchema]
     ) { session in
         let (zone, type) = (try await session.makeZone(), session.ownType)
@@ -54,15 +54,15 @@ let fieldValueRules: [ContractRule] = [
     keptRule(
         "a TIMESTAMP is milliseconds, and may lie before 1970",
         ["due": (.timestamp(-62_135_596_800_000), .timestamp(-62_135_596_800_000))],
-        "P"
+        [.peers]
     ),
     keptRule(
         "a TIMESTAMP keeps its milliseconds",
         ["due": (.timestamp(1_422_312_944_104), .timestamp(1_422_312_944_104))],
-        "AL"
+        [.archive, .observed]
     ),
-    keptRule("BYTES keep their base64", ["data": (.bytes("AQID/+8="), .bytes("AQID/+8="))], "AL"),
-    keptRule("true and false are kept as 1 and 0", ["count": (.untyped(true), 1)], "AU"),
+    keptRule("BYTES keep their base64", ["data": (.bytes("AQID/+8="), .bytes("AQID/+8="))], [.archive, .observed]),
+    keptRule("true and false are kept as 1 and 0", ["count": (.untyped(true), 1)], [.archive, .unconfirmed]),
     keptRule(
         "lists keep order and duplicates, and come back with a list type of their own",
         [
@@ -80,27 +80,27 @@ let fieldValueRules: [ContractRule] = [
                 .list("LOCATION", [["latitude": 1.5, "longitude": 2.5]])
             ),
         ],
-        "RL"
+        [.recorded, .observed]
     ),
     keptRule(
         "a list of texts without a type is a STRING_LIST",
         ["tags": (.untyped(["a"]), .list("STRING", ["a"]))],
-        "I"
+        [.inferred]
     ),
     keptRule(
         "an empty list tagged with its type is kept",
         ["tags": (.list("STRING", []), .list("STRING", []))],
-        "L"
+        [.observed]
     ),
     keptRule(
         "a LOCATION keeps all that is said of it",
         ["place": (wholeLocation, wholeLocation)],
-        "A"
+        [.archive]
     ),
     keptRule(
         "a LOCATION needs latitude and longitude alone",
         ["place": (.location(59.9, 10.7), .location(59.9, 10.7))],
-        "A"
+        [.archive]
     ),
     keptRule(
         "texts come back as the same Unicode text",
@@ -110,9 +110,9 @@ let fieldValueRules: [ContractRule] = [
                 "A \"quoted\" \\ line\n\ttab \u{1F600} \u{65}\u{301} /"
             )
         ],
-        "I"
+        [.inferred]
     ),
-    ContractRule("64-bit integers come back exactly", "I") { session in
+    ContractRule("64-bit integers come back exactly", [.inferred]) { session in
         let zone = try await session.makeZone()
         let fields: Fields = [
             "count": .int64(.max), "numbers": .list("INT64", [.integer(.min), 9_007_199_254_740_993]),
@@ -120,7 +120,7 @@ let fieldValueRules: [ContractRule] = [
         try await session.save("a", fields, in: zone)
         try await session.lookup(["a"], in: zone).expectRecords([.record("a", fields)])
     },
-    ContractRule("an integer beyond 64 bits is refused", "I") { session in
+    ContractRule("an integer beyond 64 bits is refused", [.inferred]) { session in
         let zone = try await session.makeZone()
         let reply = try await session.modify(
             [.create("a", ["count": .typed(.unsignedInteger(9_223_372_036_854_775_808), "INT64")]), .create("b")],
@@ -133,7 +133,7 @@ let fieldValueRules: [ContractRule] = [
         }
         try await session.lookup(["a"], in: zone).expectRecords([.failure("a", "NOT_FOUND")])
     },
-    ContractRule("an empty list without a type is kept as an empty list", "PU") { session in
+    ContractRule("an empty list without a type is kept as an empty list", [.peers, .unconfirmed]) { session in
         let zone = try await session.makeZone()
         try await session.save("a", ["tags": .list("STRING", ["x"])], in: zone)
         let reply = try await session.modify([.forceUpdate("a", ["tags": .untyped([])])], in: zone)
@@ -141,7 +141,7 @@ let fieldValueRules: [ContractRule] = [
             .anyOf([.record("a", ["tags": .list("STRING", [])]), .record("a", cleared: ["tags"])])
         ])
     },
-    ContractRule("fields that were never set are absent", "R") { session in
+    ContractRule("fields that were never set are absent", [.recorded]) { session in
         let zone = try await session.makeZone()
         try await session.save("a", ["title": "a", "count": 1], in: zone)
         try await session.save("b", ["title": "b"], in: zone)
@@ -162,7 +162,7 @@ private let wholeLocation = Field.typed(
 private func keptRule(
     _ name: String,
     _ fields: [String: (sent: Field, kept: Field)],
-    _ evidence: String
+    _ evidence: Set<ContractRule.Evidence>
 ) -> ContractRule {
     ContractRule(name, evidence) { session in
         let zone = try await session.makeZone()

@@ -4,7 +4,7 @@ import StreamingJSON
 let filterRules: [ContractRule] = [
     ContractRule(
         "one filter may stand without a list, and an empty list is none",
-        "RI"
+        [.recorded, .inferred]
     ) { session in
         let zone = try await session.makeItems()
         let filter = JSONValue.filter("EQUALS", "name", "Apple")
@@ -17,7 +17,7 @@ let filterRules: [ContractRule] = [
     },
     refusedFilter(
         "IN with an untyped list",
-        "L",
+        [.observed],
         reason: "BadRequestException: Unexpected input",
         [
             .filter("IN", "name", .untyped(["Apple"])), .filter("NOT_IN", "name", .untyped(["Apple", "Banana"])),
@@ -26,19 +26,19 @@ let filterRules: [ContractRule] = [
     ),
     refusedFilter(
         "IN with one value",
-        "I",
+        [.inferred],
         [.filter("IN", "name", "Apple"), .filter("NOT_IN", "name", "Apple")]
     ),
     refusedFilter(
         "IN with 251 values",
-        "NU",
+        [.native, .unconfirmed],
         [
             .filter("IN", "count", .list("INT64", (0..<251).map { .integer($0) }))
         ]
     ),
     refusedFilter(
         "an unknown comparator, or none",
-        "I",
+        [.inferred],
         [
             .filter("LIKE", "name", "Apple"), .filter("equals", "name", "Apple"),
             ["fieldName": "name", "fieldValue": ["value": "Apple"]],
@@ -46,7 +46,7 @@ let filterRules: [ContractRule] = [
     ),
     refusedFilter(
         "a filter on a field that no record has",
-        "N",
+        [.native],
         reason: "Unknown field 'unheard'",
         [
             .filter("EQUALS", "unheard", "x")
@@ -54,7 +54,7 @@ let filterRules: [ContractRule] = [
     ),
     refusedFilter(
         "a filter with a value of another type than the field's",
-        "I",
+        [.inferred],
         [
             .filter("EQUALS", "count", "1"), .filter("EQUALS", "name", 1), .filter("LIST_CONTAINS", "nums", "1"),
             .filter("IN", "count", .list("STRING", ["1"])),
@@ -62,35 +62,35 @@ let filterRules: [ContractRule] = [
     ),
     refusedFilter(
         "a filter without a field, or without a value",
-        "A",
+        [.archive],
         [
             .filter("EQUALS", nil, "Apple"), .filter("EQUALS", "name", nil),
         ]
     ),
     refusedFilter(
         "a comparator that does not fit the field",
-        "AI",
+        [.archive, .inferred],
         [
             .near("count", .location(59.9, 10.7), within: 1000), .filter("LIST_CONTAINS", "name", "Apple"),
             .filter("BEGINS_WITH", "count", "1"), .filter("CONTAINS_ALL_TOKENS", "count", "1"),
             .filter("EQUALS", "tags", "red"), .filter("LESS_THAN", "link", .reference("t1")),
         ]
     ),
-    refusedFilter("NEAR without a distance", "I", [.near("place", .location(59.9, 10.7), within: nil)]),
-    ContractRule("a query for an unknown record type is refused", "NU") { session in
+    refusedFilter("NEAR without a distance", [.inferred], [.near("place", .location(59.9, 10.7), within: nil)]),
+    ContractRule("a query for an unknown record type is refused", [.native, .unconfirmed]) { session in
         let zone = try await session.makeZone()
         let type = "ContractNone_\(session.ending)"
         try await session.query(type, in: zone)
             .expectError("BAD_REQUEST", "NOT_FOUND", reason: "Did not find record type: \(type)")
     },
-    ContractRule("a query needs a record type", "A") { session in
+    ContractRule("a query needs a record type", [.archive]) { session in
         try await session.post("records/query", ["query": [:]], in: .privateDatabase).expectError("BAD_REQUEST")
     },
 ]
 
 private func refusedFilter(
     _ name: String,
-    _ evidence: String,
+    _ evidence: Set<ContractRule.Evidence>,
     reason: String? = nil,
     _ filters: [JSONValue]
 ) -> ContractRule {

@@ -2,7 +2,10 @@ import StreamingJSON
 
 /// The members of replies to records/modify, and the limits of its requests.
 let modifyReplyRules: [ContractRule] = [
-    ContractRule("a saved record comes back with its name, type, fields, change tag and both stamps", "AR") {
+    ContractRule(
+        "a saved record comes back with its name, type, fields, change tag and both stamps",
+        [.archive, .recorded]
+    ) {
         session in
         let zone = try await session.makeZone()
         let reply = try await session.modify([.create("a", ["title": "a", "count": 1])], in: zone)
@@ -19,7 +22,7 @@ let modifyReplyRules: [ContractRule] = [
             )
         ])
     },
-    ContractRule("`created` stays and `modified` moves on, in whole milliseconds", "AR") { session in
+    ContractRule("`created` stays and `modified` moves on, in whole milliseconds", [.archive, .recorded]) { session in
         let zone = try await session.makeZone()
         let first = try await session.save("a", ["title": "a"], in: zone)
         let reply = try await session.modify([.forceUpdate("a", ["title": "b"])], in: zone)
@@ -32,7 +35,7 @@ let modifyReplyRules: [ContractRule] = [
         )
         try reply.require((created?.int64Value ?? 0) > 1_500_000_000_000, "`created` in milliseconds since 1970")
     },
-    ContractRule("`modified` says who wrote last", "A", requires: [.serverKey]) { session in
+    ContractRule("`modified` says who wrote last", [.archive], requires: [.serverKey]) { session in
         let destination = Destination.publicDatabase(as: .serverKey)
         let name = session.unique("a")
         let first = try await session.save(name, ["title": "a"], in: destination)
@@ -43,7 +46,7 @@ let modifyReplyRules: [ContractRule] = [
             "the key's user as the last writer"
         )
     },
-    ContractRule("operations are applied in their order", "A") { session in
+    ContractRule("operations are applied in their order", [.archive]) { session in
         let zone = try await session.makeZone()
         let operations = (0..<20).map { Operation.create("r\($0)", ["count": .int64(Int64($0))]) }
         try await session.modify(operations, in: zone).expectNames((0..<20).map { "r\($0)" })
@@ -52,7 +55,7 @@ let modifyReplyRules: [ContractRule] = [
         let reply = try await session.changes(in: zone)
         try reply.require(names == (0..<20).map { "r\($0)" }, "the feed in the order of the operations")
     },
-    ContractRule("one request has at most one operation for a record", "AU") { session in
+    ContractRule("one request has at most one operation for a record", [.archive, .unconfirmed]) { session in
         let zone = try await session.makeZone()
         let reply = try await session.modify(
             [.create("a", ["title": "a"]), .create("b"), Operation("forceUpdate", "a", ["title": "b"])],
@@ -66,25 +69,26 @@ let modifyReplyRules: [ContractRule] = [
                 .expectRecords([.failure("a", "NOT_FOUND"), .failure("b", "NOT_FOUND")])
         }
     },
-    ContractRule("a request takes 200 operations", "A") { session in
+    ContractRule("a request takes 200 operations", [.archive]) { session in
         let zone = try await session.makeZone()
         let operations = (0..<200).map { Operation.create("r\($0)", ["count": .int64(Int64($0))]) }
         let expected = (0..<200).map { JSONPattern.record("r\($0)", ["count": .int64(Int64($0))]) }
         try await session.modify(operations, in: zone).expectRecords(expected)
         try await session.lookup((0..<200).map { "r\($0)" }, in: zone).expectRecords(expected)
     },
-    ContractRule("a request of 201 operations is refused, and nothing is saved", "AI") { session in
+    ContractRule("a request of 201 operations is refused, and nothing is saved", [.archive, .inferred]) { session in
         let zone = try await session.makeZone()
         let reply = try await session.modify((0..<201).map { .create("r\($0)") }, in: zone)
         try reply.expectError("BAD_REQUEST")
         let changes = try await session.changes(in: zone)
         try changes.expectZones([.including(["records": [], "moreComing": false])])
     },
-    ContractRule("no operations give no records", "I") { session in
+    ContractRule("no operations give no records", [.inferred]) { session in
         let zone = try await session.makeZone()
         try await session.modify([], in: zone).expectRecords([])
     },
-    ContractRule("a record of more than 1 MB is refused, and the rest of the batch is saved", "AU") { session in
+    ContractRule("a record of more than 1 MB is refused, and the rest of the batch is saved", [.archive, .unconfirmed])
+    { session in
         let zone = try await session.makeZone()
         let large = String(repeating: "AAAA", count: 400_000)
         let reply = try await session.modify([.create("large", ["data": .bytes(large)]), .create("small")], in: zone)
@@ -95,14 +99,17 @@ let modifyReplyRules: [ContractRule] = [
         }
         try await session.lookup(["large"], in: zone).expectRecords([.failure("large", "NOT_FOUND")])
     },
-    ContractRule("a record of 900 kB is saved", "A") { session in
+    ContractRule("a record of 900 kB is saved", [.archive]) { session in
         let zone = try await session.makeZone()
         let data = String(repeating: "AAAA", count: 300_000)
         try await session.modify([.create("a", ["data": .bytes(data)])], in: zone, ["desiredKeys": []])
             .expectRecords([.record("a")])
         try await session.lookup(["a"], in: zone).expectRecords([.record("a", ["data": .bytes(data)])])
     },
-    ContractRule("getCurrentSyncToken=true gives modify, lookup and query the zone's sync token", "RL") {
+    ContractRule(
+        "getCurrentSyncToken=true gives modify, lookup and query the zone's sync token",
+        [.recorded, .observed]
+    ) {
         session in
         let zone = try await session.makeZone()
         try await session.save("a", ["title": "a"], in: zone)
@@ -122,7 +129,7 @@ let modifyReplyRules: [ContractRule] = [
             try reply.expectRecords([.record("a", ["title": "a"])], and: ["syncToken": .text])
         }
     },
-    ContractRule("the sync token of a modify stands after the write: its changes are known", "L") { session in
+    ContractRule("the sync token of a modify stands after the write: its changes are known", [.observed]) { session in
         let zone = try await session.makeZone()
         var request = try session.request(
             "records/modify",

@@ -44,9 +44,9 @@ private struct Line {
     var state: State
     /// The possible effects; only one where the sources agree.
     var effects: [Effect]
-    var evidence: String
+    var evidence: Set<ContractRule.Evidence>
 
-    init(_ operation: String, _ state: State, _ effects: [Effect], _ evidence: String) {
+    init(_ operation: String, _ state: State, _ effects: [Effect], _ evidence: Set<ContractRule.Evidence>) {
         self.operation = operation
         self.state = state
         self.effects = effects
@@ -66,47 +66,47 @@ private let untagged = [
 ]
 
 private let operationTable: [Line] = [
-    Line("create", .missing, [.created], "AR"),
-    Line("create", .missingWithTag, [gone], "I"),
-    Line("create", .untagged, exists, "ANTU"),
-    Line("create", .current, exists, "ANTU"),
-    Line("create", .stale, exists, "ANTU"),
+    Line("create", .missing, [.created], [.archive, .recorded]),
+    Line("create", .missingWithTag, [gone], [.inferred]),
+    Line("create", .untagged, exists, [.archive, .native, .liveTests, .unconfirmed]),
+    Line("create", .current, exists, [.archive, .native, .liveTests, .unconfirmed]),
+    Line("create", .stale, exists, [.archive, .native, .liveTests, .unconfirmed]),
 
-    Line("update", .current, [.updated], "AR"),
-    Line("update", .stale, [stale], "ANP"),
-    Line("update", .untagged, untagged + [.updated], "ATU"),
-    Line("update", .missingWithTag, [gone], "NL"),
-    Line("update", .missing, untagged + [.refused("NOT_FOUND")], "ATU"),
+    Line("update", .current, [.updated], [.archive, .recorded]),
+    Line("update", .stale, [stale], [.archive, .native, .peers]),
+    Line("update", .untagged, untagged + [.updated], [.archive, .liveTests, .unconfirmed]),
+    Line("update", .missingWithTag, [gone], [.native, .observed]),
+    Line("update", .missing, untagged + [.refused("NOT_FOUND")], [.archive, .liveTests, .unconfirmed]),
 
-    Line("forceUpdate", .current, [.updated], "A"),
-    Line("forceUpdate", .stale, [.updated], "A"),
-    Line("forceUpdate", .untagged, [.updated], "A"),
-    Line("forceUpdate", .missing, [.created], "A"),
-    Line("forceUpdate", .missingWithTag, [.created], "AI"),
+    Line("forceUpdate", .current, [.updated], [.archive]),
+    Line("forceUpdate", .stale, [.updated], [.archive]),
+    Line("forceUpdate", .untagged, [.updated], [.archive]),
+    Line("forceUpdate", .missing, [.created], [.archive]),
+    Line("forceUpdate", .missingWithTag, [.created], [.archive, .inferred]),
 
-    Line("replace", .current, [.replaced], "A"),
-    Line("replace", .stale, [stale], "A"),
-    Line("replace", .untagged, untagged + [.replaced], "AU"),
-    Line("replace", .missingWithTag, [gone], "I"),
-    Line("replace", .missing, untagged + [.refused("NOT_FOUND")], "AU"),
+    Line("replace", .current, [.replaced], [.archive]),
+    Line("replace", .stale, [stale], [.archive]),
+    Line("replace", .untagged, untagged + [.replaced], [.archive, .unconfirmed]),
+    Line("replace", .missingWithTag, [gone], [.inferred]),
+    Line("replace", .missing, untagged + [.refused("NOT_FOUND")], [.archive, .unconfirmed]),
 
-    Line("forceReplace", .current, [.replaced], "A"),
-    Line("forceReplace", .stale, [.replaced], "A"),
-    Line("forceReplace", .untagged, [.replaced], "A"),
-    Line("forceReplace", .missing, [.created], "A"),
-    Line("forceReplace", .missingWithTag, [.created], "AI"),
+    Line("forceReplace", .current, [.replaced], [.archive]),
+    Line("forceReplace", .stale, [.replaced], [.archive]),
+    Line("forceReplace", .untagged, [.replaced], [.archive]),
+    Line("forceReplace", .missing, [.created], [.archive]),
+    Line("forceReplace", .missingWithTag, [.created], [.archive, .inferred]),
 
-    Line("delete", .current, [.deleted], "AP"),
-    Line("delete", .stale, [stale], "AI"),
-    Line("delete", .untagged, untagged + [.deleted], "AU"),
-    Line("delete", .missingWithTag, [.refused("NOT_FOUND")], "I"),
-    Line("delete", .missing, untagged + [.refused("NOT_FOUND")], "AU"),
+    Line("delete", .current, [.deleted], [.archive, .peers]),
+    Line("delete", .stale, [stale], [.archive, .inferred]),
+    Line("delete", .untagged, untagged + [.deleted], [.archive, .unconfirmed]),
+    Line("delete", .missingWithTag, [.refused("NOT_FOUND")], [.inferred]),
+    Line("delete", .missing, untagged + [.refused("NOT_FOUND")], [.archive, .unconfirmed]),
 
-    Line("forceDelete", .current, [.deleted], "A"),
-    Line("forceDelete", .stale, [.deleted], "A"),
-    Line("forceDelete", .untagged, [.deleted], "A"),
-    Line("forceDelete", .missing, [.deleted, .refused("NOT_FOUND")], "U"),
-    Line("forceDelete", .missingWithTag, [.deleted, .refused("NOT_FOUND")], "U"),
+    Line("forceDelete", .current, [.deleted], [.archive]),
+    Line("forceDelete", .stale, [.deleted], [.archive]),
+    Line("forceDelete", .untagged, [.deleted], [.archive]),
+    Line("forceDelete", .missing, [.deleted, .refused("NOT_FOUND")], [.unconfirmed]),
+    Line("forceDelete", .missingWithTag, [.deleted, .refused("NOT_FOUND")], [.unconfirmed]),
 ]
 
 extension Line {

@@ -2,7 +2,7 @@ import StreamingJSON
 
 /// Pages of queries.
 let pagingRules: [ContractRule] = [
-    ContractRule("450 records come in pages of 200, 200 and 50, in one order", "AR") {
+    ContractRule("450 records come in pages of 200, 200 and 50, in one order", [.archive, .recorded]) {
         session in
         let zone = try await session.makeZone()
         try await session.save((0..<450).map { .create("r\($0)", ["count": .int64(Int64($0 * 7 % 450))]) }, in: zone)
@@ -24,7 +24,7 @@ let pagingRules: [ContractRule] = [
     },
     ContractRule(
         "resultsLimit makes pages of records smaller, and never larger than 200",
-        "L"
+        [.observed]
     ) {
         session in
         let zone = try await session.makeZone()
@@ -34,7 +34,8 @@ let pagingRules: [ContractRule] = [
                 .expect(.including(["records": .elements(size), "continuationMarker": .text]))
         }
     },
-    ContractRule("a resultsLimit that is a number in text is a limit, or refused", "JU") { session in
+    ContractRule("a resultsLimit that is a number in text is a limit, or refused", [.cloudKitJS, .unconfirmed]) {
+        session in
         let zone = try await session.makeZone()
         try await session.save(["a", "b", "c"].map { .create($0) }, in: zone)
         let reply = try await session.query(in: zone, ["resultsLimit": "2"])
@@ -44,7 +45,7 @@ let pagingRules: [ContractRule] = [
             try reply.expectError("BAD_REQUEST")
         }
     },
-    ContractRule("a resultsLimit below one is refused, or taken as none", "U") {
+    ContractRule("a resultsLimit below one is refused, or taken as none", [.unconfirmed]) {
         session in
         let zone = try await session.makeZone()
         try await session.save("a", in: zone)
@@ -57,7 +58,7 @@ let pagingRules: [ContractRule] = [
             }
         }
     },
-    ContractRule("a last page carries no marker, also when it is full or empty", "RI") { session in
+    ContractRule("a last page carries no marker, also when it is full or empty", [.recorded, .inferred]) { session in
         let zone = try await session.makeZone()
         try await session.save("first", ["title": "x"], in: zone)
         try await session.query(filters: [.filter("EQUALS", "title", "none")], in: zone).expectRecords([])
@@ -65,7 +66,7 @@ let pagingRules: [ContractRule] = [
         let reply = try await session.query(in: zone)
         try reply.expect(.including(["records": .elements(200)], without: ["continuationMarker"]))
     },
-    ContractRule("a marker used twice gives the same page twice", "I") { session in
+    ContractRule("a marker used twice gives the same page twice", [.inferred]) { session in
         let zone = try await session.makeZone()
         try await session.save((0..<7).map { .create("r\($0)") }, in: zone)
         let first = try await session.query(in: zone, ["resultsLimit": 3])
@@ -77,14 +78,14 @@ let pagingRules: [ContractRule] = [
         try second.require(Set(second.names).isDisjoint(with: first.names), "none of the first page")
         try await session.query(in: zone, options).expectRecords(second.records.map(JSONPattern.value))
     },
-    ContractRule("a string that is not a marker is refused", "I") { session in
+    ContractRule("a string that is not a marker is refused", [.inferred]) { session in
         let zone = try await session.makeZone()
         try await session.save("a", in: zone)
         for marker in ["garbage", "AAAA"] {
             try await session.query(in: zone, ["continuationMarker": .string(marker)]).expectError("BAD_REQUEST")
         }
     },
-    ContractRule("a marker of another query is refused", "U") { session in
+    ContractRule("a marker of another query is refused", [.unconfirmed]) { session in
         let zone = try await session.makeItems()
         let first = try await session.query("ContractItem", in: zone, ["resultsLimit": 2])
         let options: [String: JSONValue] = ["continuationMarker": .string(try first.text("continuationMarker"))]
@@ -92,7 +93,7 @@ let pagingRules: [ContractRule] = [
         try await session.query("ContractItem", filters: [.filter("GREATER_THAN", "count", 0)], in: zone, options)
             .expectError("BAD_REQUEST")
     },
-    ContractRule("the next page may have another size and other keys", "I") {
+    ContractRule("the next page may have another size and other keys", [.inferred]) {
         session in
         let zone = try await session.makeZone()
         try await session.save((0..<7).map { .create("r\($0)", ["title": "t", "count": .int64(Int64($0))]) }, in: zone)
@@ -107,7 +108,7 @@ let pagingRules: [ContractRule] = [
     },
     ContractRule(
         "what changes between two pages neither repeats nor hides the others",
-        "I"
+        [.inferred]
     ) { session in
         let zone = try await session.makeZone()
         try await session.save((0..<9).map { .create("r\($0)", ["count": .int64(Int64($0))]) }, in: zone)
@@ -118,14 +119,14 @@ let pagingRules: [ContractRule] = [
         let options: [String: JSONValue] = ["continuationMarker": .string(try first.text("continuationMarker"))]
         try await session.query(sorts: [.sort("count")], in: zone, options).expectNames(["r4", "r5", "r6", "r7", "r8"])
     },
-    ContractRule("zoneWide with a zone ID is about that zone alone", "AR") {
+    ContractRule("zoneWide with a zone ID is about that zone alone", [.archive, .recorded]) {
         session in
         let (one, two) = (try await session.makeZone("One"), try await session.makeZone("Two"))
         try await session.save("a", ["title": "one"], in: one)
         try await session.save("b", ["title": "two"], in: two)
         try await session.query(in: one, ["zoneWide": true]).expectRecords([.record("a", ["title": "one"])])
     },
-    ContractRule("zoneWide without a zone ID is about all zones", "AL") { session in
+    ContractRule("zoneWide without a zone ID is about all zones", [.archive, .observed]) { session in
         let (one, two) = (try await session.makeZone("One"), try await session.makeZone("Two"))
         let title = session.unique("everywhere")
         try await session.save("a", ["title": .string(title)], in: one)
@@ -141,7 +142,7 @@ let pagingRules: [ContractRule] = [
     },
     ContractRule(
         "what is saved or deleted is at once in a query or out of it",
-        "I",
+        [.inferred],
         requires: [.user, .indexesAtOnce]
     ) {
         session in

@@ -2,7 +2,7 @@ import StreamingJSON
 
 /// Permissions in the public database with the default grants: every caller reads, users create, creators write.
 let permissionRules: [ContractRule] = [
-    ContractRule("with the API token alone, public records can be read", "A") { session in
+    ContractRule("with the API token alone, public records can be read", [.archive]) { session in
         let name = session.unique("a")
         try await session.save(name, ["title": "a"], in: .publicDatabase(as: .user))
         let everyone = Destination.publicDatabase(as: .apiToken)
@@ -12,7 +12,7 @@ let permissionRules: [ContractRule] = [
     },
     ContractRule(
         "with the API token alone, nothing can be created: the request is refused, or each record",
-        "LTU",
+        [.observed, .liveTests, .unconfirmed],
         requires: []
     ) { session in
         let name = session.unique("a")
@@ -20,7 +20,11 @@ let permissionRules: [ContractRule] = [
         try await session.modify([.create(name, ["title": "a"])], in: everyone).expectDenial(of: name, "CREATE")
         try await session.lookup([name], in: everyone).expectRecords([.failure(name, "NOT_FOUND")])
     },
-    ContractRule("a user does not write a record that another user made", "AL", requires: [.user, .secondUser]) {
+    ContractRule(
+        "a user does not write a record that another user made",
+        [.archive, .observed],
+        requires: [.user, .secondUser]
+    ) {
         session in
         let name = session.unique("a")
         let tag = try await session.save(name, ["title": "a"], in: mine)["recordChangeTag"]?.stringValue
@@ -44,7 +48,7 @@ let permissionRules: [ContractRule] = [
         try await session.lookup([name], in: mine)
             .expectRecords([.record(name, ["title": "a"], tag: .value(tag.map(JSONValue.string) ?? nil))])
     },
-    ContractRule("a record's creator changes it, and others read it", "A", requires: [.user, .secondUser]) {
+    ContractRule("a record's creator changes it, and others read it", [.archive], requires: [.user, .secondUser]) {
         session in
         let name = session.unique("a")
         let tag = try await session.save(name, ["title": "a"], in: mine)["recordChangeTag"]?.stringValue
@@ -52,7 +56,7 @@ let permissionRules: [ContractRule] = [
         try await session.modify([.update(name, ["title": "b"], tag: tag)], in: mine).expectRecords([changed])
         try await session.lookup([name], in: mine.seen(by: .secondUser)).expectRecords([changed])
     },
-    ContractRule("a private database is its user's alone", "A", requires: [.user, .secondUser]) { session in
+    ContractRule("a private database is its user's alone", [.archive], requires: [.user, .secondUser]) { session in
         let name = session.unique("a")
         try await session.save(name, ["title": "a"], in: .privateDatabase)
         let zone = try await session.makeZone()
@@ -65,7 +69,7 @@ let permissionRules: [ContractRule] = [
         session.willDelete(name, in: others)
         try await session.lookup([name], in: .privateDatabase).expectRecords([.record(name, ["title": "a"])])
     },
-    ContractRule("the environments of a container are worlds apart", "AI") { session in
+    ContractRule("the environments of a container are worlds apart", [.archive, .inferred]) { session in
         let zone = try await session.makeZone()
         let other = session.target.environment == "development" ? "production" : "development"
         var request = try session.request("zones/lookup", ["zones": [zone.zoneID ?? nil]], in: zone)
@@ -78,7 +82,7 @@ let permissionRules: [ContractRule] = [
             try reply.expectError("AUTHENTICATION_FAILED", "AUTHENTICATION_REQUIRED")
         }
     },
-    ContractRule("a batch may be allowed in part", "AL", requires: [.user, .secondUser]) { session in
+    ContractRule("a batch may be allowed in part", [.archive, .observed], requires: [.user, .secondUser]) { session in
         let (taken, free) = (session.unique("taken"), session.unique("free"))
         try await session.save(taken, ["title": "a"], in: mine)
         let others = mine.seen(by: .secondUser)

@@ -2,7 +2,7 @@ import StreamingJSON
 
 /// References between records.
 let referenceRules: [ContractRule] = [
-    ContractRule("a reference without an action is taken as NONE, or refused", "U") { session in
+    ContractRule("a reference without an action is taken as NONE, or refused", [.unconfirmed]) { session in
         let zone = try await session.makeZone()
         let reply = try await session.modify(
             [.create("a", ["link": .typed(["recordName": "t"], "REFERENCE")])],
@@ -10,7 +10,7 @@ let referenceRules: [ContractRule] = [
         )
         try reply.expectRecords([.anyOf([.record("a", ["link": .reference("t")]), .failure("a", "BAD_REQUEST")])])
     },
-    ContractRule("a reference comes back with its name and action", "R") { session in
+    ContractRule("a reference comes back with its name and action", [.recorded]) { session in
         let zone = try await session.makeZone()
         try await session.save("t", in: zone)
         let record = JSONPattern.record("a", ["link": .reference("t")])
@@ -21,7 +21,7 @@ let referenceRules: [ContractRule] = [
             try reply.require(zoneID["zoneName"] == .string(zone.zoneName), "the reference's zone to be the record's")
         }
     },
-    ContractRule("a reference with the action NONE may dangle", "A") { session in
+    ContractRule("a reference with the action NONE may dangle", [.archive]) { session in
         let zone = try await session.makeZone()
         try await session.save("t", in: zone)
         try await session.save("a", ["link": .reference("t")], in: zone)
@@ -32,7 +32,10 @@ let referenceRules: [ContractRule] = [
             .failure("t", "NOT_FOUND"),
         ])
     },
-    ContractRule("deleting a record deletes what refers to it with DELETE_SELF, over all levels", "AI") {
+    ContractRule(
+        "deleting a record deletes what refers to it with DELETE_SELF, over all levels",
+        [.archive, .inferred]
+    ) {
         session in
         let zone = try await session.makeZone()
         try await session.save("root", in: zone)
@@ -51,7 +54,7 @@ let referenceRules: [ContractRule] = [
             ])
         ])
     },
-    ContractRule("a child may be created before its parent in one batch", "I") { session in
+    ContractRule("a child may be created before its parent in one batch", [.inferred]) { session in
         let zone = try await session.makeZone()
         try await session.modify(
             [.create("child", ["link": .reference("parent", "DELETE_SELF")]), .create("parent")],
@@ -61,7 +64,7 @@ let referenceRules: [ContractRule] = [
         try await session.modify([.forceDelete("parent")], in: zone).expectRecords([.deleted("parent")])
         try await session.lookup(["child"], in: zone).expectRecords([.failure("child", "NOT_FOUND")])
     },
-    ContractRule("a reference that was changed does not delete its record any more", "A") { session in
+    ContractRule("a reference that was changed does not delete its record any more", [.archive]) { session in
         let zone = try await session.makeZone()
         for name in ["one", "two"] { try await session.save(name, in: zone) }
         try await session.save("child", ["link": .reference("one", "DELETE_SELF")], in: zone)
@@ -73,7 +76,7 @@ let referenceRules: [ContractRule] = [
         try await session.modify([.forceDelete("two")], in: zone).expectRecords([.deleted("two")])
         try await session.lookup(["child"], in: zone).expectRecords([.failure("child", "NOT_FOUND")])
     },
-    ContractRule("a VALIDATE reference needs its target", "A") { session in
+    ContractRule("a VALIDATE reference needs its target", [.archive]) { session in
         let zone = try await session.makeZone()
         try await session.save("t", in: zone)
         try await session.modify(
@@ -88,7 +91,7 @@ let referenceRules: [ContractRule] = [
         ])
         try await session.lookup(["b"], in: zone).expectRecords([.failure("b", "NOT_FOUND")])
     },
-    ContractRule("what a VALIDATE reference points to cannot be deleted until the referrer is", "A") { session in
+    ContractRule("what a VALIDATE reference points to cannot be deleted until the referrer is", [.archive]) { session in
         let zone = try await session.makeZone()
         try await session.save("t", ["title": "t"], in: zone)
         try await session.save("a", ["link": .reference("t", "VALIDATE")], in: zone)
@@ -98,24 +101,24 @@ let referenceRules: [ContractRule] = [
         try await session.modify([.forceDelete("a")], in: zone).expectRecords([.deleted("a")])
         try await session.modify([.forceDelete("t")], in: zone).expectRecords([.deleted("t")])
     },
-    ContractRule("a VALIDATE reference may point to a record created earlier in its batch", "I") { session in
+    ContractRule("a VALIDATE reference may point to a record created earlier in its batch", [.inferred]) { session in
         let zone = try await session.makeZone()
         try await session.modify([.create("t"), .create("a", ["link": .reference("t", "VALIDATE")])], in: zone)
             .expectRecords([.record("t"), .record("a", ["link": .reference("t", "VALIDATE")])])
     },
-    ContractRule("a text is no reference", "I") { session in
+    ContractRule("a text is no reference", [.inferred]) { session in
         let zone = try await session.makeZone()
         let reply = try await session.modify([.create("a", ["link": .typed("t", "REFERENCE")])], in: zone)
         try reply.expectRecords([.failure("a", "BAD_REQUEST", reason: "could not decode reference object")])
     },
-    ContractRule("a reference does not lead to another custom zone", "N") { session in
+    ContractRule("a reference does not lead to another custom zone", [.native]) { session in
         let (zone, other) = (try await session.makeZone("One"), try await session.makeZone("Two"))
         try await session.save("t", in: other)
         let link: JSONValue = ["recordName": "t", "action": "NONE", "zoneID": other.zoneID ?? nil]
         try await session.modify([.create("a", ["link": .typed(link, "REFERENCE")])], in: zone)
             .expectRecords([.failure("a", "BAD_REQUEST")])
     },
-    ContractRule("deleting any target of a list of DELETE_SELF references deletes the record", "I") { session in
+    ContractRule("deleting any target of a list of DELETE_SELF references deletes the record", [.inferred]) { session in
         let zone = try await session.makeZone()
         for name in ["one", "two"] { try await session.save(name, in: zone) }
         let links = Field.list(
@@ -126,7 +129,7 @@ let referenceRules: [ContractRule] = [
         try await session.modify([.forceDelete("two")], in: zone).expectRecords([.deleted("two")])
         try await session.lookup(["a", "one"], in: zone).expectRecords([.failure("a", "NOT_FOUND"), .record("one")])
     },
-    ContractRule("a VALIDATE reference to a record created later in its batch is saved, or refused", "U") {
+    ContractRule("a VALIDATE reference to a record created later in its batch is saved, or refused", [.unconfirmed]) {
         session in
         let zone = try await session.makeZone()
         let reply = try await session.modify(
@@ -138,7 +141,7 @@ let referenceRules: [ContractRule] = [
             .record("t"),
         ])
     },
-    ContractRule("at most 750 references with DELETE_SELF lead to one record", "A") { session in
+    ContractRule("at most 750 references with DELETE_SELF lead to one record", [.archive]) { session in
         let zone = try await session.makeZone()
         try await session.save("t", in: zone)
         let link: Fields = ["link": .reference("t", "DELETE_SELF")]

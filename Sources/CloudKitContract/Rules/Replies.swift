@@ -3,7 +3,7 @@ import StreamingJSON
 
 /// The form of replies: their header fields, and the form of errors, which is the same for all.
 let replyRules: [ContractRule] = [
-    ContractRule("replies are JSON in UTF-8", "R") { session in
+    ContractRule("replies are JSON in UTF-8", [.recorded]) { session in
         let zone = try await session.makeZone()
         let replies = [
             try await session.query(in: zone), try await session.lookup(["a"], in: zone),
@@ -17,7 +17,7 @@ let replyRules: [ContractRule] = [
             try reply.require(reply.body != nil, "a body of JSON")
         }
     },
-    ContractRule("each reply has a UUID of its own, in a header", "R") { session in
+    ContractRule("each reply has a UUID of its own, in a header", [.recorded]) { session in
         let destination = Destination.publicDatabase(as: .apiToken)
         let (one, two) = (
             try await session.lookup(["a"], in: destination), try await session.lookup(["a"], in: destination)
@@ -28,7 +28,7 @@ let replyRules: [ContractRule] = [
             "X-Apple-Request-UUID, another than \(one.headers[.requestUUID] ?? "")"
         )
     },
-    ContractRule("the UUID in the body of an error is the one in the header", "I") { session in
+    ContractRule("the UUID in the body of an error is the one in the header", [.inferred]) { session in
         let reply = try await session.post("records/query", [:], in: .privateDatabase)
         try reply.expectError("BAD_REQUEST")
         try reply.require(
@@ -36,20 +36,23 @@ let replyRules: [ContractRule] = [
             "the uuid \(reply.headers[.requestUUID] ?? "of a header X-Apple-Request-UUID")"
         )
     },
-    ContractRule("the body of a failed request has a uuid, a code and a reason, and the status is the code's", "AL") {
+    ContractRule(
+        "the body of a failed request has a uuid, a code and a reason, and the status is the code's",
+        [.archive, .observed]
+    ) {
         session in
         try await session.post("records/query", [:], in: .privateDatabase).expectError("BAD_REQUEST")
         try await session.post("no/endpoint", [:], in: .privateDatabase).expectError("NOT_FOUND")
         try await session.query(in: .privateDatabase.seen(by: .apiToken)).expectError("AUTHENTICATION_REQUIRED")
         try await session.query(in: .privateDatabase.zone(session.unique("None"))).expectError("ZONE_NOT_FOUND")
     },
-    ContractRule("replies say the version of CloudKit", "R") { session in
+    ContractRule("replies say the version of CloudKit", [.recorded]) { session in
         let reply = try await session.lookup(["a"], in: .publicDatabase(as: .apiToken))
         try reply.require(reply.headers[.cloudKitVersion] == "1.0", "X-Apple-CloudKit-Version: 1.0")
     },
     ContractRule(
         "a browser may read replies: the origin is allowed, with credentials and the headers that matter",
-        "RI"
+        [.recorded, .inferred]
     ) {
         session in
         var request = try session.request("records/lookup", ["records": []], in: .privateDatabase)
@@ -70,7 +73,8 @@ let replyRules: [ContractRule] = [
             "Access-Control-Expose-Headers with X-Apple-Request-UUID"
         )
     },
-    ContractRule("a batch of which an item fails is a success as a request", "ARL") { session in
+    ContractRule("a batch of which an item fails is a success as a request", [.archive, .recorded, .observed]) {
+        session in
         let zone = try await session.makeZone()
         let reply = try await session.lookup(["missing"], in: zone)
         try reply.expectRecords([.failure("missing", "NOT_FOUND")])

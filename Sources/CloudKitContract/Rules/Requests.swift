@@ -3,7 +3,7 @@ import StreamingJSON
 
 /// The form of requests: their required and optional parts, and the parts that have no effect.
 let requestFormRules: [ContractRule] = [
-    ContractRule("the content type of a request does not matter", "JRP") {
+    ContractRule("the content type of a request does not matter", [.cloudKitJS, .recorded, .peers]) {
         session in
         let zone = try await session.makeZone()
         try await session.save("a", ["title": "a"], in: zone)
@@ -17,7 +17,7 @@ let requestFormRules: [ContractRule] = [
             try await session.send(request).expectRecords([.record("a", ["title": "a"])])
         }
     },
-    ContractRule("unknown query items change nothing", "RJ") { session in
+    ContractRule("unknown query items change nothing", [.recorded, .cloudKitJS]) { session in
         let zone = try await session.makeZone()
         try await session.save("a", ["title": "a"], in: zone)
         var request = try session.request(
@@ -31,7 +31,7 @@ let requestFormRules: [ContractRule] = [
         ]
         try await session.send(request).expectRecords([.record("a", ["title": "a"])])
     },
-    ContractRule("unknown keys change nothing, at any level", "L") { session in
+    ContractRule("unknown keys change nothing, at any level", [.observed]) { session in
         let zone = try await session.makeZone()
         let noise: JSONValue = ["deep": [1, [nil, "x"]]]
         let operation = Operation(
@@ -58,7 +58,7 @@ let requestFormRules: [ContractRule] = [
         ]
         try await session.post("records/query", body, in: zone).expectRecords([.record("a", ["title": "a"])])
     },
-    ContractRule("an optional key that is null is absent", "I") { session in
+    ContractRule("an optional key that is null is absent", [.inferred]) { session in
         let zone = try await session.makeZone()
         try await session.save("a", ["title": "a"], in: zone)
         let nulls: [String: JSONValue] = [
@@ -71,20 +71,20 @@ let requestFormRules: [ContractRule] = [
         try await session.changes(in: zone, options: ["syncToken": nil, "resultsLimit": nil, "reverse": nil])
             .expectZones([.including(["records": [.record("a", ["title": "a"])], "moreComing": false])])
     },
-    ContractRule("a body that is not JSON, or no object, is refused", "LI") { session in
+    ContractRule("a body that is not JSON, or no object, is refused", [.observed, .inferred]) { session in
         for body in ["", "{", "not JSON", "[]", "\"text\"", "12", "{\"query\": }", "\u{FEFF}{"] {
             var request = try session.request("records/query", nil, in: .privateDatabase)
             request.body = Array(body.utf8)
             try await session.send(request).expectError("BAD_REQUEST")
         }
     },
-    ContractRule("the reason of a malformed body is \"Unexpected input\"", "L") { session in
+    ContractRule("the reason of a malformed body is \"Unexpected input\"", [.observed]) { session in
         var request = try session.request("records/query", nil, in: .privateDatabase)
         request.body = Array("{".utf8)
         try await session.send(request)
             .expectError("BAD_REQUEST", reason: "BadRequestException: Unexpected input")
     },
-    ContractRule("a key with a value of the wrong kind is refused", "LI") { session in
+    ContractRule("a key with a value of the wrong kind is refused", [.observed, .inferred]) { session in
         let query: JSONValue = ["recordType": .string(noteType)]
         let wrong: [(endpoint: String, body: JSONValue)] = [
             ("records/modify", ["operations": [:]]), ("records/modify", ["operations": ["create"]]),
@@ -97,7 +97,7 @@ let requestFormRules: [ContractRule] = [
             try await session.post(endpoint, body, in: .privateDatabase).expectError("BAD_REQUEST")
         }
     },
-    ContractRule("a request without what it is about is refused", "I") { session in
+    ContractRule("a request without what it is about is refused", [.inferred]) { session in
         for endpoint in [
             "records/query", "records/modify", "records/lookup", "changes/zone", "zones/lookup", "zones/modify",
             "records/changes",
@@ -105,7 +105,7 @@ let requestFormRules: [ContractRule] = [
             try await session.post(endpoint, [:], in: .privateDatabase).expectError("BAD_REQUEST")
         }
     },
-    ContractRule("order, spacing and escapes of a body do not matter", "I") { session in
+    ContractRule("order, spacing and escapes of a body do not matter", [.inferred]) { session in
         let zone = try await session.makeZone()
         var request = try session.request("records/modify", nil, in: zone)
         request.body = Array(

@@ -2,7 +2,7 @@ import StreamingJSON
 
 /// The effects of a container's schema: fields, indexes and grants. The rules need ``CloudKitContract/schema``.
 let schemaRules: [ContractRule] = [
-    ContractRule("a save of a field that the schema lacks is refused", "L", requires: [.user, .closedSchema]) {
+    ContractRule("a save of a field that the schema lacks is refused", [.observed], requires: [.user, .closedSchema]) {
         session in
         let name = session.unique("a")
         let failure = JSONPattern.failure(
@@ -14,7 +14,7 @@ let schemaRules: [ContractRule] = [
     },
     ContractRule(
         "a record type that the schema lacks is NOT_FOUND for a server-to-server key, or a BAD_REQUEST",
-        "TU",
+        [.liveTests, .unconfirmed],
         requires: [.serverKey, .closedSchema]
     ) { session in
         let name = session.unique("a")
@@ -23,7 +23,7 @@ let schemaRules: [ContractRule] = [
             .expectRecords([.failure(name, "NOT_FOUND", "BAD_REQUEST")])
         try await session.lookup([name], in: key).expectRecords([.failure(name, "NOT_FOUND")])
     },
-    ContractRule("a filter needs the index QUERYABLE", "L", requires: [.user, .closedSchema]) { session in
+    ContractRule("a filter needs the index QUERYABLE", [.observed], requires: [.user, .closedSchema]) { session in
         let zone = try await session.makeZone()
         for field in ["label", "data"] {
             let value: Field = field == "data" ? .typed("AA==", "BYTES") : "a"
@@ -31,14 +31,19 @@ let schemaRules: [ContractRule] = [
                 .expectError("BAD_REQUEST", reason: "Field '\(field)' is not marked queryable")
         }
     },
-    ContractRule("a sort needs the index SORTABLE", "AI", requires: [.user, .closedSchema]) { session in
+    ContractRule("a sort needs the index SORTABLE", [.archive, .inferred], requires: [.user, .closedSchema]) {
+        session in
         let zone = try await session.makeZone()
         for field in ["label", "link"] {
             try await session.query(sorts: [.sort(field)], in: zone)
                 .expectError("BAD_REQUEST", reason: "Field '\(field)' is not marked sortable")
         }
     },
-    ContractRule("a search in a field needs the index SEARCHABLE", "AI", requires: [.user, .closedSchema]) {
+    ContractRule(
+        "a search in a field needs the index SEARCHABLE",
+        [.archive, .inferred],
+        requires: [.user, .closedSchema]
+    ) {
         session in
         let zone = try await session.makeZone()
         try await session.query(filters: [.filter("CONTAINS_ALL_TOKENS", "label", "a")], in: zone)
@@ -46,7 +51,7 @@ let schemaRules: [ContractRule] = [
     },
     ContractRule(
         "a query without filters needs the index QUERYABLE of record names",
-        "L",
+        [.observed],
         requires: [.user, .closedSchema]
     ) { session in
         let zone = try await session.makeZone()
@@ -55,7 +60,7 @@ let schemaRules: [ContractRule] = [
     },
     ContractRule(
         "READ that is granted to the creator alone hides a record from others",
-        "AI",
+        [.archive, .inferred],
         requires: [.user, .secondUser, .closedSchema]
     ) { session in
         let name = session.unique("a")
@@ -69,7 +74,7 @@ let schemaRules: [ContractRule] = [
     },
     ContractRule(
         "a record type without a grant of CREATE takes no records",
-        "L",
+        [.observed],
         requires: [.user, .closedSchema]
     ) { session in
         let name = session.unique("a")

@@ -3,7 +3,7 @@ import StreamingJSON
 /// Shares. They are records of their own type, which users resolve and accept by short GUID, and then find in the
 /// shared database.
 let sharingRules: [ContractRule] = [
-    ContractRule("a record made with createShortGUID has a short GUID, and keeps it", "A") { session in
+    ContractRule("a record made with createShortGUID has a short GUID, and keeps it", [.archive]) { session in
         let zone = try await session.makeZone()
         try await session.modify([.root("root")], in: zone)
             .expectRecords([.record("root", ["title": "a"], and: ["shortGUID": .text])])
@@ -11,7 +11,8 @@ let sharingRules: [ContractRule] = [
         try await session.lookup(["root"], in: zone)
             .expectRecords([.record("root", ["title": "a"], and: ["shortGUID": .value(.string(shortGUID))])])
     },
-    ContractRule("a share of a record has its owner, its participants and its short GUID", "AR") { session in
+    ContractRule("a share of a record has its owner, its participants and its short GUID", [.archive, .recorded]) {
+        session in
         let zone = try await session.makeZone()
         let shared = try await session.share("root", in: zone)
         let caller = try await session.get("users/caller", in: .publicDatabase(as: .user)).text("userRecordName")
@@ -37,7 +38,7 @@ let sharingRules: [ContractRule] = [
             )
         ])
     },
-    ContractRule("the type that Apple's page prints is no share", "L") { session in
+    ContractRule("the type that Apple's page prints is no share", [.observed]) { session in
         let zone = try await session.makeZone()
         let root = try await session.modify([.root("root")], in: zone).text("records", "0", "recordChangeTag")
         try await session.modify([.share(of: "root", tag: root, type: "cloudKit.share")], in: zone).expectRecords([
@@ -46,12 +47,12 @@ let sharingRules: [ContractRule] = [
             )
         ])
     },
-    ContractRule("a share of a record that is not there is refused", "I") { session in
+    ContractRule("a share of a record that is not there is refused", [.inferred]) { session in
         let zone = try await session.makeZone()
         try await session.modify([.share(of: "nothing", tag: "1")], in: zone)
             .expectRecords([.including(["serverErrorCode": .text, "reason": .text], without: ["shortGUID"])])
     },
-    ContractRule("a share of an old version of a record is refused", "I") { session in
+    ContractRule("a share of an old version of a record is refused", [.inferred]) { session in
         let zone = try await session.makeZone()
         let tag = try await session.modify([.root("root")], in: zone).text("records", "0", "recordChangeTag")
         try await session.modify([.update("root", ["title": "b"], tag: tag)], in: zone)
@@ -59,7 +60,7 @@ let sharingRules: [ContractRule] = [
         try await session.modify([.share(of: "root", tag: tag)], in: zone)
             .expectRecords([.including(["serverErrorCode": .text], without: ["shortGUID"])])
     },
-    ContractRule("a zone is shared as a whole, once, and has no root record", "NI") { session in
+    ContractRule("a zone is shared as a whole, once, and has no root record", [.native, .inferred]) { session in
         let zone = try await session.makeZone()
         try await session.modify([.create("note", ["title": "a"])], in: zone).expectNames(["note"])
         let share = try await session.modify([.shareOfZone()], in: zone)
@@ -77,7 +78,7 @@ let sharingRules: [ContractRule] = [
         try await session.modify([.shareOfZone()], in: zone)
             .expectRecords([.including(["serverErrorCode": .text], without: ["shortGUID"])])
     },
-    ContractRule("a short GUID is asked for by a dictionary or by its bare text", "J") { session in
+    ContractRule("a short GUID is asked for by a dictionary or by its bare text", [.cloudKitJS]) { session in
         let zone = try await session.makeZone()
         let shared = try await session.share("root", in: zone)
         let destination = Destination.publicDatabase(as: .user)
@@ -91,7 +92,7 @@ let sharingRules: [ContractRule] = [
             try reply.expect(.including(["results": .array([.shareResult(shared.shortGUID, scope: "PRIVATE")])]))
         }
     },
-    ContractRule("a short GUID of no share fails alone, at its place", "AI") { session in
+    ContractRule("a short GUID of no share fails alone, at its place", [.archive, .inferred]) { session in
         let zone = try await session.makeZone()
         let shared = try await session.share("root", in: zone)
         let body: JSONValue = [
@@ -108,7 +109,10 @@ let sharingRules: [ContractRule] = [
             )
         }
     },
-    ContractRule("the owner resolves a share to the private database, with the root record if asked for", "AR") {
+    ContractRule(
+        "the owner resolves a share to the private database, with the root record if asked for",
+        [.archive, .recorded]
+    ) {
         session in
         let zone = try await session.makeZone()
         let shared = try await session.share("root", in: zone)
@@ -134,18 +138,19 @@ let sharingRules: [ContractRule] = [
             ])
         )
     },
-    ContractRule("shares are resolved and accepted on the public database alone", "AJI") { session in
+    ContractRule("shares are resolved and accepted on the public database alone", [.archive, .cloudKitJS, .inferred]) {
+        session in
         let body: JSONValue = ["shortGUIDs": [["value": "0nothing"]]]
         for endpoint in ["records/resolve", "records/accept"] {
             try await session.post(endpoint, body, in: .privateDatabase).expectError("BAD_REQUEST")
         }
     },
-    ContractRule("a caller who is not signed in cannot accept a share", "A") { session in
+    ContractRule("a caller who is not signed in cannot accept a share", [.archive]) { session in
         let body: JSONValue = ["shortGUIDs": [["value": "0nothing"]]]
         try await session.post("records/accept", body, in: .publicDatabase(as: .apiToken))
             .expectError("AUTHENTICATION_REQUIRED")
     },
-    ContractRule("a user who is not invited sees nothing of a share", "I", requires: [.user, .secondUser]) {
+    ContractRule("a user who is not invited sees nothing of a share", [.inferred], requires: [.user, .secondUser]) {
         session in
         let zone = try await session.makeZone()
         let shared = try await session.share("root", in: zone, with: "unknown@example.com")
@@ -157,7 +162,7 @@ let sharingRules: [ContractRule] = [
     },
     ContractRule(
         "a user who accepts finds the zone in the shared database, under its owner",
-        "A",
+        [.archive],
         requires: [.user, .secondUser, .userDiscovery]
     ) { session in
         guard let address = session.target.secondUser?.emailAddress else { return }
@@ -211,7 +216,7 @@ let sharingRules: [ContractRule] = [
     },
     ContractRule(
         "a share that its owner deletes is gone for those who accepted",
-        "AI",
+        [.archive, .inferred],
         requires: [.user, .secondUser, .userDiscovery]
     ) { session in
         guard let address = session.target.secondUser?.emailAddress else { return }

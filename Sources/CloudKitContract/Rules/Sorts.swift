@@ -2,12 +2,12 @@ import StreamingJSON
 
 /// Sorting.
 let sortRules: [ContractRule] = [
-    sortRule("numbers are sorted ascending by default", [.sort("count")], "r4 r1 r2 r3", "A"),
-    sortRule("numbers are sorted ascending", [.sort("count", ascending: true)], "r4 r1 r2 r3", "A"),
-    sortRule("numbers are sorted descending", [.sort("count", ascending: false)], "r3 r2 r1 r4", "A"),
-    sortRule("doubles are sorted by value", [.sort("price")], "r3 r4 r1 r2", "A"),
-    sortRule("dates are sorted by time", [.sort("due", ascending: false)], "r2 r1 r4 r3", "A"),
-    ContractRule("texts are sorted in a fixed order", "U") { session in
+    sortRule("numbers are sorted ascending by default", [.sort("count")], "r4 r1 r2 r3", [.archive]),
+    sortRule("numbers are sorted ascending", [.sort("count", ascending: true)], "r4 r1 r2 r3", [.archive]),
+    sortRule("numbers are sorted descending", [.sort("count", ascending: false)], "r3 r2 r1 r4", [.archive]),
+    sortRule("doubles are sorted by value", [.sort("price")], "r3 r4 r1 r2", [.archive]),
+    sortRule("dates are sorted by time", [.sort("due", ascending: false)], "r2 r1 r4 r3", [.archive]),
+    ContractRule("texts are sorted in a fixed order", [.unconfirmed]) { session in
         let zone = try await session.makeItems()
         let reply = try await session.query("ContractItem", sorts: [.sort("name")], in: zone)
         let names = reply.names.filter { $0 != "r5" }
@@ -20,31 +20,31 @@ let sortRules: [ContractRule] = [
         "the second sort decides among what is equal for the first",
         [.sort("link"), .sort("count", ascending: false)],
         "r3 r1 r2",
-        "AI",
+        [.archive, .inferred],
         ignoring: ["r4", "r5"]
     ),
     sortRule(
         "places are sorted by their distance from another",
         [["fieldName": "place", "relativeLocation": Field.location(59.9, 10.7).json, "ascending": true]],
         "r1 r2 r3",
-        "A",
+        [.archive],
         ignoring: ["r4", "r5"]
     ),
     sortRule(
         "places are sorted by their distance from another, the farthest first",
         [["fieldName": "place", "relativeLocation": Field.location(59.9, 10.7).json, "ascending": false]],
         "r3 r2 r1",
-        "A",
+        [.archive],
         ignoring: ["r4", "r5"]
     ),
     sortRule(
         "a sort by distance may hold the location alone",
         [["fieldName": "place", "relativeLocation": Field.location(59.9, 10.7).value, "ascending": true]],
         "r1 r2 r3",
-        "S",
+        [.samples],
         ignoring: ["r4", "r5"]
     ),
-    ContractRule("records without the field stand together at one end", "U") {
+    ContractRule("records without the field stand together at one end", [.unconfirmed]) {
         session in
         let zone = try await session.makeItems()
         for ascending in [true, false] {
@@ -52,12 +52,12 @@ let sortRules: [ContractRule] = [
             try reply.require(reply.names.first == "r5" || reply.names.last == "r5", "r5 first or last")
         }
     },
-    ContractRule("without a sort, the order is the same each time", "U") { session in
+    ContractRule("without a sort, the order is the same each time", [.unconfirmed]) { session in
         let zone = try await session.makeItems()
         let first = try await session.query("ContractItem", in: zone)
         try await session.query("ContractItem", in: zone).expectRecords(first.records.map(JSONPattern.value))
     },
-    ContractRule("lists cannot be sorted by", "I") { session in
+    ContractRule("lists cannot be sorted by", [.inferred]) { session in
         let zone = try await session.makeItems()
         try await session.query("ContractItem", sorts: [.sort("tags")], in: zone).expectError("BAD_REQUEST")
     },
@@ -69,7 +69,7 @@ private func sortRule(
     _ name: String,
     _ sorts: [JSONValue],
     _ order: String,
-    _ evidence: String,
+    _ evidence: Set<ContractRule.Evidence>,
     ignoring others: Set<String> = ["r5"]
 ) -> ContractRule {
     ContractRule(name, evidence) { session in

@@ -10,7 +10,7 @@ import StreamingJSON
 
 /// subscriptions/list, lookup and modify.
 let subscriptionRules: [ContractRule] = [
-    ContractRule("a query subscription is saved, listed and looked up as it was sent", "A") { session in
+    ContractRule("a query subscription is saved, listed and looked up as it was sent", [.archive]) { session in
         let (destination, id) = (Destination.privateDatabase, session.unique("query"))
         let subscription = session.querySubscription(id, of: session.ownType, ["create", "delete"])
         try await session.subscribe(id, subscription, in: destination)
@@ -20,7 +20,7 @@ let subscriptionRules: [ContractRule] = [
         let list = try await session.get("subscriptions/list", in: destination)
         try list.require(list.subscriptionIDs.filter { $0 == id }.count == 1, "\(id) once")
     },
-    ContractRule("a zone subscription names its zone", "J") { session in
+    ContractRule("a zone subscription names its zone", [.cloudKitJS]) { session in
         let (zone, id) = (try await session.makeZone(), session.unique("zone"))
         let subscription = session.zoneSubscription(id, of: zone)
         try await session.subscribe(id, subscription, in: .privateDatabase)
@@ -31,14 +31,15 @@ let subscriptionRules: [ContractRule] = [
             ])
         ])
     },
-    ContractRule("saving a subscription again under its name succeeds, and it is there once", "L") { session in
+    ContractRule("saving a subscription again under its name succeeds, and it is there once", [.observed]) { session in
         let (destination, id) = (Destination.privateDatabase, session.unique("again"))
         let subscription = session.querySubscription(id, of: session.ownType, ["create"])
         for _ in 1...2 { try await session.subscribe(id, subscription, in: destination) }
         let list = try await session.get("subscriptions/list", in: destination)
         try list.require(list.subscriptionIDs.filter { $0 == id }.count == 1, "\(id) once")
     },
-    ContractRule("a second subscription to the same type and events fails in words of its own", "L") { session in
+    ContractRule("a second subscription to the same type and events fails in words of its own", [.observed]) {
+        session in
         let (destination, first, second) = (
             Destination.privateDatabase, session.unique("first"), session.unique("second")
         )
@@ -61,14 +62,14 @@ let subscriptionRules: [ContractRule] = [
         let list = try await session.get("subscriptions/list", in: destination)
         try list.require(!list.subscriptionIDs.contains(second), "no \(second)")
     },
-    ContractRule("subscriptions to one type with other events stand beside each other", "L") { session in
+    ContractRule("subscriptions to one type with other events stand beside each other", [.observed]) { session in
         let destination = Destination.privateDatabase
         for events in [["create"], ["update"], ["create", "update"]] {
             let id = session.unique(events.joined(separator: "-"))
             try await session.subscribe(id, session.querySubscription(id, of: session.ownType, events), in: destination)
         }
     },
-    ContractRule("the deletion of a subscription is answered with its bare name", "L") { session in
+    ContractRule("the deletion of a subscription is answered with its bare name", [.observed]) { session in
         let (destination, id) = (Destination.privateDatabase, session.unique("gone"))
         try await session.subscribe(id, session.querySubscription(id, of: session.ownType, ["create"]), in: destination)
         try await session.modifySubscriptions([("delete", ["subscriptionID": .string(id)])], in: destination)
@@ -79,7 +80,7 @@ let subscriptionRules: [ContractRule] = [
             .subscriptionFailure(id, "NOT_FOUND")
         ])
     },
-    ContractRule("lookups and operations are answered each in its place", "A") { session in
+    ContractRule("lookups and operations are answered each in its place", [.archive]) { session in
         let (destination, id, none) = (Destination.privateDatabase, session.unique("here"), session.unique("none"))
         session.willDelete(subscription: id, in: destination)
         try await session.modifySubscriptions(
@@ -97,20 +98,21 @@ let subscriptionRules: [ContractRule] = [
             .including(["subscriptionID": .value(.string(id))], without: ["serverErrorCode"]),
         ])
     },
-    ContractRule("deleting a subscription that is not there is its failure, or none", "U") { session in
+    ContractRule("deleting a subscription that is not there is its failure, or none", [.unconfirmed]) { session in
         let none = session.unique("none")
         try await session.modifySubscriptions([("delete", ["subscriptionID": .string(none)])], in: .privateDatabase)
             .expectSubscriptions([
                 .anyOf([.subscriptionFailure(none, "NOT_FOUND"), ["subscriptionID": .value(.string(none))]])
             ])
     },
-    ContractRule("subscriptions are the caller's own", "AI", requires: [.user, .secondUser]) { session in
+    ContractRule("subscriptions are the caller's own", [.archive, .inferred], requires: [.user, .secondUser]) {
+        session in
         let (destination, id) = (Destination.publicDatabase(as: .user), session.unique("own"))
         try await session.subscribe(id, session.querySubscription(id, of: session.ownType, ["create"]), in: destination)
         let list = try await session.get("subscriptions/list", in: destination.seen(by: .secondUser))
         try list.require(!list.subscriptionIDs.contains(id), "no \(id)")
     },
-    ContractRule("a subscription made with a key belongs to the key", "L", requires: [.user, .serverKey]) {
+    ContractRule("a subscription made with a key belongs to the key", [.observed], requires: [.user, .serverKey]) {
         session in
         let (destination, id) = (Destination.publicDatabase(as: .serverKey), session.unique("key"))
         try await session.subscribe(id, session.querySubscription(id, of: session.ownType, ["create"]), in: destination)
@@ -119,14 +121,14 @@ let subscriptionRules: [ContractRule] = [
         let others = try await session.get("subscriptions/list", in: destination.seen(by: .user))
         try others.require(!others.subscriptionIDs.contains(id), "no \(id)")
     },
-    ContractRule("subscriptions need a user or a key", "AI", requires: []) { session in
+    ContractRule("subscriptions need a user or a key", [.archive, .inferred], requires: []) { session in
         for destination in [
             Destination.publicDatabase(as: .apiToken), Destination(scope: "private", identity: .apiToken),
         ] {
             try await session.get("subscriptions/list", in: destination).expectError("AUTHENTICATION_REQUIRED")
         }
     },
-    ContractRule("a request changes at most 200 subscriptions", "AI") { session in
+    ContractRule("a request changes at most 200 subscriptions", [.archive, .inferred]) { session in
         let operations = (0...200).map { ("delete", JSONValue.object(["subscriptionID": .string("s\($0)")])) }
         try await session.modifySubscriptions(operations, in: .privateDatabase)
             .expectError("BAD_REQUEST", "LIMIT_EXCEEDED")
@@ -137,7 +139,7 @@ let subscriptionRules: [ContractRule] = [
 let deviceTokenRules: [ContractRule] = [
     ContractRule(
         "a device token comes with the address of the web courier",
-        "JL",
+        [.cloudKitJS, .observed],
         requires: [.user, .deviceTokens]
     ) {
         session in
@@ -151,7 +153,7 @@ let deviceTokenRules: [ContractRule] = [
     },
     ContractRule(
         "a device token is made without a clientId, or refused",
-        "SPU",
+        [.samples, .peers, .unconfirmed],
         requires: [.user, .deviceTokens]
     ) { session in
         let reply = try await session.device("tokens/create", ["apnsEnvironment": "development"], as: .user)
@@ -161,7 +163,8 @@ let deviceTokenRules: [ContractRule] = [
             try reply.expectError("BAD_REQUEST")
         }
     },
-    ContractRule("a device token can be registered", "JL", requires: [.user, .deviceTokens]) { session in
+    ContractRule("a device token can be registered", [.cloudKitJS, .observed], requires: [.user, .deviceTokens]) {
+        session in
         let client = session.unique("client")
         let token = try await session.createToken(client, as: .user).text("apnsToken")
         let body: JSONValue = [
@@ -172,7 +175,7 @@ let deviceTokenRules: [ContractRule] = [
     },
     ContractRule(
         "a registration is answered with the token and its courier, or with nothing",
-        "JU",
+        [.cloudKitJS, .unconfirmed],
         requires: [.user, .deviceTokens]
     ) { session in
         let client = session.unique("client")
@@ -192,7 +195,7 @@ let deviceTokenRules: [ContractRule] = [
     },
     ContractRule(
         "an environment of the push service that there is not is refused",
-        "I",
+        [.inferred],
         requires: [.user, .deviceTokens]
     ) {
         session in
@@ -205,7 +208,7 @@ let deviceTokenRules: [ContractRule] = [
 let pushRules: [ContractRule] = [
     ContractRule(
         "a query subscription reports each change of a matching record, and what kind of change it was",
-        "JPI",
+        [.cloudKitJS, .peers, .inferred],
         requires: [.user, .deviceTokens, .openSchema]
     ) {
         session in
@@ -233,7 +236,7 @@ let pushRules: [ContractRule] = [
     },
     ContractRule(
         "a zone subscription reports the changes of its zone, and of no other",
-        "JPI",
+        [.cloudKitJS, .peers, .inferred],
         requires: [.user, .deviceTokens]
     ) { session in
         let (zone, other) = (try await session.makeZone("One"), try await session.makeZone("Two"))
@@ -256,7 +259,7 @@ let pushRules: [ContractRule] = [
     },
     ContractRule(
         "the courier's address needs no credentials, and any other address is refused",
-        "JI",
+        [.cloudKitJS, .inferred],
         requires: [.user, .deviceTokens]
     ) { session in
         let courier = try await session.courier(as: .user)

@@ -2,14 +2,14 @@ import StreamingJSON
 
 /// The records of type `Users` in the public database.
 let userRecordRules: [ContractRule] = [
-    ContractRule("the public database has a record for each person, by user record name", "A") { session in
+    ContractRule("the public database has a record for each person, by user record name", [.archive]) { session in
         let destination = Destination.publicDatabase(as: .user)
         let name = try await session.get("users/caller", in: destination).text("userRecordName")
         try await session.lookup([name], in: destination).expectRecords([.userRecord(name)])
     },
     ContractRule(
         "a person's record takes fields from that person, and from no other",
-        "N",
+        [.native],
         requires: [.user, .secondUser, .openSchema]
     ) { session in
         let destination = Destination.publicDatabase(as: .user)
@@ -24,7 +24,7 @@ let userRecordRules: [ContractRule] = [
             .expectRecords([.failure(name, "ACCESS_DENIED")])
         try await session.lookup([name], in: others).expectRecords([changed])
     },
-    ContractRule("clients neither create nor delete records of people", "U") { session in
+    ContractRule("clients neither create nor delete records of people", [.unconfirmed]) { session in
         let destination = Destination.publicDatabase(as: .user)
         let name = try await session.get("users/caller", in: destination).text("userRecordName")
         let made = session.unique("a")
@@ -33,7 +33,7 @@ let userRecordRules: [ContractRule] = [
             .expectRecords([.failure(made, codes[0], codes[1]), .failure(name, codes[0], codes[1])])
         try await session.lookup([name], in: destination).expectRecords([.userRecord(name)])
     },
-    ContractRule("records of people are not queried", "N") { session in
+    ContractRule("records of people are not queried", [.native]) { session in
         try await session.query("Users", in: .publicDatabase(as: .user))
             .expectError("BAD_REQUEST", reason: "Can't query system types")
     },

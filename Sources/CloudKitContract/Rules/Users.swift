@@ -2,7 +2,7 @@ import StreamingJSON
 
 /// users/caller and users/current.
 let userRules: [ContractRule] = [
-    ContractRule("users/caller is one identity, not a list", "JPL") { session in
+    ContractRule("users/caller is one identity, not a list", [.cloudKitJS, .peers, .observed]) { session in
         let reply = try await session.get("users/caller", in: .publicDatabase(as: .user))
         try reply.expect(
             .including(
@@ -12,12 +12,12 @@ let userRules: [ContractRule] = [
             )
         )
     },
-    ContractRule("users/caller answers the same on the private database", "L") { session in
+    ContractRule("users/caller answers the same on the private database", [.observed]) { session in
         let reply = try await session.get("users/caller", in: .publicDatabase(as: .user))
         try reply.expect(.including(["userRecordName": userRecordName]))
         try await session.get("users/caller", in: .privateDatabase).expect(.value(reply.body ?? nil))
     },
-    ContractRule("users/current names the caller", "A") { session in
+    ContractRule("users/current names the caller", [.archive]) { session in
         let caller = try await session.get("users/caller", in: .publicDatabase(as: .user)).text("userRecordName")
         try await session.get("users/current", in: .publicDatabase(as: .user)).expect(
             .object(
@@ -28,14 +28,14 @@ let userRules: [ContractRule] = [
             )
         )
     },
-    ContractRule("two users have two names", "A", requires: [.user, .secondUser]) { session in
+    ContractRule("two users have two names", [.archive], requires: [.user, .secondUser]) { session in
         let one = try await session.get("users/caller", in: .publicDatabase(as: .user)).text("userRecordName")
         let reply = try await session.get("users/caller", in: .publicDatabase(as: .secondUser))
         try reply.expect(.including(["userRecordName": .text(otherThan: one)]))
     },
     ContractRule(
         "users/discover finds a user by address, and says by what",
-        "AJ",
+        [.archive, .cloudKitJS],
         requires: [.user, .secondUser, .userDiscovery]
     ) { session in
         guard let address = session.target.secondUser?.emailAddress else { return }
@@ -55,7 +55,7 @@ let userRules: [ContractRule] = [
     },
     ContractRule(
         "users/discover does not fail for those it does not find",
-        "AU",
+        [.archive, .unconfirmed],
         requires: [.user, .userDiscovery]
     ) {
         session in
@@ -70,7 +70,7 @@ let userRules: [ContractRule] = [
     },
     ContractRule(
         "GET users/discover lists identities, or fails as it was seen to",
-        "AU",
+        [.archive, .unconfirmed],
         requires: [.user, .userDiscovery]
     ) {
         session in
@@ -83,7 +83,7 @@ let userRules: [ContractRule] = [
     },
     ContractRule(
         "the deprecated lookups describe users by first and last name",
-        "A",
+        [.archive],
         requires: [.user, .secondUser, .userDiscovery]
     ) { session in
         guard let address = session.target.secondUser?.emailAddress else { return }
@@ -109,7 +109,7 @@ let userRules: [ContractRule] = [
     },
     ContractRule(
         "users/lookup/contacts lists users without a request body, or fails as GET users/discover was seen to",
-        "AU",
+        [.archive, .unconfirmed],
         requires: [.user, .userDiscovery]
     ) { session in
         let reply = try await session.post("users/lookup/contacts", nil, in: .publicDatabase(as: .user))
@@ -121,7 +121,7 @@ let userRules: [ContractRule] = [
             try reply.require(users.allSatisfy { $0["userRecordName"]?.stringValue != nil }, "users with their names")
         }
     },
-    ContractRule("GET users/lookup/contacts is POST", "S", requires: [.user, .userDiscovery]) { session in
+    ContractRule("GET users/lookup/contacts is POST", [.samples], requires: [.user, .userDiscovery]) { session in
         let destination = Destination.publicDatabase(as: .user)
         let post = try await session.post("users/lookup/contacts", nil, in: destination)
         let get = try await session.get("users/lookup/contacts", in: destination)
@@ -132,7 +132,8 @@ let userRules: [ContractRule] = [
             try get.expectError("INTERNAL_ERROR")
         }
     },
-    ContractRule("only a user can discover other users", "L", requires: [.serverKey, .userDiscovery]) { session in
+    ContractRule("only a user can discover other users", [.observed], requires: [.serverKey, .userDiscovery]) {
+        session in
         let body: JSONValue = ["lookupInfos": [["emailAddress": "unknown@example.com"]]]
         try await session.post("users/discover", body, in: .publicDatabase(as: .serverKey))
             .expectError("AUTHENTICATION_FAILED")
@@ -140,19 +141,19 @@ let userRules: [ContractRule] = [
             .expectError("AUTHENTICATION_REQUIRED")
     },
     // No rule restricts a user: the other rules use the same one.
-    ContractRule("users/restrict and users/unrestrict need a user", "AI", requires: []) { session in
+    ContractRule("users/restrict and users/unrestrict need a user", [.archive, .inferred], requires: []) { session in
         for endpoint in ["users/restrict", "users/unrestrict"] {
             try await session.get(endpoint, in: .privateDatabase.seen(by: .apiToken))
                 .expectError("AUTHENTICATION_REQUIRED")
         }
     },
-    ContractRule("users/unrestrict without a restriction changes nothing", "U") { session in
+    ContractRule("users/unrestrict without a restriction changes nothing", [.unconfirmed]) { session in
         let reply = try await session.get("users/unrestrict", in: .privateDatabase)
         try reply.require((200..<300).contains(reply.status), "success")
         try await session.get("users/caller", in: .publicDatabase(as: .user))
             .expect(.including(["userRecordName": userRecordName]))
     },
-    ContractRule("what a user creates carries the user's record name", "A") { session in
+    ContractRule("what a user creates carries the user's record name", [.archive]) { session in
         let caller = try await session.get("users/caller", in: .publicDatabase(as: .user)).text("userRecordName")
         let zone = try await session.makeZone()
         let stamp = JSONPattern.including(["timestamp": .wholeNumber, "userRecordName": .value(.string(caller))])

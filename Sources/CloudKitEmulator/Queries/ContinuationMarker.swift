@@ -1,3 +1,5 @@
+import CloudKitModel
+
 /// Where a query's next page begins: the content of a continuation marker.
 ///
 /// A marker holds the position of the page's last record and a fingerprint of the query. So the next page neither

@@ -11,15 +11,7 @@ enum IndexRules {
         for comparator: QueryFilter.Comparator.Known,
         _ unsettled: EmulatorConfiguration.Unsettled
     ) -> FieldIndexes {
-        switch comparator {
-        case .containsAllTokens, .containsAnyTokens: .searchable
-        case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals:
-            unsettled.rangeIndex == .queryable ? .queryable : .sortable
-        case .equals, .notEquals, .in, .notIn, .beginsWith, .notBeginsWith, .near, .listContains, .notListContains,
-            .listContainsAny, .notListContainsAny, .listContainsAll, .notListContainsAll, .listMemberBeginsWith,
-            .notListMemberBeginsWith:
-            .queryable
-        }
+        comparator.index == .sortable && unsettled.rangeIndex == .queryable ? .queryable : comparator.index
     }
 
     /// Throws where a field lacks an index.
@@ -35,7 +27,7 @@ enum IndexRules {
     /// A query without filters asks for all records by their names (observed live: "Field 'recordName' is not marked
     /// queryable").
     static func requireFilter(_ filters: [QueryFilter], of type: Schema.RecordType) throws(EmulatorError) {
-        if filters.isEmpty { try require(.queryable, of: .recordName, in: type) }
+        if filters.isEmpty { try require(.queryable, of: .system(.recordID), in: type) }
     }
 }
 
@@ -43,8 +35,10 @@ extension Schema.RecordType {
     /// The indexes of the subject of a filter or a sort; `nil` where no imported schema restricts them.
     func indexes(of subject: QuerySubject) -> FieldIndexes? {
         guard let declaration = enforcedDeclaration else { return nil }
-        if case .field(_, let name, _) = subject { return declaration[field: name]?.indexes }
-        return subject.systemField.flatMap { declaration[field: $0.rawValue]?.indexes } ?? []
+        switch subject {
+        case .field(_, let name, _): return declaration[field: name]?.indexes
+        case .system(let field): return declaration[field: field.rawValue]?.indexes ?? []
+        }
     }
 
     /// The fields that a text search without a field name looks in; `nil` for all.

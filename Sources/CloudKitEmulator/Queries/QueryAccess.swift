@@ -1,3 +1,4 @@
+import CloudKitModel
 import GRDB
 
 /// One way to find the records of a query: a walk along an index, as SQL.
@@ -10,7 +11,7 @@ struct QueryAccess {
     enum Path {
         /// The values of a field, in order. `values` restricts them to some; then the rows come in the creation order
         /// of the records.
-        case entries(field: Int64, values: [IndexValue]?)
+        case entries(field: Int64, values: [OrderedValue]?)
         /// The locations in a field, by latitude.
         case locations(field: Int64, latitude: ClosedRange<Double>, longitude: ClosedRange<Double>?)
         /// The records with any of the words in one of the fields, in creation order.
@@ -35,14 +36,14 @@ struct QueryAccess {
     /// Rows of which a record must have one.
     enum Probe: Hashable {
         /// One of these values in a field.
-        case values(field: Int64, [IndexValue])
+        case values(field: Int64, [OrderedValue])
         /// One of these words in one of the fields.
         case words(fields: [Int64], [String])
     }
 
     /// The start of a walk.
     struct Start {
-        let key: IndexValue
+        let key: OrderedValue
         /// Among the records with this key, the record after which the walk goes on; `nil` starts before all of them.
         let record: Int64?
     }

@@ -1,31 +1,21 @@
 import CloudKitModel
 import Foundation
+import SearchWords
 
 /// A filter that was checked: a condition on records.
 ///
 /// ``matches(_:)`` alone decides whether a record is in a query's result. The index only narrows down the records that
 /// are looked at.
 struct QueryCondition {
-    typealias Comparator = QueryFilter.Comparator.Known
-
-    private enum Test {
-        case equals([FieldValue])
-        case range(IndexValue, isBelow: Bool, isIncluded: Bool)
-        case beginsWith(String)
-        case near(Location, metres: Double)
-        case containsTokens(Set<String>, all: Bool)
-        /// The words of any of these fields together; `nil` means all fields, where no schema names the fields that can
-        /// be searched.
-        case anyFieldContainsTokens(Set<String>, all: Bool, fields: Set<String>?)
-        case listContains([FieldValue], all: Bool)
-        case listMemberBeginsWith(String)
-    }
-
-    /// The field; `nil` for the text search over all fields.
+    /// The field; `nil` for the search for words in many fields.
     let subject: QuerySubject?
-    private let test: Test
+    /// The fields that a search without a subject looks in; `nil` means all fields, where no schema names the fields that
+    /// can be searched.
+    private let searchedFields: Set<String>?
+    private let test: FieldTest
     private let isNegated: Bool
     private let unsettled: EmulatorConfiguration.Unsettled
+    private let semantics: QuerySemantics
 
     /// Checks a filter against the rules for its comparator and its field's type.
     init(
@@ -34,19 +24,20 @@ struct QueryCondition {
         configuration: EmulatorConfiguration
     ) throws(EmulatorError) {
         unsettled = configuration.unsettled
+        semantics = QuerySemantics(
+            ignoresCaseOfPrefixes: unsettled.beginsWithIgnoresCase,
+            members: unsettled.listMemberBeginsWith == .anyMember ? .any : .first,
+            words: searchWords(in:)
+        )
         // Observed live for the type.
         guard let comparator = filter.comparator.known, filter.fieldValue.unusualType?.isKnown != false else {
             throw .badRequest("BadRequestException: Unexpected input")
         }
-        isNegated = comparator.rawValue.hasPrefix("NOT_")
-        let isTextSearch = comparator == .containsAllTokens || comparator == .containsAnyTokens
-        if isTextSearch, filter.fieldName == nil, filter.systemFieldName == nil {
+        isNegated = comparator.isNegated
+        if case .words(let makeTest) = comparator.operand, filter.fieldName == nil, filter.systemFieldName == nil {
             subject = nil
-            test = .anyFieldContainsTokens(
-                try Self.tokens(filter.fieldValue),
-                all: comparator == .containsAllTokens,
-                fields: type.searchedFields
-            )
+            searchedFields = type.searchedFields
+            test = makeTest(try Self.words(Self.plain(filter.fieldValue)))
             return
         }
         let subject = try QuerySubject(
@@ -55,6 +46,7 @@ struct QueryCondition {
             of: type
         )
         self.subject = subject
+        searchedFields = nil
         guard subject.kind.has(comparator) else {
             // Observed live for encrypted fields.
             throw .badRequest(
@@ -64,38 +56,24 @@ struct QueryCondition {
         }
         try IndexRules.require(IndexRules.index(for: comparator, configuration.unsettled), of: subject, in: type)
         let value = Self.plain(filter.fieldValue)
-        let limit = configuration.limits.valuesPerListFilter
-        switch comparator {
-        case .equals, .notEquals:
-            test = .equals([try Self.scalar(value, subject.kind)])
-        case .in, .notIn:
-            // Observed live: without a list type the request is malformed, whatever the value.
-            guard filter.fieldValue.type?.rawValue.hasSuffix("_LIST") == true else {
+        // Values are compared with the elements of a list.
+        let kind = subject.kind.isList ? FieldKind(subject.kind.element) : subject.kind
+        switch comparator.operand {
+        case .value(let makeTest): test = makeTest(try Self.scalar(value, kind))
+        case .values(let makeTest):
+            // Observed live for IN: without a list type the request is malformed, whatever the value.
+            guard subject.kind.isList || filter.fieldValue.type?.rawValue.hasSuffix("_LIST") == true else {
                 throw .badRequest("BadRequestException: Unexpected input")
             }
-            test = .equals(try Self.list(value, subject.kind, limit: limit))
-        case .lessThan: test = try Self.range(value, subject.kind, isBelow: true, isIncluded: false)
-        case .lessThanOrEquals: test = try Self.range(value, subject.kind, isBelow: true, isIncluded: true)
-        case .greaterThan: test = try Self.range(value, subject.kind, isBelow: false, isIncluded: false)
-        case .greaterThanOrEquals: test = try Self.range(value, subject.kind, isBelow: false, isIncluded: true)
-        case .beginsWith, .notBeginsWith:
-            test = .beginsWith(try Self.string(value))
-        case .listMemberBeginsWith, .notListMemberBeginsWith:
-            test = .listMemberBeginsWith(try Self.string(value))
-        case .listContains, .notListContains:
-            test = .listContains([try Self.scalar(value, FieldKind(subject.kind.element))], all: true)
-        case .listContainsAny, .notListContainsAny:
-            test = .listContains(try Self.list(value, FieldKind(subject.kind.element), limit: limit), all: false)
-        case .listContainsAll, .notListContainsAll:
-            test = .listContains(try Self.list(value, FieldKind(subject.kind.element), limit: limit), all: true)
-        case .near:
+            test = makeTest(try Self.list(value, kind, limit: configuration.limits.valuesPerListFilter))
+        case .text(let makeTest): test = makeTest(try Self.string(value))
+        case .words(let makeTest): test = makeTest(try Self.words(value))
+        case .area(let makeTest):
             guard case .location(let location) = value, let metres = filter.distance, metres >= 0 else {
                 throw .badRequest("NEAR needs a value of type LOCATION and a distance in metres")
             }
             guard location.isOnEarth else { throw .badRequest("Invalid value, expected type LOCATION.") }
-            test = .near(location, metres: metres)
-        case .containsAllTokens, .containsAnyTokens:
-            test = .containsTokens(try Self.tokens(value), all: comparator == .containsAllTokens)
+            test = makeTest(location, metres)
         }
     }
 }
@@ -134,27 +112,15 @@ extension QueryCondition {
         return converted
     }
 
-    private static func range(
-        _ value: FieldValue,
-        _ kind: FieldKind,
-        isBelow: Bool,
-        isIncluded: Bool
-    ) throws(EmulatorError) -> Test {
-        guard let bound = IndexValue.whole(try scalar(value, kind)) else {
-            throw .badRequest("Invalid value, expected type \(kind.rawValue).")
-        }
-        return .range(bound, isBelow: isBelow, isIncluded: isIncluded)
-    }
-
     private static func string(_ value: FieldValue) throws(EmulatorError) -> String {
         guard case .string(let text) = value else { throw .badRequest("Invalid value, expected type STRING.") }
         return text
     }
 
-    private static func tokens(_ value: FieldValue) throws(EmulatorError) -> Set<String> {
-        let tokens = textTokens(in: try string(plain(value)))
-        guard !tokens.isEmpty else { throw .badRequest("BadRequestException: Unexpected input") }
-        return tokens
+    private static func words(_ value: FieldValue) throws(EmulatorError) -> Set<String> {
+        let words = searchWords(in: try string(value))
+        guard !words.isEmpty else { throw .badRequest("BadRequestException: Unexpected input") }
+        return words
     }
 }
 
@@ -164,63 +130,18 @@ extension QueryCondition {
     /// Whether a record meets the condition.
     func matches(_ candidate: QueryCandidate) throws -> Bool {
         guard let subject else {
-            guard case .anyFieldContainsTokens(let tokens, let all, let fields) = test else { return false }
+            // The words of all searched fields together.
+            guard case .hasWords(let wanted, let all) = test else { return false }
             let words = try candidate.content().fields.reduce(into: Set<String>()) { words, field in
-                guard fields?.contains(field.name) ?? true, case .string(let text) = field.value else { return }
-                words.formUnion(textTokens(in: text))
+                guard searchedFields?.contains(field.name) ?? true, case .string(let text) = field.value else { return }
+                words.formUnion(searchWords(in: text))
             }
-            return all ? words.isSuperset(of: tokens) : !words.isDisjoint(with: tokens)
+            return QuerySemantics.has(wanted, all: all, among: words)
         }
         guard let value = try subject.value(in: candidate) else {
             return isNegated && unsettled.negationsMatchMissingFields
         }
-        return holds(of: value) != isNegated
-    }
-
-    private func holds(of value: FieldValue) -> Bool {
-        switch test {
-        case .equals(let values):
-            return values.contains { Self.areEqual($0, value) }
-        case .range(let bound, let isBelow, let isIncluded):
-            guard let value = IndexValue.whole(value) else { return false }
-            if isIncluded, value == bound { return true }
-            return isBelow ? value < bound : bound < value
-        case .beginsWith(let prefix):
-            return value.stringValue.map { begins($0, with: prefix) } ?? false
-        case .near(let center, let metres):
-            return value.locationValue.map { distance(from: center, to: $0) <= metres } ?? false
-        case .containsTokens(let tokens, let all):
-            guard let words = value.stringValue.map(textTokens(in:)) else { return false }
-            return all ? words.isSuperset(of: tokens) : !words.isDisjoint(with: tokens)
-        case .anyFieldContainsTokens: return false
-        case .listContains(let wanted, let all):
-            let elements = value.elements ?? []
-            func isMember(_ wanted: FieldValue) -> Bool { elements.contains { Self.areEqual($0, wanted) } }
-            return all ? wanted.allSatisfy(isMember) : wanted.contains(where: isMember)
-        case .listMemberBeginsWith(let prefix):
-            let members = value.stringListValue ?? []
-            switch unsettled.listMemberBeginsWith {
-            case .anyMember: return members.contains { begins($0, with: prefix) }
-            case .firstMember: return members.first.map { begins($0, with: prefix) } ?? false
-            }
-        }
-    }
-
-    private static func areEqual(_ left: FieldValue, _ right: FieldValue) -> Bool {
-        if case .reference(let left) = left, case .reference(let right) = right {
-            // The action is not compared, and the zones are compared only where both references name one.
-            if let zone = left.zoneID?.zoneName, let other = right.zoneID?.zoneName, zone != other { return false }
-            return left.recordName == right.recordName
-        }
-        guard let left = IndexValue.whole(left), let right = IndexValue.whole(right) else { return false }
-        return left == right
-    }
-
-    private func begins(_ text: String, with prefix: String) -> Bool {
-        if unsettled.beginsWithIgnoresCase {
-            return text.lowercased().utf8.starts(with: prefix.lowercased().utf8)
-        }
-        return text.utf8.starts(with: prefix.utf8)
+        return semantics.holds(test, of: value) != isNegated
     }
 }
 
@@ -230,7 +151,7 @@ extension QueryCondition {
     /// The rows of an index that can belong to matching records. Every match is among them.
     enum Narrowing {
         /// Records with one of these values in the field.
-        case values(field: Int64, [IndexValue])
+        case values(field: Int64, [OrderedValue])
         /// Records with a value of the field between two bounds, or beyond one.
         case range(field: Int64, lower: Bound?, upper: Bound?)
         /// Records with one of these names.
@@ -245,11 +166,11 @@ extension QueryCondition {
 
     /// The end of a range of values.
     struct Bound {
-        let value: IndexValue
+        let value: OrderedValue
         let isIncluded: Bool
 
         /// Makes a bound. It always includes a cut value, because a cut value represents many longer values of records.
-        init(_ value: IndexValue, isIncluded: Bool) {
+        init(_ value: OrderedValue, isIncluded: Bool) {
             self.value = value
             self.isIncluded = isIncluded || value.isCut
         }
@@ -262,99 +183,68 @@ extension QueryCondition {
     /// - Returns: The rows of each index.
     func narrowings(of type: Schema.RecordType) -> [Narrowing] {
         guard !isNegated else { return [] }
-        let (tokens, all, fields): (Set<String>, Bool, [Schema.Field])
-        switch (test, subject) {
-        case (.containsTokens(let wanted, let isAll), .field(_, let name, _)):
-            (tokens, all, fields) = (wanted, isAll, type.fields[name].map { [$0] } ?? [])
-        case (.anyFieldContainsTokens(let wanted, let isAll, let names), _):
-            (tokens, all) = (wanted, isAll)
-            fields = type.fields.values.filter { $0.hasWords && names?.contains($0.name) ?? true }
-        default:
-            return narrowing.map { [$0] } ?? []
+        guard case .hasWords(let words, let all) = test else { return narrowing.map { [$0] } ?? [] }
+        let fields: [Schema.Field]
+        if case .field(_, let name, _) = subject {
+            fields = type.fields[name].map { [$0] } ?? []
+        } else if subject == nil {
+            fields = type.fields.values.filter { $0.hasWords && searchedFields?.contains($0.name) ?? true }
+        } else {
+            return []
         }
         let ids = fields.map(\.id).sorted()
         // Long words are rarer. The others are compared when the record is read, as are very many words.
-        let words = Set(tokens.map(IndexValue.prefix)).sorted { ($1.utf8.count, $0) < ($0.utf8.count, $1) }
-        if all { return words.prefix(8).map { .words(fields: ids, [$0]) } }
-        return words.count <= 500 ? [.words(fields: ids, words)] : []
+        let prefixes = Set(words.map(OrderedValue.prefix)).sorted { ($1.utf8.count, $0) < ($0.utf8.count, $1) }
+        if all { return prefixes.prefix(8).map { .words(fields: ids, [$0]) } }
+        return prefixes.count <= 500 ? [.words(fields: ids, prefixes)] : []
     }
 
     private var narrowing: Narrowing? {
         guard let subject else { return nil }
         switch (test, subject) {
-        case (.equals(let values), .field(let id, _, _)):
-            return .values(field: id, values.flatMap(IndexValue.values(of:)))
-        case (.equals(let values), .recordName):
-            return .names(Array(Set(values.compactMap(\.referenceValue?.recordName))))
-        case (.range(let value, let isBelow, let isIncluded), _):
-            let bound = Bound(value.cut, isIncluded: isIncluded)
-            let (lower, upper) = isBelow ? (nil, bound) : (bound, nil)
+        case (.equals(let value), _): return Self.narrowing(to: [value], of: subject)
+        case (.isAny(let values), _): return Self.narrowing(to: values, of: subject)
+        case (.isOrdered(let order, let value), _):
+            guard let value = OrderedValue(value) else { return nil }
+            let bound = Bound(value.cut, isIncluded: order.isIncluded)
+            let (lower, upper) = order.isBelow ? (nil, bound) : (bound, nil)
             switch subject {
             case .field(let id, _, _): return .range(field: id, lower: lower, upper: upper)
-            case .created: return .time(isCreation: true, lower: lower, upper: upper)
-            case .modified: return .time(isCreation: false, lower: lower, upper: upper)
+            case .system(.createTime): return .time(isCreation: true, lower: lower, upper: upper)
+            case .system(.modTime): return .time(isCreation: false, lower: lower, upper: upper)
             default: return nil
             }
         case (.beginsWith(let prefix), .field(let id, _, _)) where !unsettled.beginsWithIgnoresCase:
-            let text = IndexValue.prefix(prefix)
+            let text = OrderedValue.prefix(prefix)
             return .range(
                 field: id,
                 lower: Bound(.text(text), isIncluded: true),
-                upper: Self.successor(of: text).map { Bound(.text($0), isIncluded: false) }
+                upper: QuerySemantics.successor(of: text).map { Bound(.text($0), isIncluded: false) }
             )
-        case (.listContains(let values, let all), .field(let id, _, _)) where !values.isEmpty:
-            return .values(field: id, (all ? [values[0]] : values).flatMap(IndexValue.values(of:)))
-        case (.near(let center, let metres), .field(let id, _, _)):
-            return box(of: id, around: center, metres: metres)
+        case (.contains(let value), .field(let id, _, _)):
+            return .values(field: id, OrderedValue.values(of: value))
+        case (.containsValues(let values, let all), .field(let id, _, _)) where !values.isEmpty:
+            return .values(field: id, (all ? [values[0]] : values).flatMap(OrderedValue.values(of:)))
+        case (.isNear(let center, let metres), .field(let id, _, _)):
+            let box = QuerySemantics.box(around: center, metres: metres)
+            return .box(field: id, latitude: box.latitude, longitude: box.longitude)
         default:
             return nil
         }
     }
 
-    /// The first text after all texts that begin with `prefix`; `nil` where there is no such text.
-    private static func successor(of prefix: String) -> String? {
-        var scalars = Array(prefix.unicodeScalars)
-        while let last = scalars.popLast() {
-            // The scalars skip the surrogates.
-            let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
-            if let scalar = Unicode.Scalar(next) {
-                var text = String.UnicodeScalarView(scalars)
-                text.append(scalar)
-                return String(text)
-            }
+    private static func narrowing(to values: [FieldValue], of subject: QuerySubject) -> Narrowing? {
+        switch subject {
+        case .field(let id, _, _): .values(field: id, values.flatMap(OrderedValue.values(of:)))
+        case .system(.recordID): .names(Array(Set(values.compactMap(\.referenceValue?.recordName))))
+        default: nil
         }
-        return nil
-    }
-
-    private func box(of field: Int64, around center: Location, metres: Double) -> Narrowing {
-        // A little wider than needed, so that rounding leaves no record out.
-        let angle = metres / earthRadius * 1.000_001 + 1e-9
-        let degrees = angle * 180 / .pi
-        let latitude = center.latitude - degrees...center.latitude + degrees
-        var longitude: ClosedRange<Double>?
-        let ratio = sin(min(angle, .pi / 2)) / cos(center.latitude * .pi / 180)
-        if latitude.lowerBound > -90, latitude.upperBound < 90, ratio < 1 {
-            let width = asin(ratio) * 180 / .pi
-            if center.longitude - width > -180, center.longitude + width < 180 {
-                longitude = center.longitude - width...center.longitude + width
-            }
-        }
-        return .box(field: field, latitude: latitude, longitude: longitude)
     }
 }
 
-extension IndexValue {
-    /// The whole value of a scalar, also where the index keeps only its beginning.
-    static func whole(_ value: FieldValue) -> IndexValue? {
-        switch value {
-        case .string(let text): .text(text)
-        case .bytes(let data): .bytes(Array(data))
-        default: values(of: value).first
-        }
-    }
-
+extension OrderedValue {
     /// The value as the index keeps it.
-    var cut: IndexValue {
+    var cut: OrderedValue {
         switch self {
         case .text(let text): .text(Self.prefix(text))
         case .bytes(let bytes): .bytes(Array(bytes.prefix(Self.prefixLength)))

@@ -58,10 +58,12 @@ struct QueryOrder {
             keys: try sorts.map { sort in
                 switch sort.key {
                 case .subject(let subject):
-                    try subject.value(in: candidate).flatMap { IndexValue.values(of: $0).first }
+                    try subject.value(in: candidate).flatMap { OrderedValue.values(of: $0).first }
                 case .distance(let subject, let from):
                     .real(
-                        try subject.value(in: candidate)?.locationValue.map { distance(from: from, to: $0) }
+                        try subject.value(in: candidate)?.locationValue.map {
+                            QuerySemantics.distance(from: from, to: $0)
+                        }
                             ?? .infinity
                     )
                 case .nothing: nil
@@ -92,6 +94,6 @@ struct QueryOrder {
 
 /// A position in a query's result: between the record with these values and the next.
 struct QueryPosition: Hashable {
-    var keys: [IndexValue?]
+    var keys: [OrderedValue?]
     var record: Int64
 }

@@ -83,7 +83,7 @@ struct QueryPlan {
             streamed = walks.first?.access ?? QueryAccess(path: key.path(of: type))
         } else if let key = RangeKey(sorts.sorts[0].key) {
             streamed = walks.first { $0.key == key }?.access ?? QueryAccess(path: key.path(of: type))
-        } else if case .subject(.recordName) = sorts.sorts[0].key {
+        } else if case .subject(.system(.recordID)) = sorts.sorts[0].key {
             streamed = QueryAccess(path: .names(type: type.id, names: nil))
         }
         self.order = order
@@ -175,8 +175,8 @@ struct QueryPlan {
         init?(_ key: QueryOrder.Key) {
             switch key {
             case .subject(.field(let id, _, let kind)) where kind.isSortable: self = .field(id)
-            case .subject(.created): self = .time(isCreation: true)
-            case .subject(.modified): self = .time(isCreation: false)
+            case .subject(.system(.createTime)): self = .time(isCreation: true)
+            case .subject(.system(.modTime)): self = .time(isCreation: false)
             default: return nil
             }
         }
@@ -190,12 +190,12 @@ struct QueryPlan {
 
         func subject(of type: Schema.RecordType, _ conditions: [QueryCondition]) -> QuerySubject {
             switch self {
-            case .time(let isCreation): return isCreation ? .created : .modified
+            case .time(let isCreation): return isCreation ? .system(.createTime) : .system(.modTime)
             case .field(let id):
                 let subjects = conditions.lazy.compactMap(\.subject)
                 return subjects.first { subject in
                     if case .field(id, _, _) = subject { true } else { false }
-                } ?? .created
+                } ?? .system(.createTime)
             }
         }
     }

@@ -168,7 +168,7 @@ private struct QueryRun {
         var steps = try Steps(along: access, zones: zones, db)
         var page: [Match] = []
         var group: [Match] = []
-        var groupKey: IndexValue?
+        var groupKey: OrderedValue?
         while let (key, row) = try steps.next() {
             if sorts > 1 {
                 if key != groupKey {
@@ -232,10 +232,10 @@ private struct Steps {
         seen = access.canRepeat ? [] : nil
     }
 
-    mutating func next() throws -> (key: IndexValue?, row: RecordRow)? {
+    mutating func next() throws -> (key: OrderedValue?, row: RecordRow)? {
         while let (record, row) = try records.next() {
             guard seen?.insert(record.id).inserted ?? true else { continue }
-            return (IndexValue.fromDatabaseValue(row[11]), record)
+            return (OrderedValue.fromDatabaseValue(row[11]), record)
         }
         return nil
     }

@@ -1,5 +1,4 @@
 import CloudKitModel
-import CloudKitSchema
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -10,14 +9,7 @@ import CloudKitSchema
 /// The subject of a filter or a sort: a field of the app, or a system field.
 enum QuerySubject: Hashable {
     case field(id: Int64, name: String, kind: FieldKind)
-    case recordName
-    case created
-    case modified
-    case creator
-    case modifier
-    case changeTag
-    case parent
-    case share
+    case system(SystemField)
 
     /// Finds the subject of a filter or a sort.
     ///
@@ -35,60 +27,24 @@ enum QuerySubject: Hashable {
             self = .field(id: field.id, name: name, kind: field.kind)
             return
         }
-        if let field = SystemField(rawValue: name == "___recordId" ? "___recordID" : name) {
-            self.init(field)
-            return
+        guard let field = SystemField(fieldName: fieldName, systemFieldName: systemFieldName) else {
+            throw .badRequest("Unknown field '\(name)'")
         }
-        switch name {
-        case "recordName" where systemFieldName != nil: self = .recordName
-        case "createdTimestamp" where systemFieldName != nil: self = .created
-        case "modifiedTimestamp" where systemFieldName != nil: self = .modified
-        case "createdUserRecordName" where systemFieldName != nil: self = .creator
-        case "modifiedUserRecordName" where systemFieldName != nil: self = .modifier
-        case "parent" where systemFieldName != nil: self = .parent
-        case "share" where systemFieldName != nil: self = .share
-        default: throw .badRequest("Unknown field '\(name)'")
-        }
+        self = .system(field)
     }
-
-    private init(_ field: SystemField) {
-        self =
-            switch field {
-            case .recordID: .recordName
-            case .createTime: .created
-            case .modTime: .modified
-            case .createdBy: .creator
-            case .modifiedBy: .modifier
-            case .etag: .changeTag
-            case .parent: .parent
-            case .share: .share
-            }
-    }
-
-    /// The name in schemas; `nil` for a field of the app.
-    var systemField: SystemField? { SystemField.allCases.first { QuerySubject($0) == self } }
 
     /// The name in error texts.
     var name: String {
         switch self {
         case .field(_, let name, _): name
-        case .recordName: "recordName"
-        case .created: "createdTimestamp"
-        case .modified: "modifiedTimestamp"
-        case .creator: "createdUserRecordName"
-        case .modifier: "modifiedUserRecordName"
-        case .changeTag: "___etag"
-        case .parent: "parent"
-        case .share: "share"
+        case .system(let field): field.queryName
         }
     }
 
     var kind: FieldKind {
         switch self {
         case .field(_, _, let kind): kind
-        case .created, .modified: FieldKind(.timestamp)
-        case .changeTag: FieldKind(.string)
-        case .recordName, .creator, .modifier, .parent, .share: FieldKind(.reference)
+        case .system(let field): FieldKind(field.valueType)
         }
     }
 
@@ -99,14 +55,14 @@ enum QuerySubject: Hashable {
         case .field(_, let name, _):
             guard let value = try candidate.content().fields[name], !value.isNull else { return nil }
             return value
-        case .recordName: return .reference(Reference(recordName: row.name))
-        case .created: return .timestamp(Date(milliseconds: row.created))
-        case .modified: return .timestamp(Date(milliseconds: row.modified))
-        case .creator: return row.creator.map { .reference(Reference(recordName: $0)) }
-        case .modifier: return row.modifier.map { .reference(Reference(recordName: $0)) }
-        case .changeTag: return .string(row.changeTag)
-        case .parent: return try candidate.content().parent.map { .reference($0) }
-        case .share: return try candidate.content().share.map { .reference($0) }
+        case .system(.recordID): return .reference(Reference(recordName: row.name))
+        case .system(.createTime): return .timestamp(Date(milliseconds: row.created))
+        case .system(.modTime): return .timestamp(Date(milliseconds: row.modified))
+        case .system(.createdBy): return row.creator.map { .reference(Reference(recordName: $0)) }
+        case .system(.modifiedBy): return row.modifier.map { .reference(Reference(recordName: $0)) }
+        case .system(.etag): return .string(row.changeTag)
+        case .system(.parent): return try candidate.content().parent.map { .reference($0) }
+        case .system(.share): return try candidate.content().share.map { .reference($0) }
         }
     }
 }

@@ -121,41 +121,6 @@ extension FieldValue {
 }
 
 extension FieldValue {
-    /// The number of bytes that the value counts towards the limit of 1 MB. The spelling in JSON does not matter.
-    var sizeWithoutAssets: Int {
-        switch self {
-        case .string(let text): text.utf8.count
-        case .bytes(let data): data.count
-        case .int64, .double, .timestamp: 8
-        case .location: 64
-        case .reference(let reference): reference.recordName.utf8.count
-        case .stringList, .bytesList, .referenceList, .int64List, .doubleList, .timestampList, .locationList:
-            (elements ?? []).reduce(0) { $0 + $1.sizeWithoutAssets }
-        case .unknown(_, let json): json.bytes.count
-        case .asset, .assetList, .null, .encrypted, .verbatim: 0
-        }
-    }
-}
-
-extension IndexValue {
-    /// The index values of a field's value: one for a scalar, one for each different element of a list, none for values
-    /// without an order (assets, locations, encrypted values).
-    static func values(of value: FieldValue) -> [IndexValue] {
-        switch value {
-        case .string(let text): [.text(prefix(text))]
-        case .int64(let number): [.integer(number)]
-        case .double(let number): [.real(number)]
-        case .timestamp(let date): [milliseconds(date)]
-        case .bytes(let data): [.bytes(Array(data.prefix(prefixLength)))]
-        case .reference(let reference): [.text(prefix(reference.recordName))]
-        case .stringList, .int64List, .doubleList, .timestampList, .bytesList, .referenceList:
-            unique((value.elements ?? []).flatMap(values(of:)))
-        case .asset, .location, .assetList, .locationList, .null, .encrypted, .unknown, .verbatim: []
-        }
-    }
-}
-
-extension FieldValue {
     /// The value with JSON strings for numbers. It is not known for which types the service does this. The emulator
     /// does it for all three types of numbers, and for lists of them.
     var numbersAsStrings: FieldValue {

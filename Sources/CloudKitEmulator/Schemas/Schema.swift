@@ -175,6 +175,6 @@ extension FieldKind {
     /// The type in the schema language.
     fileprivate var schemaType: SchemaFieldType {
         guard let type else { return .number }
-        return SchemaFieldType(fieldType: type.type, isEncrypted: isEncrypted) ?? SchemaFieldType(.bytes)
+        return SchemaFieldType(of: type, isEncrypted: isEncrypted)
     }
 }

@@ -7,7 +7,7 @@ import GRDB
 /// - `entry` holds one row for each value of each indexed field (for a list: one for each different element), clustered
 ///   by field, zone and value. A filter on equality or a range, a sort, and a page from the middle are each one walk
 ///   along that tree, however many records there are. A record that lacks a sortable field has a row with the value
-///   ``IndexValue/absent``.
+///   ``OrderedValue/absent``.
 /// - `location_entry` does the same for locations, by latitude. The first versions called it `place`.
 /// - `word` does the same for the words of texts, for searches.
 /// - `link` holds the references with an action (`DELETE_SELF`, `VALIDATE`), by the record that they point to.

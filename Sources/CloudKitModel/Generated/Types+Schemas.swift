@@ -557,6 +557,41 @@ extension QueryFilter {
     }
 }
 
+extension QueryFilter.Comparator {
+    /// The comparators that are known, as a closed list: those of `Comparator`. No request or response has this schema; it is for code that
+    /// decides for each comparator. Evidence: CloudKit JS.
+    @frozen
+    public enum Known: Swift.String, Swift.Codable, Swift.Hashable, Swift.Sendable, Swift.CaseIterable, StreamingJSON.JSONReadable, StreamingJSON.JSONWritable {
+        case equals = "EQUALS"
+        case notEquals = "NOT_EQUALS"
+        case lessThan = "LESS_THAN"
+        case lessThanOrEquals = "LESS_THAN_OR_EQUALS"
+        case greaterThan = "GREATER_THAN"
+        case greaterThanOrEquals = "GREATER_THAN_OR_EQUALS"
+        case near = "NEAR"
+        case containsAllTokens = "CONTAINS_ALL_TOKENS"
+        case containsAnyTokens = "CONTAINS_ANY_TOKENS"
+        case `in` = "IN"
+        case notIn = "NOT_IN"
+        case listContains = "LIST_CONTAINS"
+        case notListContains = "NOT_LIST_CONTAINS"
+        case listContainsAny = "LIST_CONTAINS_ANY"
+        case notListContainsAny = "NOT_LIST_CONTAINS_ANY"
+        case listContainsAll = "LIST_CONTAINS_ALL"
+        case notListContainsAll = "NOT_LIST_CONTAINS_ALL"
+        case beginsWith = "BEGINS_WITH"
+        case notBeginsWith = "NOT_BEGINS_WITH"
+        case listMemberBeginsWith = "LIST_MEMBER_BEGINS_WITH"
+        case notListMemberBeginsWith = "NOT_LIST_MEMBER_BEGINS_WITH"
+        public init(json reader: inout StreamingJSON.JSONReader) throws(StreamingJSON.JSONError) {
+            self = try reader.readEnumeration(Self.self)
+        }
+        public func write(json writer: inout StreamingJSON.JSONWriter) {
+            writer.write(self.rawValue)
+        }
+    }
+}
+
 /// A field that every record has. Evidence: archived reference.
 public struct SystemFieldName: OpenAPISwiftRuntime.OpenStringEnumeration {
     public var rawValue: Swift.String

@@ -190,6 +190,9 @@ extension Components.Schemas {
     /// How a field is compared with a value; QueryFilter says which types each compares. Unknown ones must be kept. Evidence:
     /// CloudKit JS.
     package typealias Comparator = CloudKitModel.QueryFilter.Comparator
+    /// The comparators that are known, as a closed list: those of `Comparator`. No request or response has this schema; it is for code that
+    /// decides for each comparator. Evidence: CloudKit JS.
+    package typealias KnownComparator = CloudKitModel.QueryFilter.Comparator.Known
     /// A field that every record has. Evidence: archived reference.
     package typealias SystemFieldName = CloudKitModel.SystemFieldName
     /// An order of the results. Evidence: archived reference.

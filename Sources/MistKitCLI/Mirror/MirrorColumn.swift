@@ -14,6 +14,7 @@ import MistStore
 /// | `REFERENCE` | `TEXT`: the record name |
 /// | `LOCATION`, `ASSETID` | `TEXT`: a JSON object |
 /// | lists | `TEXT`: a JSON array |
+/// | any other type | `TEXT`: as ``FieldText/plainText(_:)`` writes it |
 ///
 /// An encrypted value is its plain value. A column is for reading: the exact record is kept beside it.
 enum MirrorColumn {
@@ -32,9 +33,7 @@ enum MirrorColumn {
                 if case .text(let text) = value(of: date) { text } else { FieldText.describe(date) }
             }
             return .text(FieldText.plainText(.stringList(texts)))
-        case .asset, .location, .stringList, .int64List, .doubleList, .bytesList, .referenceList, .assetList,
-            .locationList, .unknown:
-            return .text(FieldText.plainText(field.plain))
+        default: return .text(FieldText.plainText(field.plain))
         }
     }
 
@@ -45,9 +44,7 @@ enum MirrorColumn {
         case .int64: "INTEGER"
         case .double: "REAL"
         case .bytes: "BLOB"
-        case .string, .timestamp, .reference, .asset, .location, .stringList, .int64List, .doubleList, .timestampList,
-            .bytesList, .referenceList, .assetList, .locationList, .unknown:
-            "TEXT"
+        default: "TEXT"
         }
     }
 

@@ -100,7 +100,7 @@ struct QueryOrder {
             )
             let direction = sort.ascending ? "" : " DESC"
             if let location = sort.relativeLocation {
-                guard let center = location.locationValue, QueryCondition.isOnEarth(center), subject.type == .location
+                guard let center = location.locationValue, center.isOnEarth, subject.type == .location
                 else {
                     throw StoreError(
                         .query,

@@ -1,5 +1,6 @@
 import CloudKitModel
 import Foundation
+import SearchWords
 
 /// A piece of SQL, and the values of its parameters in their order.
 struct SQLFragment: Hashable {
@@ -29,9 +30,9 @@ struct QueryCondition {
     /// - Throws: A ``StoreError`` with ``StoreError/Code-swift.struct/query``: the field and the reason. A filter that
     ///   the service refuses with any indexes is refused here, too.
     init(_ filter: QueryFilter, in table: RecordTable) throws(StoreError) {
-        let isTextSearch =
-            filter.comparator.known == .containsAllTokens || filter.comparator.known == .containsAnyTokens
-        guard isTextSearch, filter.fieldName == nil, filter.systemFieldName == nil else {
+        let comparator = filter.comparator.known
+        guard case .words(let makeTest)? = comparator?.operand, filter.fieldName == nil, filter.systemFieldName == nil
+        else {
             let subject = try QuerySubject(
                 fieldName: filter.fieldName,
                 systemFieldName: filter.systemFieldName,
@@ -42,7 +43,7 @@ struct QueryCondition {
             } catch {
                 throw StoreError(.query, error.reason, recordType: table.recordType, fieldName: subject.name)
             }
-            let isFoundByIndex = Self.isFoundByIndex(filter.comparator.known)
+            let isFoundByIndex = comparator?.isFoundByOrderedIndex == true
             isByName = isFoundByIndex && subject.sql == QuerySubject.recordName.sql
             usesIndex = isFoundByIndex && subject.isIndexed
             return
@@ -51,11 +52,8 @@ struct QueryCondition {
         let texts = table.fields.filter { $0.type == .string && !$0.schema.isEncrypted }
         let text = texts.map { "coalesce(\(table.name).\($0.column), '')" }.joined(separator: " || ' ' || ")
         do throws(Mismatch) {
-            fragment = try Self.words(
-                filter.fieldValue.plain,
-                in: texts.isEmpty ? "''" : text,
-                all: filter.comparator.known == .containsAllTokens
-            )
+            let subject = QuerySubject(name: "", sql: texts.isEmpty ? "''" : text, type: .string)
+            fragment = try Self.sql(of: makeTest(try Self.words(filter.fieldValue.plain)), subject, isNegated: false)
         } catch {
             throw StoreError(.query, error.reason, recordType: table.recordType)
         }
@@ -81,52 +79,28 @@ struct QueryCondition {
         guard comparator.fits(subject.type) else {
             throw Mismatch("A field of type \(subject.type.name) has no comparator \(comparator.rawValue).")
         }
-        let (sql, type, value) = (subject.sql, subject.type, filter.fieldValue.plain)
-        switch comparator {
-        case .equals: return SQLFragment(sql: "\(sql) = ?", values: [try scalar(value, type)])
-        case .notEquals: return SQLFragment(sql: "\(sql) <> ?", values: [try scalar(value, type)])
-        case .in, .notIn: return one(of: try list(filter.fieldValue, type), sql, isNegated: comparator == .notIn)
-        case .lessThan: return SQLFragment(sql: "\(sql) < ?", values: [try scalar(value, type)])
-        case .lessThanOrEquals: return SQLFragment(sql: "\(sql) <= ?", values: [try scalar(value, type)])
-        case .greaterThan: return SQLFragment(sql: "\(sql) > ?", values: [try scalar(value, type)])
-        case .greaterThanOrEquals: return SQLFragment(sql: "\(sql) >= ?", values: [try scalar(value, type)])
-        case .beginsWith, .notBeginsWith:
-            return prefix(try text(value), sql, isNegated: comparator == .notBeginsWith)
-        case .listMemberBeginsWith, .notListMemberBeginsWith:
-            let isNegated = comparator == .notListMemberBeginsWith
-            return SQLFragment(
-                sql: "\(isNegated ? "NOT " : "")\(QueryFunctions.listHasPrefix)(\(sql), ?)",
-                values: [.blob(Data(try text(value).utf8))]
-            )
-        case .listContains, .notListContains:
-            let element = type.element ?? type
-            return try contains([scalar(value, element)], subject, all: true, isNegated: comparator == .notListContains)
-        case .listContainsAny, .notListContainsAny, .listContainsAll, .notListContainsAll:
-            let wanted = try list(filter.fieldValue, type.element ?? type)
-            let isAll = comparator == .listContainsAll || comparator == .notListContainsAll
-            let isNegated = comparator == .notListContainsAny || comparator == .notListContainsAll
-            return try contains(wanted, subject, all: isAll, isNegated: isNegated)
-        case .near:
-            guard case .location(let center) = value, isOnEarth(center) else {
+        return try sql(of: try test(comparator, filter), subject, isNegated: comparator.isNegated)
+    }
+
+    /// The test of a filter. Whether its values have the type of the column is checked when they become SQL.
+    private static func test(
+        _ comparator: QueryFilter.Comparator.Known,
+        _ filter: QueryFilter
+    ) throws(Mismatch) -> FieldTest {
+        let value = filter.fieldValue.plain
+        switch comparator.operand {
+        case .value(let makeTest): return makeTest(value)
+        case .values(let makeTest): return makeTest(try list(filter.fieldValue))
+        case .text(let makeTest): return makeTest(try text(value))
+        case .words(let makeTest): return makeTest(try words(value))
+        case .area(let makeTest):
+            guard case .location(let center) = value, center.isOnEarth else {
                 throw Mismatch("NEAR needs a location with a latitude and a longitude on Earth.")
             }
             guard let metres = filter.distance, metres >= 0 else {
                 throw Mismatch("NEAR needs a distance of 0 metres or more.")
             }
-            return near(center, metres: metres, subject)
-        case .containsAllTokens, .containsAnyTokens:
-            return try words(value, in: sql, all: comparator == .containsAllTokens)
-        }
-    }
-
-    /// Whether an index of the field finds the records of a comparator.
-    private static func isFoundByIndex(_ comparator: QueryFilter.Comparator.Known?) -> Bool {
-        switch comparator {
-        case .equals, .in, .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals, .beginsWith, .near: true
-        case .notEquals, .notIn, .notBeginsWith, .listMemberBeginsWith, .notListMemberBeginsWith, .listContains,
-            .notListContains, .listContainsAny, .notListContainsAny, .listContainsAll, .notListContainsAll,
-            .containsAllTokens, .containsAnyTokens, nil:
-            false
+            return makeTest(center, metres)
         }
     }
 }
@@ -151,7 +125,7 @@ extension QueryCondition {
     }
 
     /// The elements of a filter's list.
-    private static func list(_ value: FieldValue, _ element: FieldType.Known) throws(Mismatch) -> [ColumnValue] {
+    private static func list(_ value: FieldValue) throws(Mismatch) -> [FieldValue] {
         // The value must have the type of a list: the service accepts no other lists.
         guard value.type?.rawValue.hasSuffix("_LIST") == true, let elements = value.elements else {
             throw Mismatch("The comparator takes a list of values.")
@@ -159,7 +133,11 @@ extension QueryCondition {
         guard elements.count <= valuesPerFilter else {
             throw Mismatch("A filter compares with at most \(valuesPerFilter) values, not \(elements.count).")
         }
-        return try elements.map { (value) throws(Mismatch) -> ColumnValue in try scalar(value, element) }
+        return elements
+    }
+
+    private static func scalars(_ values: [FieldValue], _ type: FieldType.Known) throws(Mismatch) -> [ColumnValue] {
+        try values.map { (value) throws(Mismatch) -> ColumnValue in try scalar(value, type) }
     }
 
     private static func text(_ value: FieldValue) throws(Mismatch) -> String {
@@ -167,14 +145,53 @@ extension QueryCondition {
         return text
     }
 
-    static func isOnEarth(_ location: Location) -> Bool {
-        abs(location.latitude) <= 90 && abs(location.longitude) <= 180
+    private static func words(_ value: FieldValue) throws(Mismatch) -> Set<String> {
+        let words = searchWords(in: try text(value))
+        guard !words.isEmpty else { throw Mismatch("The text to search for has no letter and no digit.") }
+        return words
     }
 }
 
 // MARK: - SQL
 
 extension QueryCondition {
+    /// The SQL of a test, or of its negation.
+    private static func sql(
+        of test: FieldTest,
+        _ subject: QuerySubject,
+        isNegated: Bool
+    ) throws(Mismatch) -> SQLFragment {
+        let (sql, type) = (subject.sql, subject.type)
+        let not = isNegated ? "NOT " : ""
+        switch test {
+        case .equals(let value):
+            return SQLFragment(sql: "\(sql) \(isNegated ? "<>" : "=") ?", values: [try scalar(value, type)])
+        case .isAny(let values): return one(of: try scalars(values, type), sql, isNegated: isNegated)
+        case .isOrdered(let order, let value):
+            let comparison = "\(sql) \(order.isBelow ? "<" : ">")\(order.isIncluded ? "=" : "") ?"
+            return SQLFragment(
+                sql: isNegated ? "NOT (\(comparison))" : comparison,
+                values: [try scalar(value, type)]
+            )
+        case .beginsWith(let text): return prefix(text, sql, isNegated: isNegated)
+        case .memberBeginsWith(let text):
+            return SQLFragment(
+                sql: "\(not)\(QueryFunctions.listHasPrefix)(\(sql), ?)",
+                values: [.blob(Data(text.utf8))]
+            )
+        case .contains(let value): return try contains([value], subject, all: true, isNegated: isNegated)
+        case .containsValues(let values, let all): return try contains(values, subject, all: all, isNegated: isNegated)
+        case .hasWords(let words, let all):
+            return SQLFragment(
+                // The text is passed as bytes, because a function sees a text only up to its first NUL.
+                sql: "\(not)\(QueryFunctions.hasWords)(CAST(\(sql) AS BLOB), ?, ?)",
+                values: [.text(words.sorted().joined(separator: " ")), .integer(all ? 1 : 0)]
+            )
+        case .isNear(let center, let metres):
+            return near(center, metres: metres, subject, isNegated: isNegated)
+        }
+    }
+
     /// The number of parameters is a power of two, so that few statements serve lists of all lengths.
     private static func one(of values: [ColumnValue], _ sql: String, isNegated: Bool) -> SQLFragment {
         guard let last = values.last else { return SQLFragment(sql: isNegated ? "\(sql) IS NOT NULL" : "0") }
@@ -190,7 +207,7 @@ extension QueryCondition {
     /// A range, which an index can find: from the prefix to the first text after all that begin with it. SQLite
     /// compares texts by their bytes, and bytes of UTF-8 have the order of the Unicode scalars.
     private static func prefix(_ prefix: String, _ sql: String, isNegated: Bool) -> SQLFragment {
-        guard let end = successor(of: prefix) else {
+        guard let end = QuerySemantics.successor(of: prefix) else {
             return SQLFragment(sql: "\(sql) \(isNegated ? "<" : ">=") ?", values: [.text(prefix)])
         }
         return SQLFragment(
@@ -199,26 +216,14 @@ extension QueryCondition {
         )
     }
 
-    /// The first text after all that begin with `prefix`; `nil` where there is none.
-    static func successor(of prefix: String) -> String? {
-        var scalars = prefix.unicodeScalars
-        while let last = scalars.popLast() {
-            guard last.value < 0x10FFFF else { continue }
-            // There are no scalars between these two.
-            let next = last.value == 0xD7FF ? 0xE000 : last.value + 1
-            scalars.append(contentsOf: Unicode.Scalar(next).map { [$0] } ?? [])
-            return String(scalars)
-        }
-        return nil
-    }
-
     private static func contains(
-        _ wanted: [ColumnValue],
+        _ wanted: [FieldValue],
         _ list: QuerySubject,
         all isAll: Bool,
         isNegated: Bool
     ) throws(Mismatch) -> SQLFragment {
         let element = list.type.element ?? list.type
+        let wanted = try scalars(wanted, element)
         do throws(ColumnError) {
             var values: [FieldValue] = []
             for value in wanted {
@@ -234,30 +239,22 @@ extension QueryCondition {
         }
     }
 
-    private static func near(_ center: Location, metres: Double, _ subject: QuerySubject) -> SQLFragment {
+    private static func near(
+        _ center: Location,
+        metres: Double,
+        _ subject: QuerySubject,
+        isNegated: Bool
+    ) -> SQLFragment {
+        let distance = "\(QueryFunctions.distance)(\(subject.sql), ?, ?)"
         var fragment = SQLFragment(
-            sql: "\(QueryFunctions.distance)(\(subject.sql), ?, ?) <= ?",
+            sql: "\(distance) \(isNegated ? ">" : "<=") ?",
             values: [.real(center.latitude), .real(center.longitude), .real(metres)]
         )
-        if subject.isIndexed {
-            // A little wider than needed, so that rounding leaves no record out.
-            let degrees = (metres / QueryFunctions.earthRadius * 1.000_001 + 1e-9) * 180 / .pi
+        if subject.isIndexed, !isNegated {
+            let latitude = QuerySemantics.box(around: center, metres: metres).latitude
             fragment.sql = "\(QueryIndexes.latitude(of: subject.sql)) BETWEEN ? AND ? AND " + fragment.sql
-            fragment.values.insert(
-                contentsOf: [.real(center.latitude - degrees), .real(center.latitude + degrees)],
-                at: 0
-            )
+            fragment.values.insert(contentsOf: [.real(latitude.lowerBound), .real(latitude.upperBound)], at: 0)
         }
         return fragment
-    }
-
-    private static func words(_ value: FieldValue, in sql: String, all isAll: Bool) throws(Mismatch) -> SQLFragment {
-        let words = QueryFunctions.words(of: try text(value))
-        guard !words.isEmpty else { throw Mismatch("The text to search for has no letter and no digit.") }
-        return SQLFragment(
-            // The text is passed as bytes, because a function sees a text only up to its first NUL.
-            sql: "\(QueryFunctions.hasWords)(CAST(\(sql) AS BLOB), ?, ?)",
-            values: [.text(words.sorted().joined(separator: " ")), .integer(isAll ? 1 : 0)]
-        )
     }
 }

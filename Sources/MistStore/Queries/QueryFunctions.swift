@@ -1,6 +1,7 @@
 import CloudKitModel
 import Foundation
 import GRDB
+import SearchWords
 import StreamingJSON
 
 /// The functions that queries need and SQL does not have. Their results depend on the arguments only.
@@ -26,7 +27,7 @@ enum QueryFunctions {
                 let latitude = Double.fromDatabaseValue(arguments[1]),
                 let longitude = Double.fromDatabaseValue(arguments[2])
             else { return nil }
-            return metres(from: Location(latitude: latitude, longitude: longitude), to: location)
+            return QuerySemantics.distance(from: Location(latitude: latitude, longitude: longitude), to: location)
         },
         // (text as a BLOB, words of a search, whether all are wanted).
         DatabaseFunction(hasWords, argumentCount: 3, pure: true) { arguments in
@@ -34,10 +35,11 @@ enum QueryFunctions {
                 let wanted = String.fromDatabaseValue(arguments[1]),
                 let isAll = Bool.fromDatabaseValue(arguments[2])
             else { return nil }
-            let words = words(of: String(decoding: text, as: UTF8.self))
-            return isAll
-                ? wanted.split(separator: " ").allSatisfy(words.contains)
-                : wanted.split(separator: " ").contains(where: words.contains)
+            return QuerySemantics.has(
+                Set(wanted.split(separator: " ").map(String.init)),
+                all: isAll,
+                among: searchWords(in: String(decoding: text, as: UTF8.self))
+            )
         },
         // (list as JSON, wanted elements as JSON, type of the list, whether all are wanted).
         DatabaseFunction(listContains, argumentCount: 4, pure: true) { arguments in
@@ -83,28 +85,5 @@ enum QueryFunctions {
             }
             return elements
         }
-    }
-
-    /// The words of a text as a search compares them: without case and diacritics, and split at each character that is
-    /// neither a letter nor a digit.
-    static func words(of text: String) -> Set<Substring> {
-        // Folding is slow, and most text is ASCII.
-        let folded =
-            text.utf8.allSatisfy { $0 < 0x80 }
-            ? text.lowercased() : text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
-        return Set(folded.split { !$0.isLetter && !$0.isNumber })
-    }
-
-    /// The mean radius of the Earth, in metres.
-    static let earthRadius = 6_371_008.8
-
-    /// The distance on a spherical Earth, by the haversine formula.
-    private static func metres(from start: Location, to end: Location) -> Double {
-        let (latitude, otherLatitude) = (start.latitude * .pi / 180, end.latitude * .pi / 180)
-        let (sine, otherSine) = (
-            sin((otherLatitude - latitude) / 2), sin((end.longitude - start.longitude) * .pi / 360)
-        )
-        let haversine = sine * sine + cos(latitude) * cos(otherLatitude) * otherSine * otherSine
-        return 2 * earthRadius * asin(min(1, haversine.squareRoot()))
     }
 }

@@ -42,7 +42,7 @@ struct QuerySubject {
             )
             return
         }
-        guard let field = Self.systemFields[systemFieldName == nil ? name : "." + name] else {
+        guard let systemField = SystemField(fieldName: fieldName, systemFieldName: systemFieldName) else {
             throw StoreError(
                 .query,
                 "The record type has no field of this name.",
@@ -52,19 +52,19 @@ struct QuerySubject {
         }
         // A record's parent is what its parent field points to. Types without such a field have parents that other
         // programs set.
-        if field.name == "parent", let parent = table.parentField {
+        if systemField == .parent, let parent = table.parentField {
             self.init(
-                name: field.name,
+                name: systemField.queryName,
                 sql: "\(table.name).\(parent.column)",
-                type: field.type,
+                type: systemField.valueType,
                 isIndexed: QueryIndexes.expression(of: parent) != nil
             )
         } else {
-            self = field
+            self.init(systemField)
         }
     }
 
-    private init(name: String, sql: String, type: FieldType.Known, isEncrypted: Bool = false, isIndexed: Bool = false) {
+    init(name: String, sql: String, type: FieldType.Known, isEncrypted: Bool = false, isIndexed: Bool = false) {
         self.name = name
         self.sql = sql
         self.type = type
@@ -72,34 +72,21 @@ struct QuerySubject {
         self.isIndexed = isIndexed
     }
 
-    /// The record name. It is unique in its zone, and so has an index.
-    static let recordName = QuerySubject(name: "recordName", sql: "_recordName", type: .reference)
+    private init(_ field: SystemField) {
+        let sql =
+            switch field {
+            case .recordID: "_recordName"
+            case .createTime: "_createdTimestamp"
+            case .modTime: "_modifiedTimestamp"
+            case .createdBy: Users.name(ofNumber: "_createdUser")
+            case .modifiedBy: Users.name(ofNumber: "_modifiedUser")
+            case .parent: KnownVersions.systemField("parent")
+            case .share: KnownVersions.systemField("share")
+            case .etag: KnownVersions.systemField("tag")
+            }
+        self.init(name: field.queryName, sql: sql, type: field.valueType)
+    }
 
-    /// The system fields, by their names: a name of `systemFieldName` has a `.` before it, a name of `fieldName` has
-    /// none (Apple's page "Types").
-    private static let systemFields: [String: QuerySubject] = {
-        func user(_ name: String, _ column: String) -> QuerySubject {
-            QuerySubject(name: name, sql: Users.name(ofNumber: column), type: .reference)
-        }
-        func service(_ name: String, _ column: String, _ type: FieldType.Known) -> QuerySubject {
-            QuerySubject(name: name, sql: KnownVersions.systemField(column), type: type)
-        }
-        let created = QuerySubject(name: "createdTimestamp", sql: "_createdTimestamp", type: .timestamp)
-        let modified = QuerySubject(name: "modifiedTimestamp", sql: "_modifiedTimestamp", type: .timestamp)
-        let creator = user("createdUserRecordName", "_createdUser")
-        let modifier = user("modifiedUserRecordName", "_modifiedUser")
-        let parent = service("parent", "parent", .reference)
-        let share = service("share", "share", .reference)
-        let tag = service("___etag", "tag", .string)
-        return [
-            ".recordName": recordName, "___recordID": recordName, "___recordId": recordName,
-            ".createdTimestamp": created, "___createTime": created,
-            ".modifiedTimestamp": modified, "___modTime": modified,
-            ".createdUserRecordName": creator, "___createdBy": creator,
-            ".modifiedUserRecordName": modifier, "___modifiedBy": modifier,
-            ".parent": parent, "___parent": parent,
-            ".share": share, "___share": share,
-            "___etag": tag,
-        ]
-    }()
+    /// The record name. It is unique in its zone, and so has an index.
+    static let recordName = QuerySubject(.recordID)
 }

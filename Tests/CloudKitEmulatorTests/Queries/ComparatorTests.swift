@@ -167,6 +167,13 @@ struct ComparatorTests {
             try items.find(#"{"systemFieldName":"colour","comparator":"EQUALS","fieldValue":{"value":1}}"#)
                 == "BAD_REQUEST Unknown field 'colour'"
         )
+        // Each of the two spellings has its own names.
+        for name in [#""systemFieldName":"___createTime""#, #""fieldName":"createdTimestamp""#] {
+            #expect(
+                try items.find(#"{\#(name),"comparator":"EQUALS","fieldValue":{"value":1}}"#)
+                    .hasPrefix("BAD_REQUEST Unknown field '")
+            )
+        }
         #expect(
             items.refusalOrValue { try items.world.find(RecordQuery(recordType: "X")).joined() }
                 == "BAD_REQUEST Did not find record type: X"

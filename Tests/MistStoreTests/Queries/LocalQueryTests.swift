@@ -59,7 +59,7 @@ struct LocalQueryTests {
             ("\u{0}", "\u{1}"), ("e\u{301}", "e\u{302}"),
         ]
         for (prefix, end) in cases {
-            #expect(QueryCondition.successor(of: prefix).map { Array($0.utf8) } == end.map { Array($0.utf8) })
+            #expect(QuerySemantics.successor(of: prefix).map { Array($0.utf8) } == end.map { Array($0.utf8) })
         }
     }
 

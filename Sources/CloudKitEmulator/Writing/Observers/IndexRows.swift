@@ -1,5 +1,6 @@
 import CloudKitModel
 import GRDB
+import SearchWords
 import StreamingJSON
 
 #if canImport(FoundationEssentials)
@@ -17,7 +18,7 @@ struct IndexRows {
     func update(for change: RecordChange) throws {
         guard let type = change.type else { return }
         let (old, new, record) = (change.old, change.new, change.row.id)
-        var rows: [(field: Int64, value: IndexValue)] = []
+        var rows: [(field: Int64, value: OrderedValue)] = []
         for (name, field) in type.fields where !field.kind.isEncrypted {
             let (before, after) = (old?.fields[name], new?.fields[name])
             // Swift strings are equal when they are canonically equivalent, but the rows hold their bytes. So equal
@@ -29,8 +30,8 @@ struct IndexRows {
                 continue
             }
             if field.hasWords { try indexWords(of: after, over: before, field: field.id, record: record) }
-            let present = old == nil ? [] : IndexValue.values(of: before, in: field.kind)
-            let wanted = new == nil ? [] : IndexValue.values(of: after, in: field.kind)
+            let present = old == nil ? [] : OrderedValue.values(of: before, in: field.kind)
+            let wanted = new == nil ? [] : OrderedValue.values(of: after, in: field.kind)
             let (presentSet, wantedSet) = (Set(present), Set(wanted))
             for value in present where !wantedSet.contains(value) {
                 try db.run(
@@ -44,7 +45,7 @@ struct IndexRows {
     }
 
     /// Writes rows of `entry`, several in one statement.
-    private func insert(_ rows: ArraySlice<(field: Int64, value: IndexValue)>, of record: Int64) throws {
+    private func insert(_ rows: ArraySlice<(field: Int64, value: OrderedValue)>, of record: Int64) throws {
         let rowsOfStatement = 16
         var rest = rows
         while !rest.isEmpty {
@@ -84,7 +85,7 @@ struct IndexRows {
     /// The words of a value, by which searches find it.
     private static func words(of value: FieldValue?) -> Set<String> {
         guard case .string(let text)? = value?.plain else { return [] }
-        return Set(textTokens(in: text).map(IndexValue.prefix))
+        return Set(searchWords(in: text).map(OrderedValue.prefix))
     }
 
     private func indexLocation(_ new: Location?, over old: Location?, field: Int64, record: Int64) throws {
@@ -164,7 +165,7 @@ extension Schema.Field {
             CROSS JOIN record INDEXED BY record_created_order ON record.zone = zone.id
             WHERE database.container = ? AND record.type = ? AND record.deleted = 0
             """,
-            [id, IndexValue.absent, container, type.id]
+            [id, OrderedValue.absent, container, type.id]
         )
     }
 }
