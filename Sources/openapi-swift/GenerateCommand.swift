@@ -54,7 +54,7 @@ struct GenerateCommand: ParsableCommand {
         var settings = try options.configuration()
         settings.configuration.splitsByTag = split
         if options.diagnosticsFormat == .text {
-            var banner = settings.configuration.banner
+            var banner = settings.configuration.summary.map { "- \($0)" }
             banner.append("- output directory: \(outputDirectory)")
             if split { banner.append("- split: by tag") }
             if dryRun { banner.append("- dry run: nothing is written") }

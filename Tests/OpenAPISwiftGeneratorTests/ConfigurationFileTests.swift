@@ -187,9 +187,9 @@ struct ConfigurationFileTests {
         #expect(
             error("generate: [types]\nacess: public\n")
                 == "config.yaml:2:8: error: The key 'acess' is not known. (known keys: generate, accessModifier, "
-                + "additionalImports, additionalFileComments, filter, namingStrategy, nameOverrides, typeOverrides, "
-                + "enumerations, unknownMembers, operationExtensions, handlerContext, bufferedResponses, pathTypes, "
-                + "referenceFolders, featureFlags)"
+                + "namingStrategy, nameOverrides, typeOverrides, enumerations, unknownMembers, handlerContext, "
+                + "bufferedResponses, pathTypes, operationExtensions, referenceFolders, additionalImports, "
+                + "additionalFileComments, filter, featureFlags)"
         )
         #expect(
             error("generate: [types, clients]\n")

@@ -118,6 +118,7 @@ struct CommandTests {
                 - handler context: false
                 - buffered responses: <none>
                 - path types: <none>
+                - operation extensions: <none>
                 - reference folders: <none>
                 - additional imports: <none>
                 - additional file comments: <none>
