@@ -101,4 +101,13 @@ indirect enum SwiftType: Hashable, Sendable {
         default: false
         }
     }
+
+    /// Whether it is a stream of bytes, or contains one.
+    var isStream: Bool {
+        switch self {
+        case .body: true
+        case .alias(_, let inner), .array(let inner): inner.isStream
+        default: false
+        }
+    }
 }
