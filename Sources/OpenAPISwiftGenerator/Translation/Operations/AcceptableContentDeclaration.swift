@@ -4,9 +4,9 @@ struct AcceptableContentDeclaration {
 
     var declaration: Declaration {
         var members: [Declaration] = types.map { name, mediaType in
-            .enumCase(documentation: nil, text: escaped(name))
+            .enumCase(documentation: nil, name: escaped(name))
         }
-        members.append(.enumCase(documentation: nil, text: "other(Swift.String)"))
+        members.append(.enumCase(documentation: nil, name: "other", values: [AssociatedValue(.string)]))
         let fromText: [Statement] =
             types.map { name, mediaType in
                 .label("case \(stringLiteral(mediaType)):", [.line("self = .\(escaped(name))")])
@@ -19,14 +19,14 @@ struct AcceptableContentDeclaration {
             .function(
                 FunctionDeclaration(
                     name: "init?",
-                    parameters: [.init(label: "rawValue", type: "Swift.String")],
+                    parameters: [.init(label: "rawValue", type: .string)],
                     body: [.block("switch rawValue.lowercased()", fromText)]
                 )
             )
         )
         members.append(
             .property(
-                PropertyDeclaration(name: "rawValue", type: "Swift.String", body: [.block("switch self", toText)])
+                PropertyDeclaration(name: "rawValue", type: .string, body: [.block("switch self", toText)])
             )
         )
         let all = types.map { ".\(escaped($0.name))" }
@@ -35,7 +35,7 @@ struct AcceptableContentDeclaration {
                 PropertyDeclaration(
                     modifiers: "static ",
                     name: "allCases",
-                    type: "[Self]",
+                    type: .array(.ownType),
                     body: [.line("[\(all.joined(separator: ", "))]")]
                 )
             )
@@ -44,7 +44,7 @@ struct AcceptableContentDeclaration {
             TypeDeclaration(
                 keyword: .enumeration,
                 name: "AcceptableContentType",
-                inherits: ["OpenAPISwiftRuntime.AcceptableProtocol"],
+                inherits: [.runtime("AcceptableProtocol")],
                 members: members
             )
         )

@@ -9,7 +9,11 @@ struct BodyDeclaration {
         var members = nested
         for item in self.cases {
             members.append(
-                .enumCase(documentation: "`\(item.contentType)`", text: "\(escaped(item.name))(\(item.type.text))")
+                .enumCase(
+                    documentation: "`\(item.contentType)`",
+                    name: escaped(item.name),
+                    values: [AssociatedValue(item.type)]
+                )
             )
         }
         for item in self.cases {
@@ -30,7 +34,7 @@ struct BodyDeclaration {
                 .property(
                     PropertyDeclaration(
                         name: escaped(item.name),
-                        type: item.type.text,
+                        type: item.type,
                         effects: "throws",
                         body: [.block("switch self", cases)]
                     )
@@ -41,7 +45,7 @@ struct BodyDeclaration {
             TypeDeclaration(
                 keyword: .enumeration,
                 name: name,
-                inherits: ["OpenAPISwiftRuntime.OperationValue"],
+                inherits: [.runtime("OperationValue")],
                 members: members
             )
         )

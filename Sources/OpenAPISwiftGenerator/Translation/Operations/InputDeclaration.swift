@@ -13,15 +13,15 @@ struct InputDeclaration {
         _ typeName: String,
         fields: [TranslatedParameter],
         nested: [Declaration],
-        accept: String? = nil,
+        accept: SwiftType? = nil,
         sharing shared: inout SharedDeclarations
     ) {
         guard !fields.isEmpty || accept != nil else { return }
         let type = "\(path).Input.\(typeName)"
         if fields.isEmpty, let accept {
-            let target = "OpenAPISwiftRuntime.AcceptHeaders<\(accept)>"
+            let target: SwiftType = .runtime("AcceptHeaders", accept)
             structure.nested.append(.alias(documentation: nil, name: typeName, target: target))
-            structure.fields.append(StructDeclaration.Field(name: name, type: type, defaultValue: ".init()"))
+            structure.fields.append(StructDeclaration.Field(name: name, type: .named(type), defaultValue: ".init()"))
             return
         }
         var group = StructDeclaration(name: typeName)
@@ -31,7 +31,7 @@ struct InputDeclaration {
             group.fields.append(
                 StructDeclaration.Field(
                     name: "accept",
-                    type: "[OpenAPISwiftRuntime.AcceptHeaderContentType<\(accept)>]",
+                    type: .array(.runtime("AcceptHeaderContentType", accept)),
                     defaultValue: ".defaultValues()"
                 )
             )
@@ -40,7 +40,7 @@ struct InputDeclaration {
         structure.fields.append(
             StructDeclaration.Field(
                 name: name,
-                type: type,
+                type: .named(type),
                 defaultValue: group.hasDefaults ? ".init()" : nil
             )
         )
@@ -52,7 +52,7 @@ struct InputDeclaration {
         structure.fields.append(
             StructDeclaration.Field(
                 name: "body",
-                type: isRequired ? body.path : "\(body.path)?",
+                type: isRequired ? .named(body.path) : .optional(.named(body.path)),
                 defaultValue: isRequired ? nil : "nil"
             )
         )

@@ -83,7 +83,7 @@ extension OperationTranslator {
     ) -> TranslatedBody? {
         let path = "\(parent.path).\(name)"
         if let body = jsonBody(of: content, path: path, prefix: name, isResponse: isResponse, in: &parent) {
-            let target = "OpenAPISwiftRuntime.JSONBody<\(body.cases[0].type.text)>"
+            let target: SwiftType = .runtime("JSONBody", body.cases[0].type)
             parent.declarations.append(
                 .alias(documentation: nil, name: name, target: target, conformancesOf: body.conformances)
             )
@@ -121,7 +121,7 @@ extension OperationTranslator {
                 type = formType(of: item, named: names.contentName(mediaType), in: &inner)
             case .multipart:
                 parts = multipart(of: item, named: names.contentName(mediaType), in: &inner)
-                type = parts.map { .named("OpenAPISwiftRuntime.MultipartBody<\($0.path)>") }
+                type = parts.map { .runtime("MultipartBody", .named($0.path)) }
             }
             guard let type, mediaType.coding == .raw || !type.isStream else { continue }
             let form: (shape: String, styles: String) = mediaType.coding == .form ? shapes.form(of: item) : ("", "")
@@ -142,7 +142,7 @@ extension OperationTranslator {
         let model = TranslatedBody(path: path, cases: cases)
         let key = cases.flatMap { [$0.name, $0.contentType, $0.type.text] }
         if inner.declarations.isEmpty, let first = shared.first("body \(key)", at: path) {
-            parent.declarations.append(.alias(documentation: nil, name: name, target: first))
+            parent.declarations.append(.alias(documentation: nil, name: name, target: .named(first)))
         } else {
             let body = BodyDeclaration(name: name, nested: inner.declarations, cases: cases)
             parent.declarations.append(body.declaration)

@@ -75,7 +75,7 @@ extension OperationTranslator {
     ) -> SwiftType? {
         let full = "\(parent.path).\(name)"
         if let type = types.simpleType(of: schema), types.schemas.unsupportedReason(of: schema) == nil {
-            parent.declarations.append(.alias(documentation: documentation, name: name, target: type.text))
+            parent.declarations.append(.alias(documentation: documentation, name: name, target: type))
             return type.needsClosure || type == .body ? .alias(full, type) : .named(full)
         }
         // The name belongs to this component already, so a new scope may claim it again.

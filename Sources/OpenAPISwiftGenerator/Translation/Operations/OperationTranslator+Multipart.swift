@@ -73,7 +73,8 @@ extension OperationTranslator {
             members.append(
                 .enumCase(
                     documentation: property.schema.documentation,
-                    text: "\(escaped(part.caseName))(OpenAPISwiftRuntime.MultipartPart<\(part.payload)>)"
+                    name: escaped(part.caseName),
+                    values: [AssociatedValue(.runtime("MultipartPart", .named(part.payload)))]
                 )
             )
         }
@@ -82,15 +83,16 @@ extension OperationTranslator {
             members.append(
                 .enumCase(
                     documentation: "A part that the document does not describe.",
-                    text: "\(others.caseName ?? "")(OpenAPISwiftRuntime.MultipartRawPart)"
+                    name: others.caseName ?? "",
+                    values: [AssociatedValue(.runtime("MultipartRawPart"))]
                 )
             )
         case .typed(let body):
             members.append(
                 .enumCase(
                     documentation: "A part of any other name.",
-                    text:
-                        "additionalProperties(OpenAPISwiftRuntime.MultipartDynamicallyNamedPart<\(body.type.text)>)"
+                    name: "additionalProperties",
+                    values: [AssociatedValue(.runtime("MultipartDynamicallyNamedPart", body.type))]
                 )
             )
         case .refused:
@@ -108,7 +110,7 @@ extension OperationTranslator {
                     documentation: schema?.documentation,
                     keyword: .enumeration,
                     name: name,
-                    inherits: ["OpenAPISwiftRuntime.OperationValue"],
+                    inherits: [.runtime("OperationValue")],
                     members: inner.declarations + members
                 )
             )
@@ -161,7 +163,7 @@ extension OperationTranslator {
         )
         structure.nested += inner.declarations
         structure.fields.append(
-            StructDeclaration.Field(name: "body", type: body.type.text, documentation: "The part's body.")
+            StructDeclaration.Field(name: "body", type: body.type, documentation: "The part's body.")
         )
         parent.declarations.append(structure.declaration)
         return TranslatedMultipart.Part(

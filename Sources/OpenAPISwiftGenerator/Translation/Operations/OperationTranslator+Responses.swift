@@ -41,7 +41,7 @@ extension OperationTranslator {
         let headers = self.headers(response.headers, of: "response", in: &headerScope)
         var body: TranslatedBody?
         // The runtime's type, if one can hold the response.
-        var target: String?
+        var target: SwiftType?
         if headers.isEmpty,
             let json = jsonBody(
                 of: response.content,
@@ -52,10 +52,10 @@ extension OperationTranslator {
             )
         {
             body = json
-            target = "JSONResponse<\(json.cases[0].type.text)>"
+            target = .runtime("JSONResponse", json.cases[0].type)
         } else {
             body = translateBody(response.content, named: "Body", isResponse: true, in: &inner)
-            if headers.isEmpty, body == nil { target = "EmptyResponse" }
+            if headers.isEmpty, body == nil { target = .runtime("EmptyResponse") }
         }
         let model = TranslatedResponse(
             status: status,
@@ -71,7 +71,7 @@ extension OperationTranslator {
                 .alias(
                     documentation: isComponent ? response.documentation : nil,
                     name: escaped(name),
-                    target: "OpenAPISwiftRuntime.\(target)",
+                    target: target,
                     conformancesOf: body?.conformances
                 )
             )
@@ -91,7 +91,7 @@ extension OperationTranslator {
         structure.nested += inner.declarations
         if let body {
             structure.fields.append(
-                StructDeclaration.Field(name: "body", type: body.path, documentation: "The response's body.")
+                StructDeclaration.Field(name: "body", type: .named(body.path), documentation: "The response's body.")
             )
         }
         parent.declarations.append(structure.declaration)

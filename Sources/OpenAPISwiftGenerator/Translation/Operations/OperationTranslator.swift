@@ -91,7 +91,7 @@ struct OperationTranslator {
             nested: headerScope.declarations,
             accept: acceptable.isEmpty
                 ? nil
-                : isOnlyJSON(acceptable) ? "OpenAPISwiftRuntime.JSONContentType" : "\(path).AcceptableContentType",
+                : isOnlyJSON(acceptable) ? .runtime("JSONContentType") : .named("\(path).AcceptableContentType"),
             sharing: &shared
         )
         input.addGroup("cookies", "Cookies", fields: cookieFields, nested: cookieScope.declarations, sharing: &shared)
@@ -102,7 +102,7 @@ struct OperationTranslator {
                 PropertyDeclaration(
                     modifiers: "static ",
                     name: "id",
-                    type: "Swift.String",
+                    type: .string,
                     body: [.line(stringLiteral(resolved.operation.documentName))]
                 )
             ),
@@ -114,14 +114,14 @@ struct OperationTranslator {
                 .alias(
                     documentation: nil,
                     name: "AcceptableContentType",
-                    target: "OpenAPISwiftRuntime.JSONContentType"
+                    target: .runtime("JSONContentType")
                 )
             )
         } else if !acceptable.isEmpty {
             let key = acceptable.flatMap { [$0.name, $0.mediaType] }
             let first = shared.first("accept \(key)", at: "\(path).AcceptableContentType")
             members.append(
-                first.map { .alias(documentation: nil, name: "AcceptableContentType", target: $0) }
+                first.map { .alias(documentation: nil, name: "AcceptableContentType", target: .named($0)) }
                     ?? AcceptableContentDeclaration(types: acceptable).declaration
             )
         }

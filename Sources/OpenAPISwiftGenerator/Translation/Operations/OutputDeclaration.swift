@@ -1,7 +1,7 @@
 /// `Output` of an operation: a case and a throwing property for each response.
 struct OutputDeclaration {
     var name = "Output"
-    var conformance = "OpenAPISwiftRuntime.OperationValue"
+    var conformance: SwiftType = .runtime("OperationValue")
     /// The case for all other responses. If it is `nil`, there is a case for undocumented responses, unless the
     /// document describes every status.
     var otherCase: Declaration?
@@ -13,14 +13,20 @@ struct OutputDeclaration {
             let name = escaped(response.caseName)
             switch response.status {
             case .code:
-                members.append(.enumCase(documentation: response.documentation, text: "\(name)(\(response.path))"))
+                members.append(
+                    .enumCase(
+                        documentation: response.documentation,
+                        name: name,
+                        values: [AssociatedValue(response.payload)]
+                    )
+                )
                 if response.isEmpty {
                     members.append(
                         .property(
                             PropertyDeclaration(
                                 modifiers: "static ",
                                 name: name,
-                                type: "Self",
+                                type: .ownType,
                                 body: [.line(".\(name)(.init())")]
                             )
                         )
@@ -30,7 +36,8 @@ struct OutputDeclaration {
                 members.append(
                     .enumCase(
                         documentation: response.documentation,
-                        text: "\(name)(statusCode: Swift.Int, \(response.path))"
+                        name: name,
+                        values: [AssociatedValue(.int, label: "statusCode"), AssociatedValue(response.payload)]
                     )
                 )
             }
@@ -42,7 +49,10 @@ struct OutputDeclaration {
             members.append(
                 .enumCase(
                     documentation: "A response that the document does not describe.",
-                    text: "undocumented(statusCode: Swift.Int, OpenAPISwiftRuntime.UndocumentedPayload)"
+                    name: "undocumented",
+                    values: [
+                        AssociatedValue(.int, label: "statusCode"), AssociatedValue(.runtime("UndocumentedPayload")),
+                    ]
                 )
             )
         }
@@ -82,7 +92,7 @@ struct OutputDeclaration {
         return .property(
             PropertyDeclaration(
                 name: name,
-                type: response.path,
+                type: response.payload,
                 effects: "throws",
                 body: [.block("switch self", cases)]
             )

@@ -2,13 +2,13 @@
 struct StructDeclaration {
     struct Field {
         var name: String
-        var type: String
+        var type: SwiftType
         var defaultValue: String?
         var documentation: String?
 
         init(
             name: String,
-            type: String,
+            type: SwiftType,
             defaultValue: String? = nil,
             documentation: String? = nil
         ) {
@@ -21,7 +21,7 @@ struct StructDeclaration {
         init(_ parameter: TranslatedParameter) {
             self.init(
                 name: parameter.name,
-                type: parameter.type.text,
+                type: parameter.type,
                 defaultValue: parameter.type.isOptional ? "nil" : nil,
                 documentation: parameter.documentation
             )
@@ -54,7 +54,7 @@ struct StructDeclaration {
         fields.append(
             Field(
                 name: "headers",
-                type: path,
+                type: .named(path),
                 defaultValue: group.hasDefaults ? ".init()" : nil,
                 documentation: "The \(owner)'s header fields."
             )
@@ -98,7 +98,7 @@ struct StructDeclaration {
                 documentation: documentation,
                 keyword: .structure,
                 name: name,
-                inherits: ["OpenAPISwiftRuntime.OperationValue"],
+                inherits: [.runtime("OperationValue")],
                 members: members
             )
         )

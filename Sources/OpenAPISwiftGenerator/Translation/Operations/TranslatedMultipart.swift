@@ -78,7 +78,7 @@ extension TranslatedMultipart {
                 access: .fileprivate,
                 modifiers: "static ",
                 name: "func partRequirements",
-                result: "OpenAPISwiftRuntime.MultipartRequirements",
+                result: .runtime("MultipartRequirements"),
                 body: [.line(".init([\(list)], allowsOtherParts: \(!isClosed))")]
             )
         )
@@ -124,9 +124,9 @@ extension TranslatedMultipart {
                 access: .fileprivate,
                 modifiers: "static ",
                 name: "func decode",
-                parameters: [.init(label: "part", type: "OpenAPISwiftRuntime.MultipartPartReader")],
+                parameters: [.init(label: "part", type: .runtime("MultipartPartReader"))],
                 effects: "throws",
-                result: "Self",
+                result: .ownType,
                 body: cases
             )
         )
@@ -162,7 +162,7 @@ extension TranslatedMultipart {
             FunctionDeclaration(
                 access: .fileprivate,
                 name: "func encode",
-                parameters: [.init(label: "part writer", type: "inout OpenAPISwiftRuntime.MultipartPartWriter")],
+                parameters: [.init(label: "part writer", type: .inout(.runtime("MultipartPartWriter")))],
                 effects: "throws",
                 body: [.block("switch self", cases)]
             )

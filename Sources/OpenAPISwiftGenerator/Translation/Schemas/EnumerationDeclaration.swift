@@ -10,7 +10,7 @@ struct EnumerationDeclaration {
     var name: String
     var documentation: String?
     /// `Swift.String` or `Swift.Int`.
-    var rawType: String
+    var rawType: SwiftType
     var cases: [Case]
     /// Whether it also holds values that the document does not list.
     var isOpen: Bool
@@ -19,7 +19,7 @@ struct EnumerationDeclaration {
 
     private var closedType: TypeDeclaration {
         var members: [Declaration] = cases.map { item in
-            .enumCase(documentation: item.documentation, text: "\(item.name) = \(item.literal)")
+            .enumCase(documentation: item.documentation, name: item.name, rawValue: item.literal)
         }
         members.append(Snippets.readingInitializer(body: [.line("self = try reader.readEnumeration(Self.self)")]))
         members.append(Snippets.writingMethod(body: [.line("writer.write(self.rawValue)")]))
@@ -28,8 +28,8 @@ struct EnumerationDeclaration {
             keyword: .enumeration,
             name: name,
             inherits: [
-                rawType, "Swift.Codable", "Swift.Hashable", "Swift.Sendable", "Swift.CaseIterable",
-                "StreamingJSON.JSONReadable", "StreamingJSON.JSONWritable",
+                rawType, .swift("Codable"), .swift("Hashable"), .swift("Sendable"), .swift("CaseIterable"),
+                .streamingJSON("JSONReadable"), .streamingJSON("JSONWritable"),
             ],
             members: members
         )
@@ -47,7 +47,7 @@ struct EnumerationDeclaration {
                 )
             ),
         ]
-        if rawType == "Swift.String" {
+        if rawType == .string {
             // Not inherited from the runtime's protocol: files that do not import the runtime can use literals, too.
             members.append(
                 .function(
@@ -66,7 +66,7 @@ struct EnumerationDeclaration {
                     documentation: item.documentation,
                     modifiers: "static ",
                     name: item.name,
-                    type: "Self",
+                    type: .ownType,
                     body: [.line("Self(rawValue: \(item.literal))")]
                 )
             )
@@ -78,7 +78,7 @@ struct EnumerationDeclaration {
                     documentation: "The values that the document lists.",
                     modifiers: "static ",
                     name: "allCases",
-                    type: "[Self]",
+                    type: .array(.ownType),
                     body: [.line("[\(all)]")]
                 )
             )
@@ -87,9 +87,7 @@ struct EnumerationDeclaration {
             documentation: documentation,
             keyword: .structure,
             name: name,
-            inherits: [
-                "OpenAPISwiftRuntime.\(rawType == "Swift.String" ? "OpenStringEnumeration" : "OpenEnumeration")"
-            ],
+            inherits: [.runtime(rawType == .string ? "OpenStringEnumeration" : "OpenEnumeration")],
             members: members
         )
     }

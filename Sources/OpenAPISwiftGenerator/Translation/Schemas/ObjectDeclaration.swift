@@ -47,7 +47,7 @@ struct ObjectDeclaration {
                 modifiers: "static ",
                 isConstant: true,
                 name: "__keys",
-                type: "StreamingJSON.JSONKeys",
+                type: .streamingJSON("JSONKeys"),
                 initialValue: ".init(\(keys.joined(separator: ", ")))"
             )
         )

@@ -25,7 +25,11 @@ struct OneOfDeclaration {
         var members = nested
         for alternative in alternatives {
             members.append(
-                .enumCase(documentation: nil, text: "\(escaped(alternative.name))(\(alternative.type.text))")
+                .enumCase(
+                    documentation: nil,
+                    name: escaped(alternative.name),
+                    values: [AssociatedValue(alternative.type)]
+                )
             )
         }
         var read: [Statement] = []

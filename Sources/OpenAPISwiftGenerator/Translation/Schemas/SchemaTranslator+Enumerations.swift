@@ -8,7 +8,7 @@ extension SchemaTranslator {
         let cases = values.map { value in
             (value, names.memberName(value), stringLiteral(value))
         }
-        declareEnumeration(cases, rawType: "Swift.String", of: schema, named: name, in: &parent)
+        declareEnumeration(cases, rawType: .string, of: schema, named: name, in: &parent)
     }
 
     func declareEnumeration(
@@ -21,12 +21,12 @@ extension SchemaTranslator {
             let name = value < 0 ? "_n\(value.magnitude)" : "_\(value)"
             return (String(value), names.overrides[String(value)] ?? name, String(value))
         }
-        declareEnumeration(cases, rawType: "Swift.Int", of: schema, named: name, in: &parent)
+        declareEnumeration(cases, rawType: .int, of: schema, named: name, in: &parent)
     }
 
     private func declareEnumeration(
         _ cases: [(value: String, name: String, literal: String)],
-        rawType: String,
+        rawType: SwiftType,
         of schema: Schema,
         named name: String,
         in parent: inout DeclarationScope

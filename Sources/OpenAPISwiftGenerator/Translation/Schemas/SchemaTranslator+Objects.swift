@@ -131,7 +131,7 @@ extension SchemaTranslator {
         return StoredProperty(
             key: "",
             name: scope.claim(names.memberName("unknownMembers")),
-            type: .named("StreamingJSON.JSONMembers"),
+            type: .streamingJSON("JSONMembers"),
             isBoxed: false,
             documentation: "Members of the object that have no property here, in the order in which they came.",
             isDeprecated: false,

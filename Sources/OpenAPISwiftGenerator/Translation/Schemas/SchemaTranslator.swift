@@ -28,7 +28,9 @@ struct SchemaTranslator {
         let documentation = entry.schema.documentation
         if let override = entry.override {
             guard entry.namespace != nil else { return }
-            parent.declarations.append(.alias(documentation: documentation, name: entry.swiftName, target: override))
+            parent.declarations.append(
+                .alias(documentation: documentation, name: entry.swiftName, target: .overridden(override))
+            )
             return
         }
         if let reason = schemas.unsupportedReason(of: entry.schema) {
@@ -53,12 +55,12 @@ struct SchemaTranslator {
         switch schemas.shape(of: entry.schema) {
         case .reference, .scalar:
             let type: SwiftType = simpleType(of: entry.schema) ?? .value
-            parent.declarations.append(.alias(documentation: documentation, name: entry.swiftName, target: type.text))
+            parent.declarations.append(.alias(documentation: documentation, name: entry.swiftName, target: type))
         case .array(let items):
             let index = parent.declarations.count
             let type = arrayType(of: items, named: entry.swiftName, in: &parent)
             parent.declarations.insert(
-                .alias(documentation: documentation, name: entry.swiftName, target: type.text),
+                .alias(documentation: documentation, name: entry.swiftName, target: type),
                 at: index
             )
         default:
@@ -68,7 +70,7 @@ struct SchemaTranslator {
                         documentation: documentation,
                         attributes: ["@available(*, deprecated)"],
                         name: entry.swiftName,
-                        target: entry.typePath
+                        target: .named(entry.typePath)
                     )
                 )
             }
@@ -96,7 +98,7 @@ struct SchemaTranslator {
             let alias = parent.names.claim(name)
             let index = parent.declarations.count
             let type = arrayType(of: items, named: alias, in: &parent)
-            parent.declarations.insert(.alias(documentation: nil, name: alias, target: type.text), at: index)
+            parent.declarations.insert(.alias(documentation: nil, name: alias, target: type), at: index)
             return .named(parent.path(of: alias))
         default:
             let claimed = parent.names.claim(name)

@@ -21,20 +21,20 @@ struct StoredProperty {
                     PropertyDeclaration(
                         documentation: documentation,
                         name: escaped(name),
-                        type: type.text
+                        type: type
                     )
                 )
             ]
         }
         let storage = storageName
-        let box = "OpenAPISwiftRuntime.IndirectValue<\(type.unwrapped.text)>"
-        let boxType = type.isOptional ? "\(box)?" : box
+        let box: SwiftType = .runtime("IndirectValue", type.unwrapped)
+        let boxType: SwiftType = type.isOptional ? .optional(box) : box
         return [
             .property(
                 PropertyDeclaration(
                     access: .private,
                     name: storage,
-                    type: isBoxed ? boxType : type.text
+                    type: isBoxed ? boxType : type
                 )
             ),
             .property(
@@ -42,7 +42,7 @@ struct StoredProperty {
                     documentation: documentation,
                     attributes: isDeprecated ? ["@available(*, deprecated)"] : [],
                     name: escaped(name),
-                    type: type.text,
+                    type: type,
                     accessors: [
                         .block("get", [.line(access)]),
                         .block("set", [.line("self.\(storage) = \(stored("newValue"))")]),
@@ -83,7 +83,7 @@ struct StoredProperty {
             parameters.append(
                 .init(
                     label: escaped(field.name),
-                    type: field.type.text,
+                    type: field.type,
                     defaultValue: isAdditional ? ".init()" : field.type.isOptional ? "nil" : nil
                 )
             )
