@@ -62,9 +62,9 @@ struct Setting: Sendable {
 
 extension Setting {
     /// A setting whose value has one line in a summary, under the words of its key.
-    fileprivate init<Value>(
+    fileprivate init<Value: Sendable>(
         _ key: String,
-        _ property: WritableKeyPath<GeneratorConfiguration, Value> & Sendable,
+        _ property: any WritableKeyPath<GeneratorConfiguration, Value> & Sendable,
         _ form: SettingForm<Value>
     ) {
         self.key = key
@@ -75,12 +75,12 @@ extension Setting {
 }
 
 /// How the value of a setting is read from a file, and written in a summary.
-private struct SettingForm<Value>: Sendable {
+private struct SettingForm<Value: Sendable>: Sendable {
     var read: @Sendable (SettingReader) -> () throws(Diagnostic) -> Value
     var text: @Sendable (Value) -> String
 }
 
-extension SettingForm where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
+extension SettingForm where Value: RawRepresentable & CaseIterable & Sendable, Value.RawValue == String {
     static var choice: Self { Self(read: SettingReader.choice, text: \.rawValue) }
 }
 

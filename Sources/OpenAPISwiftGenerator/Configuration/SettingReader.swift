@@ -1,3 +1,5 @@
+import Spelling
+
 /// One value of the file, with a method for each type that a key may ask for.
 struct SettingReader {
     let key: String

@@ -35,6 +35,12 @@ enum SwiftSpelling {
         return reader.readType() && reader.rest.isEmpty
     }
 
+    /// Whether the spelling of a type names something of a module.
+    static func isModule(_ module: String, namedIn type: String) -> Bool {
+        let names = type.split { !($0.isLetter || $0.isNumber || "_`.".contains($0)) }
+        return names.contains { $0.hasPrefix("\(module).") }
+    }
+
     /// Whether the scalars are those of an identifier.
     private static func isWord(_ scalars: ArraySlice<Unicode.Scalar>) -> Bool {
         guard let first = scalars.first, first == "_" || isHead(first) else { return false }

@@ -98,13 +98,14 @@ private struct Output {
         case .alias(let documentation, let attributes, let name, let target, _):
             lines(documentation)
             for attribute in attributes { line(attribute) }
-            line("\(accessText)typealias \(name) = \(target)")
+            line("\(accessText)typealias \(name) = \(target.text)")
         case .property(let property): add(property)
         case .function(let function): add(function)
-        case .enumCase(let documentation, let text):
+        case .enumCase(let documentation, let name, let values, let rawValue):
             lines(documentation)
-            line("case \(text)")
-        case .codingKeys: line("\(accessText)typealias CodingKeys = \(Snippets.propertyKey)<Self>")
+            let payload = values.isEmpty ? "" : "(\(values.map(\.text).joined(separator: ", ")))"
+            line("case \(name)\(payload)\(rawValue.map { " = \($0)" } ?? "")")
+        case .codingKeys: line("\(accessText)typealias CodingKeys = \(Snippets.propertyKey(of: .ownType).text)")
         case .text(let content): for text in content { line(text) }
         }
     }
@@ -118,7 +119,7 @@ private struct Output {
         {
             line("@frozen")
         }
-        let inherits = type.inherits.isEmpty ? "" : ": \(type.inherits.joined(separator: ", "))"
+        let inherits = type.inherits.isEmpty ? "" : ": \(type.inherits.map(\.text).joined(separator: ", "))"
         let head = "\(isExtension ? "" : accessText)\(type.keyword.rawValue) \(type.name)\(inherits)"
         guard !type.members.isEmpty else {
             line("\(head) {}")
@@ -145,7 +146,7 @@ private struct Output {
         for attribute in property.attributes { line(attribute) }
         let level = property.access == .private ? "private " : isInProtocol ? "" : accessText
         let head =
-            "\(level)\(property.modifiers)\(property.isConstant ? "let" : "var") \(property.name): \(property.type)"
+            "\(level)\(property.modifiers)\(property.isConstant ? "let" : "var") \(property.name): \(property.type.text)"
         if let accessors = property.accessors {
             add(.block(head, accessors))
         } else if let body = property.body {
@@ -170,10 +171,10 @@ private struct Output {
         case .none, .fileprivate, .private: level = function.access.rawValue
         }
         let parameters = function.parameters.map { parameter in
-            "\(parameter.label): \(parameter.type)\(parameter.defaultValue.map { " = \($0)" } ?? "")"
+            "\(parameter.label): \(parameter.type.text)\(parameter.defaultValue.map { " = \($0)" } ?? "")"
         }
         let effects = function.effects.isEmpty ? "" : " \(function.effects)"
-        let tail = "\(effects)\(function.result.map { " -> \($0)" } ?? "")"
+        let tail = "\(effects)\(function.result.map { " -> \($0.text)" } ?? "")"
         let start = "\(level)\(function.modifiers)\(function.name)("
         let isLong =
             start.utf8.count + tail.utf8.count + parameters.reduce(depth * 4 + 4) { $0 + $1.utf8.count + 2 } > 120

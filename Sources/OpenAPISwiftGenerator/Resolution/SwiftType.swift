@@ -16,7 +16,9 @@ indirect enum SwiftType: Hashable, Sendable {
     case valueArray
     /// A stream of bytes, which is not a JSON value.
     case body
-    /// A generated type, by its full name.
+    /// A type of a module that generated code imports, with its generic arguments.
+    case library(Module, String, [SwiftType])
+    /// A type of the output, by its full name; or a type that the name means at its place, such as `Self`.
     case named(String)
     /// A type of the user that replaces a generated one, by its generated name. It may be `Codable` only.
     case overridden(String)
@@ -25,6 +27,36 @@ indirect enum SwiftType: Hashable, Sendable {
     case array(SwiftType)
     case dictionary(SwiftType)
     case optional(SwiftType)
+    /// A type with a word before it.
+    case modified(Modifier, SwiftType)
+    /// A type that is declared inside of a generic one.
+    case member(SwiftType, String)
+
+    /// The modules that generated code imports.
+    enum Module: String, Sendable {
+        case swift = "Swift"
+        case streamingJSON = "StreamingJSON"
+        case runtime = "OpenAPISwiftRuntime"
+        case httpTypes = "HTTPTypes"
+    }
+
+    /// The words that the types of properties and parameters can begin with.
+    enum Modifier: String, Sendable {
+        case any
+        case `inout`
+        case escaping = "@escaping"
+    }
+
+    static func swift(_ name: String) -> SwiftType { .library(.swift, name, []) }
+    static func streamingJSON(_ name: String) -> SwiftType { .library(.streamingJSON, name, []) }
+    static func runtime(_ name: String, _ arguments: SwiftType...) -> SwiftType { .library(.runtime, name, arguments) }
+    static func any(_ type: SwiftType) -> SwiftType { .modified(.any, type) }
+    static func `inout`(_ type: SwiftType) -> SwiftType { .modified(.inout, type) }
+
+    /// The type that contains the declaration.
+    static let ownType: SwiftType = .named("Self")
+    /// Foundation's `URL`, which files import from Foundation or FoundationEssentials.
+    static let url: SwiftType = .named("URL")
 
     /// The type as source text.
     var text: String {
@@ -42,10 +74,31 @@ indirect enum SwiftType: Hashable, Sendable {
         case .valueObject: "OpenAPISwiftRuntime.OpenAPIObjectContainer"
         case .valueArray: "OpenAPISwiftRuntime.OpenAPIArrayContainer"
         case .body: "OpenAPISwiftRuntime.HTTPBody"
+        case .library(let module, let name, let arguments):
+            arguments.isEmpty
+                ? "\(module.rawValue).\(name)"
+                : "\(module.rawValue).\(name)<\(arguments.map(\.text).joined(separator: ", "))>"
         case .named(let name), .overridden(let name), .alias(let name, _): name
         case .array(let element): "[\(element.text)]"
         case .dictionary(let value): "[Swift.String: \(value.text)]"
         case .optional(let wrapped): "\(wrapped.text)?"
+        case .modified(let modifier, let type): "\(modifier.rawValue) \(type.text)"
+        case .member(let outer, let name): "\(outer.text).\(name)"
+        }
+    }
+
+    /// Whether the type, as it is written, names a module.
+    func names(_ module: String) -> Bool {
+        switch self {
+        case .string, .bool, .int, .int32, .int64, .double, .float: module == Module.swift.rawValue
+        case .date, .base64, .value, .valueObject, .valueArray, .body: module == Module.runtime.rawValue
+        case .library(let own, _, let arguments):
+            module == own.rawValue || arguments.contains { $0.names(module) }
+        // An alias is written by its name.
+        case .named, .alias: false
+        case .overridden(let type): SwiftSpelling.isModule(module, namedIn: type)
+        case .dictionary(let value): module == Module.swift.rawValue || value.names(module)
+        case .array(let type), .optional(let type), .modified(_, let type), .member(let type, _): type.names(module)
         }
     }
 
@@ -98,6 +151,15 @@ indirect enum SwiftType: Hashable, Sendable {
         switch self {
         case .date: true
         case .array(let inner), .dictionary(let inner), .optional(let inner), .alias(_, let inner): inner.containsDate
+        default: false
+        }
+    }
+
+    /// Whether it is a stream of bytes, or contains one.
+    var isStream: Bool {
+        switch self {
+        case .body: true
+        case .alias(_, let inner), .array(let inner): inner.isStream
         default: false
         }
     }

@@ -30,7 +30,7 @@ struct ClientTranslator {
                     access: .private,
                     isConstant: true,
                     name: "__client",
-                    type: "OpenAPISwiftRuntime.UniversalClient"
+                    type: .runtime("UniversalClient")
                 )
             ),
             .function(
@@ -45,16 +45,16 @@ struct ClientTranslator {
                         """,
                     name: "init",
                     parameters: [
-                        .init(label: "serverURL", type: "URL"),
+                        .init(label: "serverURL", type: .url),
                         .init(
                             label: "configuration",
-                            type: "OpenAPISwiftRuntime.Configuration",
+                            type: .runtime("Configuration"),
                             defaultValue: ".init()"
                         ),
-                        .init(label: "transport", type: "any OpenAPISwiftRuntime.ClientTransport"),
+                        .init(label: "transport", type: .any(.runtime("ClientTransport"))),
                         .init(
                             label: "middlewares",
-                            type: "[any OpenAPISwiftRuntime.ClientMiddleware]",
+                            type: .array(.any(.runtime("ClientMiddleware"))),
                             defaultValue: "[]"
                         ),
                     ],
@@ -78,7 +78,7 @@ struct ClientTranslator {
                 documentation: "Calls the operations over a transport.",
                 keyword: .structure,
                 name: "Client",
-                inherits: ["APIProtocol"],
+                inherits: [.named("APIProtocol")],
                 members: members
             )
         )
@@ -124,9 +124,9 @@ struct ClientTranslator {
                 documentation: documentation,
                 attributes: operation.operation.isDeprecated ? ["@available(*, deprecated)"] : [],
                 name: "func \(operation.methodName)",
-                parameters: [.init(label: "\(label) input", type: "\(path).Input")],
+                parameters: [.init(label: "\(label) input", type: .named("\(path).Input"))],
                 effects: "async throws",
-                result: "\(path).\(output)",
+                result: .named("\(path).\(output)"),
                 body: [
                     .line("try await self.__client.\(send)("),
                     .line("    input,"),
@@ -163,10 +163,11 @@ struct ClientTranslator {
     private func bufferedOutput(of operation: TranslatedOperation) -> Declaration {
         OutputDeclaration(
             name: Self.bufferedOutput,
-            conformance: "Swift.Sendable",
+            conformance: .swift("Sendable"),
             otherCase: .enumCase(
                 documentation: "Any other response, as the usual call returns it.",
-                text: "other(Output)"
+                name: "other",
+                values: [AssociatedValue(.named("Output"))]
             ),
             responses: operation.responses.filter(\.isBufferable).map(\.buffered)
         )
@@ -195,11 +196,11 @@ struct ClientTranslator {
                 modifiers: "static ",
                 name: "func decodeBuffered",
                 parameters: [
-                    .init(label: "_ response", type: "OpenAPISwiftRuntime.ClientResponse"),
-                    .init(label: "_ call", type: "OpenAPISwiftRuntime.BufferedBody.Call"),
+                    .init(label: "_ response", type: .runtime("ClientResponse")),
+                    .init(label: "_ call", type: .runtime("BufferedBody.Call")),
                 ],
                 effects: "throws",
-                result: Self.bufferedOutput,
+                result: .named(Self.bufferedOutput),
                 body: [
                     .block("switch response.statusCode", exact + range + [.label("default:", other)])
                 ]
@@ -263,8 +264,8 @@ struct ClientTranslator {
                 modifiers: "static ",
                 name: "func encode",
                 parameters: [
-                    .init(label: "_ input", type: "Input"),
-                    .init(label: "into request", type: "inout OpenAPISwiftRuntime.ClientRequest"),
+                    .init(label: "_ input", type: .named("Input")),
+                    .init(label: "into request", type: .inout(.runtime("ClientRequest"))),
                 ],
                 effects: "throws",
                 body: body
@@ -315,9 +316,9 @@ struct ClientTranslator {
                 access: .fileprivate,
                 modifiers: "static ",
                 name: "func decode",
-                parameters: [.init(label: "_ response", type: "OpenAPISwiftRuntime.ClientResponse")],
+                parameters: [.init(label: "_ response", type: .runtime("ClientResponse"))],
                 effects: "throws",
-                result: "Output",
+                result: .named("Output"),
                 body: cases.isEmpty
                     ? last : [.block("switch response.statusCode", cases + [.label("default:", last)])]
             )
@@ -366,9 +367,9 @@ struct ClientTranslator {
                             access: .fileprivate,
                             modifiers: "static ",
                             name: "func decode",
-                            parameters: [.init(label: "from response", type: "OpenAPISwiftRuntime.ClientResponse")],
+                            parameters: [.init(label: "from response", type: .runtime("ClientResponse"))],
                             effects: "throws",
-                            result: "Self",
+                            result: .ownType,
                             body: reads + [.line("return Self(\(arguments))")]
                         )
                     )

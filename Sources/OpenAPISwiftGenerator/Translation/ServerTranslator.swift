@@ -58,13 +58,13 @@ struct ServerTranslator {
 
     private static let transportParameter = FunctionDeclaration.Parameter(
         label: "on transport",
-        type: "any OpenAPISwiftRuntime.ServerTransport"
+        type: .any(.runtime("ServerTransport"))
     )
 
     private static let serverParameters: [FunctionDeclaration.Parameter] = [
-        .init(label: "serverURL", type: "URL", defaultValue: ".defaultOpenAPIServerURL"),
-        .init(label: "configuration", type: "OpenAPISwiftRuntime.Configuration", defaultValue: ".init()"),
-        .init(label: "middlewares", type: "[any OpenAPISwiftRuntime.ServerMiddleware]", defaultValue: "[]"),
+        .init(label: "serverURL", type: .url, defaultValue: ".defaultOpenAPIServerURL"),
+        .init(label: "configuration", type: .runtime("Configuration"), defaultValue: ".init()"),
+        .init(label: "middlewares", type: .array(.any(.runtime("ServerMiddleware"))), defaultValue: "[]"),
     ]
 
     private static let serverParametersDocumentation = """
@@ -125,11 +125,11 @@ struct ServerTranslator {
                     attributes: operation.operation.isDeprecated ? ["@available(*, deprecated)"] : [],
                     name: "func \(operation.methodName)",
                     parameters: [
-                        .init(label: "_ input", type: "\(operation.path).Input"),
-                        .init(label: "context", type: "Context"),
+                        .init(label: "_ input", type: .named("\(operation.path).Input")),
+                        .init(label: "context", type: .named("Context")),
                     ],
                     effects: "async throws",
-                    result: "\(operation.path).Output"
+                    result: .named("\(operation.path).Output")
                 )
             )
         }
@@ -140,7 +140,7 @@ struct ServerTranslator {
                     documentation: documentation,
                     keyword: .protocol,
                     name: "ContextualAPIProtocol",
-                    inherits: ["Swift.Sendable"],
+                    inherits: [.swift("Sendable")],
                     members: contextType + requirements
                 )
             ),
@@ -168,7 +168,10 @@ struct ServerTranslator {
                 parameters: [Self.transportParameter] + Self.serverParameters + [
                     .init(
                         label: "context",
-                        type: "@escaping OpenAPISwiftRuntime.ServerOperation<Context>.ContextProvider"
+                        type: .modified(
+                            .escaping,
+                            .member(.runtime("ServerOperation", .named("Context")), "ContextProvider")
+                        )
                     )
                 ],
                 effects: "throws",
@@ -183,9 +186,9 @@ struct ServerTranslator {
     }
 
     private var contextualOperations: Declaration {
-        let list = "[OpenAPISwiftRuntime.ServerOperation<Context>]"
+        let list: SwiftType = .array(.runtime("ServerOperation", .named("Context")))
         var body: [Statement] = operations.isEmpty ? [] : serverStatements
-        body.append(.line("\(operations.isEmpty ? "let" : "var") operations: \(list) = []"))
+        body.append(.line("\(operations.isEmpty ? "let" : "var") operations: \(list.text) = []"))
         for operation in operations {
             let mayThrow = !Snippets.isNamedMethod(operation.operation.method)
             body.append(.line("operations.append(\(mayThrow ? "try " : "")server.operation("))
@@ -318,9 +321,9 @@ struct ServerTranslator {
                 access: .fileprivate,
                 modifiers: "static ",
                 name: "func decode",
-                parameters: [.init(label: "_ request", type: "OpenAPISwiftRuntime.ServerRequest")],
+                parameters: [.init(label: "_ request", type: .runtime("ServerRequest"))],
                 effects: "throws",
-                result: "Input",
+                result: .named("Input"),
                 body: body
             )
         )
@@ -395,8 +398,8 @@ struct ServerTranslator {
                 modifiers: "static ",
                 name: "func encode",
                 parameters: [
-                    .init(label: "_ output", type: "Output"),
-                    .init(label: "into response", type: "inout OpenAPISwiftRuntime.ServerResponse"),
+                    .init(label: "_ output", type: .named("Output")),
+                    .init(label: "into response", type: .inout(.runtime("ServerResponse"))),
                 ],
                 effects: "throws",
                 body: [.block("switch output", cases)]
@@ -455,7 +458,7 @@ struct ServerTranslator {
                             access: .fileprivate,
                             name: "func encode",
                             parameters: [
-                                .init(label: "into response", type: "inout OpenAPISwiftRuntime.ServerResponse")
+                                .init(label: "into response", type: .inout(.runtime("ServerResponse")))
                             ],
                             effects: "throws",
                             body: payloadWrites(of: response, "self")

@@ -1,7 +1,7 @@
 /// Pieces of code that many declarations share.
 enum Snippets {
     /// The protocols that every generated value type conforms to.
-    static let valueConformances: [String] = ["StreamingJSON.JSONCodable", "Swift.Sendable"]
+    static let valueConformances: [SwiftType] = [.streamingJSON("JSONCodable"), .swift("Sendable")]
 
     /// The methods that HTTPTypes has names for.
     private static let namedMethods: Set<String> = [
@@ -18,8 +18,11 @@ enum Snippets {
             ? ".\(method.lowercased())" : "OpenAPISwiftRuntime.requestMethod(\(stringLiteral(method)))"
     }
 
-    /// The generic type behind the alias `CodingKeys` of every type.
-    static let propertyKey: String = "OpenAPISwiftRuntime.PropertyKey"
+    /// The name of the generic type behind the alias `CodingKeys` of every type.
+    private static let propertyKey = "PropertyKey"
+
+    /// The type behind the alias `CodingKeys` of a type.
+    static func propertyKey(of owner: SwiftType) -> SwiftType { .runtime(propertyKey, owner) }
 
     /// The keys of a type. They are members of a generic type, in an extension. Swift allows extensions only outside of
     /// other declarations.
@@ -27,13 +30,13 @@ enum Snippets {
         TypeDeclaration(
             attributes: attributes,
             keyword: .extension,
-            name: "\(propertyKey) where Owner == \(type)",
+            name: "\(SwiftType.runtime(propertyKey).text) where Owner == \(type)",
             members: keys.map { name, key in
                 .property(
                     PropertyDeclaration(
                         modifiers: "static ",
                         name: escaped(name),
-                        type: "Self",
+                        type: .ownType,
                         body: [.line("Self(\(stringLiteral(key)))")]
                     )
                 )
@@ -46,7 +49,7 @@ enum Snippets {
         .function(
             FunctionDeclaration(
                 name: "init",
-                parameters: [.init(label: "json reader", type: "inout StreamingJSON.JSONReader")],
+                parameters: [.init(label: "json reader", type: .inout(.streamingJSON("JSONReader")))],
                 effects: "throws(StreamingJSON.JSONError)",
                 body: body
             )
@@ -58,7 +61,7 @@ enum Snippets {
         .function(
             FunctionDeclaration(
                 name: "func write",
-                parameters: [.init(label: "json writer", type: "inout StreamingJSON.JSONWriter")],
+                parameters: [.init(label: "json writer", type: .inout(.streamingJSON("JSONWriter")))],
                 body: body
             )
         )

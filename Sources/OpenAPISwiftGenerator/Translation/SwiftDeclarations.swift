@@ -30,6 +30,20 @@ extension SwiftFile {
     }
 }
 
+/// A value that a case of an enumeration carries.
+struct AssociatedValue: Sendable {
+    var label: String?
+    var type: SwiftType
+
+    init(_ type: SwiftType, label: String? = nil) {
+        self.label = label
+        self.type = type
+    }
+
+    /// As it is written between the parentheses of the case.
+    var text: String { "\(label.map { "\($0): " } ?? "")\(type.text)" }
+}
+
 /// A declaration. The access level is the same for all and is added in rendering.
 indirect enum Declaration: Sendable {
     case type(TypeDeclaration)
@@ -39,12 +53,12 @@ indirect enum Declaration: Sendable {
         documentation: String?,
         attributes: [String] = [],
         name: String,
-        target: String,
+        target: SwiftType,
         conformancesOf: String? = nil
     )
     case property(PropertyDeclaration)
     case function(FunctionDeclaration)
-    case enumCase(documentation: String?, text: String)
+    case enumCase(documentation: String?, name: String, values: [AssociatedValue] = [], rawValue: String? = nil)
     /// The keys of the type that contains this declaration: an alias inside of the type, and an extension behind the
     /// type with the keys as members.
     case codingKeys([(name: String, key: String)])
@@ -54,7 +68,7 @@ indirect enum Declaration: Sendable {
 
 extension Declaration {
     fileprivate func exposes(_ module: String, countsConformances: Bool) -> Bool {
-        func uses(_ type: String) -> Bool { type.contains("\(module).") }
+        func uses(_ type: SwiftType) -> Bool { type.names(module) }
         switch self {
         case .type(let type):
             let inherits = countsConformances && type.inherits.contains(where: uses)
@@ -65,8 +79,8 @@ extension Declaration {
         case .function(let function):
             guard function.access == .standard else { return false }
             return function.parameters.contains { uses($0.type) } || function.result.map(uses) == true
-        case .enumCase(_, let text): return uses(text)
-        case .codingKeys: return Snippets.propertyKey.hasPrefix("\(module).")
+        case .enumCase(_, _, let values, _): return values.contains { uses($0.type) }
+        case .codingKeys: return uses(Snippets.propertyKey(of: .ownType))
         case .text: return false
         }
     }
@@ -113,7 +127,7 @@ struct TypeDeclaration: Sendable {
     var attributes: [String] = []
     var keyword: Keyword
     var name: String
-    var inherits: [String] = []
+    var inherits: [SwiftType] = []
     var members: [Declaration] = []
 }
 
@@ -189,7 +203,7 @@ struct PropertyDeclaration: Sendable {
     var modifiers: String = ""
     var isConstant: Bool = false
     var name: String
-    var type: String
+    var type: SwiftType
     var initialValue: String?
     /// The getter's effects, `throws` for instance; used with a body.
     var effects: String = ""
@@ -210,7 +224,7 @@ struct FunctionDeclaration: Sendable {
     struct Parameter: Sendable {
         /// `label name` as written.
         var label: String
-        var type: String
+        var type: SwiftType
         var defaultValue: String?
     }
 
@@ -222,7 +236,7 @@ struct FunctionDeclaration: Sendable {
     var name: String
     var parameters: [Parameter] = []
     var effects: String = ""
-    var result: String?
+    var result: SwiftType?
     /// `nil` for a requirement of a protocol.
     var body: [Statement]?
 }

@@ -96,9 +96,9 @@ struct TypesTranslator {
                     documentation: OperationTranslator.documentation(of: operation.operation),
                     attributes: operation.operation.isDeprecated ? ["@available(*, deprecated)"] : [],
                     name: "func \(operation.methodName)",
-                    parameters: [.init(label: "_ input", type: "\(operation.path).Input")],
+                    parameters: [.init(label: "_ input", type: .named("\(operation.path).Input"))],
                     effects: "async throws",
-                    result: "\(operation.path).Output"
+                    result: .named("\(operation.path).Output")
                 )
             )
         }
@@ -108,7 +108,7 @@ struct TypesTranslator {
                 documentation: "The operations of \(title): called through a `Client`, implemented by a server.",
                 keyword: .protocol,
                 name: "APIProtocol",
-                inherits: ["Sendable"],
+                inherits: [.named("Sendable")],
                 members: requirements
             )
         )
@@ -125,7 +125,7 @@ struct TypesTranslator {
                     name: "func \(operation.methodName)",
                     parameters: parameters,
                     effects: "async throws",
-                    result: "\(operation.path).Output",
+                    result: .named("\(operation.path).Output"),
                     body: [
                         .line(
                             "try await self.\(operation.methodName)(\(operation.path).Input(\(arguments.joined(separator: ", "))))"
@@ -151,7 +151,7 @@ struct TypesTranslator {
             result.append(
                 .init(
                     label: label,
-                    type: "\(operation.path).Input.\(type)",
+                    type: .named("\(operation.path).Input.\(type)"),
                     defaultValue: hasDefaults ? ".init()" : nil
                 )
             )
@@ -165,7 +165,7 @@ struct TypesTranslator {
             result.append(
                 .init(
                     label: "body",
-                    type: isRequired ? body.path : "\(body.path)?",
+                    type: isRequired ? .named(body.path) : .optional(.named(body.path)),
                     defaultValue: isRequired ? nil : "nil"
                 )
             )
@@ -238,7 +238,7 @@ private struct ServerDeclaration {
             let label = escaped(labels.claim(names.memberName(variable.name)))
             let key = stringLiteral(variable.name)
             let value = stringLiteral(variable.defaultValue)
-            oldParameters.append(.init(label: label, type: "Swift.String", defaultValue: value))
+            oldParameters.append(.init(label: label, type: .string, defaultValue: value))
             if let values = variable.allowedValues, !values.isEmpty {
                 let capitalized = capitalizedWords(variable.name)
                 let typeName = scope.claim(names.typeName(capitalized))
@@ -250,7 +250,7 @@ private struct ServerDeclaration {
                 parameters.append(
                     .init(
                         label: label,
-                        type: typeName,
+                        type: .named(typeName),
                         defaultValue: defaultCase.map { ".\($0)" }
                     )
                 )
@@ -258,7 +258,7 @@ private struct ServerDeclaration {
                 let allowed = values.map(stringLiteral).joined(separator: ", ")
                 oldVariables.append(".init(name: \(key), value: \(label), allowedValues: [\(allowed)])")
             } else {
-                parameters.append(.init(label: label, type: "Swift.String", defaultValue: value))
+                parameters.append(.init(label: label, type: .string, defaultValue: value))
                 variables.append(".init(name: \(key), value: \(label))")
                 oldVariables.append(".init(name: \(key), value: \(label))")
             }
@@ -298,7 +298,7 @@ private struct ServerDeclaration {
                 name: "func \(name)",
                 parameters: parameters,
                 effects: "throws",
-                result: "URL",
+                result: .url,
                 body: [
                     .line(
                         "try .init(validatingOpenAPIServerURL: \(stringLiteral(server.url)), variables: [\(variables.joined(separator: ", "))])"
@@ -326,9 +326,9 @@ private struct ServerDeclaration {
                 documentation: documentation,
                 keyword: .enumeration,
                 name: name,
-                inherits: ["Swift.String", "Swift.Sendable"],
+                inherits: [.string, .swift("Sendable")],
                 members: zip(cases, values).map { name, value in
-                    .enumCase(documentation: nil, text: "\(name) = \(stringLiteral(value))")
+                    .enumCase(documentation: nil, name: name, rawValue: stringLiteral(value))
                 }
             )
         )

@@ -86,11 +86,15 @@ struct TranslatedResponse: Sendable {
     var caseName: String
     /// The full name of the payload.
     var path: String
+    /// The type of a payload that leaves the body to the caller; `nil` for the type at ``path``.
+    fileprivate(set) var buffer: SwiftType?
     var isComponent: Bool
     var headers: [TranslatedParameter]
     var body: TranslatedBody?
     var documentation: String?
 
+    /// The type of the payload.
+    var payload: SwiftType { buffer ?? .named(path) }
     /// Whether it has neither header fields nor body.
     var isEmpty: Bool { headers.isEmpty && body == nil }
     /// Whether it is the runtime's response of one JSON type.
@@ -108,8 +112,8 @@ struct TranslatedResponse: Sendable {
     var buffered: TranslatedResponse {
         guard isBufferable else { return self }
         var result = self
-        let headers = headers.isEmpty ? "HTTPTypes.HTTPFields" : "\(path).Headers"
-        result.path = "OpenAPISwiftRuntime.BufferedResponse<\(headers)>"
+        let headers: SwiftType = headers.isEmpty ? .library(.httpTypes, "HTTPFields", []) : .named("\(path).Headers")
+        result.buffer = .runtime("BufferedResponse", headers)
         return result
     }
     /// Whether its payload has its own type, neither empty nor the runtime's.

@@ -9,11 +9,13 @@ struct SharedDeclarations {
     mutating func declaration(of structure: StructDeclaration, at path: String) -> Declaration {
         guard structure.nested.isEmpty else { return structure.declaration }
         let fields = structure.fields.map { field in
-            [field.name, field.type, field.defaultValue ?? "", field.documentation ?? ""].joined(separator: "\u{1}")
+            [field.name, field.type.text, field.defaultValue ?? "", field.documentation ?? ""].joined(
+                separator: "\u{1}"
+            )
         }
         let key = (["struct", structure.documentation ?? ""] + fields).joined(separator: "\u{2}")
         guard let first = first(key, at: path) else { return structure.declaration }
-        return .alias(documentation: nil, name: structure.name, target: first)
+        return .alias(documentation: nil, name: structure.name, target: .named(first))
     }
 
     /// The full name of the first type with a key; `nil` if the type at `path` is the first.

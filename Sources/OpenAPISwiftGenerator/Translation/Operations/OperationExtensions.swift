@@ -21,20 +21,20 @@ struct OperationExtensions {
                     modifiers: "static ",
                     isConstant: true,
                     name: escaped(scope.claim(names.memberName(name))),
-                    type: "[Swift.String: \(type)]",
+                    type: .dictionary(type),
                     initialValue: "[\n\(entries.map { "    \($0),\n" }.joined())]"
                 )
             )
         }
     }
 
-    private func entries(of key: String) -> (type: String, entries: [String])? {
-        var type: String?
+    private func entries(of key: String) -> (type: SwiftType, entries: [String])? {
+        var type: SwiftType?
         var entries: [String] = []
         for resolved in operations {
             guard let node = resolved.operation.extensions[key] else { continue }
             guard let value = OperationExtensions.literal(node), type == nil || type == value.type else {
-                let others = type.map { ", and others are \($0)" } ?? ""
+                let others = type.map { ", and others are \($0.text)" } ?? ""
                 diagnostics.warn(
                     "The extension '\(key)' is left out: this value is \(node.kindName)\(others).",
                     at: node.position,
@@ -59,12 +59,12 @@ struct OperationExtensions {
         return (type, entries)
     }
 
-    private static func literal(_ node: DocumentNode) -> (type: String, text: String)? {
+    private static func literal(_ node: DocumentNode) -> (type: SwiftType, text: String)? {
         switch node.content {
-        case .bool(let value): ("Swift.Bool", "\(value)")
-        case .integer(let value): ("Swift.Int", "\(value)")
-        case .number(let value): ("Swift.Double", "\(value)")
-        case .string(let value): ("Swift.String", stringLiteral(value))
+        case .bool(let value): (.bool, "\(value)")
+        case .integer(let value): (.int, "\(value)")
+        case .number(let value): (.double, "\(value)")
+        case .string(let value): (.string, stringLiteral(value))
         case .null, .array, .object: nil
         }
     }
