@@ -37,6 +37,8 @@ struct Reply<Body> {
     }
 }
 
+extension Reply: Sendable where Body: Sendable {}
+
 extension Reply where Body == BufferedBody {
     /// Reads the body.
     ///

@@ -18,7 +18,7 @@ struct ContentsTests {
         let other = DatabaseAddress("iCloud.other", .development, .private)
         for database in [world.publicDatabase, other] {
             _ = try emulator.request(in: database, as: .user(world.ann)).modifyRecords([
-                create, create, RecordOperation(.create, record: Record(recordName: "gone", recordType: "Note")),
+                create, create, RecordOperation(.create, record: Record(recordType: "Note", recordName: "gone")),
             ])
             _ = try emulator.request(in: database, as: .user(world.ann)).modifyRecords([deleted])
         }
