@@ -140,7 +140,11 @@ struct SchemaUpdate {
                     FormerField(value: value, noted: known.times.time(of: name, value))
                 }
                 let former = version(name, row.fields[name])
-                return FormerField.counts(former, over: version(field.name, value), modified: known.modified?.rawValue ?? 0)
+                return FormerField.counts(
+                    former,
+                    over: version(field.name, value),
+                    modified: known.modified?.rawValue ?? 0
+                )
             }
             guard !isOlder else { continue }
             var other = known.other

@@ -309,7 +309,10 @@ extension StoreError {
                 "Another zone has a record of this type with this name. Change that record, or name a zone in _zone."
             )
         case .SQLITE_CONSTRAINT where said.contains("mist: there is no such zone"):
-            self.init(.value, "The file has no zone of this number. Leave _zone out, or use a number of \(Zones.numbers).")
+            self.init(
+                .value,
+                "The file has no zone of this number. Leave _zone out, or use a number of \(Zones.numbers)."
+            )
         case .SQLITE_CONSTRAINT where said.contains("mist: the row is needed"):
             self.init(
                 .value,

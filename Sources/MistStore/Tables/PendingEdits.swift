@@ -209,9 +209,9 @@ extension PendingEdits {
     /// edit of each of these fields, too; the edit stays until the newer program sends it.
     ///
     /// - Parameters:
+    ///   - last: The last field that this program knows.
     ///   - row: The row.
     ///   - table: The number of its type.
-    ///   - last: The last field that this program knows.
     /// - Throws: A `DatabaseError` when the file fails.
     func noteFields(after last: FieldID, of row: RecordRowID, _ table: TableID) throws {
         guard let present = try RecordTypes(db: db).lastField(), present > last else { return }

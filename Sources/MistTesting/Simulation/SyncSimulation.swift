@@ -713,11 +713,14 @@ private struct SimulatedWorld {
                 )
             }
             let left = try device.read { db in
-                try ["mist_edit", "mist_tombstone", "mist_request", "mist_request_item", "mist_sent", "mist_parked", "mist_cascade"]
-                    .compactMap {
-                        let rows = try Row.fetchAll(db, sql: "SELECT * FROM \($0)")
-                        return rows.isEmpty ? nil : "\($0) \(rows)"
-                    }
+                try [
+                    "mist_edit", "mist_tombstone", "mist_request", "mist_request_item", "mist_sent", "mist_parked",
+                    "mist_cascade",
+                ]
+                .compactMap {
+                    let rows = try Row.fetchAll(db, sql: "SELECT * FROM \($0)")
+                    return rows.isEmpty ? nil : "\($0) \(rows)"
+                }
             }
             guard left.isEmpty else { throw failure("\(device.name) has work left: \(left.joined(separator: ", ")).") }
             // A row's change tag is a copy for reading. The engine uses the tag in `mist_record`.

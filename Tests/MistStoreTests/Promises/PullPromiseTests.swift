@@ -52,7 +52,9 @@ struct PullPromiseTests {
             let reply = laptop.answer(request)
             let before = try laptop.records() + laptop.recovery()
             // A response to a request that is no longer under way is dropped.
-            #expect(try laptop.engine.handle(reply, to: RequestNumber(number.rawValue - 1), at: laptop.now) == SyncSummary())
+            #expect(
+                try laptop.engine.handle(reply, to: RequestNumber(number.rawValue - 1), at: laptop.now) == SyncSummary()
+            )
             #expect(try laptop.records() + laptop.recovery() == before)
             return .reply(reply)
         }
