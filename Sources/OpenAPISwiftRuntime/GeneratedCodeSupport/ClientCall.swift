@@ -27,6 +27,7 @@ struct ClientCall: Sendable {
     /// - Parameters:
     ///   - step: The step that failed, in words.
     ///   - error: What it threw.
+    /// - Returns: The error.
     func failure(_ step: String, _ error: any Error) -> any Error {
         if let thrown = error as? ClientError { return thrown }
         return ClientError(

@@ -182,6 +182,7 @@ extension ServerCall {
     ///   - status: The status of the response, unless the error decides it.
     ///   - input: The operation's input, once it was read.
     ///   - output: The operation's output, once the handler returned.
+    /// - Returns: The error.
     fileprivate func failure(
         _ step: String,
         _ error: any Error,
