@@ -22,7 +22,7 @@ struct CommandTests {
                 switch request.path {
                 case "/0": .response(200, headers: SampleFeed(number: 0).headers, body: SampleFeed(number: 0).body)
                 case "/1": .response(200, headers: SampleFeed(number: 1).headers, body: SampleFeed(number: 1).body)
-                case "/2", "/3?category=news&language=en&format=rss&page=1": .response(500)
+                case "/2", "/3?category=news&language=en&format=rss&p=1": .response(500)
                 case "/page":
                     .response(
                         200,
@@ -103,14 +103,14 @@ struct CommandTests {
     @Test func feedsOfOneHostAreToldApart() async throws {
         try await withDatabase { server, database, run in
             let host = server.addresses[0]
-            for path in ["/2", "/3?category=news&language=en&format=rss&page=1"] {
+            for path in ["/2", "/3?category=news&language=en&format=rss&p=1"] {
                 _ = try await add(host + path, database, run)
             }
             let list = try await ListCommand.parse([]).text(of: database).split(separator: "\n").dropFirst(2)
             let name = host.dropFirst("http://".count)
             let titles = list.map { $0.split(separator: " ")[0] }
-            #expect(titles == ["\(name)/2", "\(name)/3?category=news&language=en&format=rss&page=1"])
-            #expect(list.last?.contains("…") == true && list.last?.hasSuffix("language=en&format=rss&page=1") == true)
+            #expect(titles == ["\(name)/2", "\(name)/3?category=news&language=en&format=rss&p=1"])
+            #expect(list.last?.contains("…") == true && list.last?.hasSuffix("language=en&format=rss&p=1") == true)
         }
     }
 
