@@ -16,7 +16,7 @@ final class SignalHandler {
     /// - Parameters:
     ///   - number: The signal.
     ///   - evenIfIgnored: Whether to wait for a signal that the process ignores since its start, too.
-    ///   - action: The closure, which runs on the main queue.
+    ///   - action: The closure, which runs on a global queue.
     init(_ number: Int32, evenIfIgnored: Bool = false, _ action: @escaping @Sendable () -> Void) {
         let previous = signal(number, SIG_IGN)
         restore = { signal(number, previous) }
@@ -30,7 +30,11 @@ final class SignalHandler {
             signal(number, SIG_DFL)
             action()
         }
+        let registered = DispatchSemaphore(value: 0)
+        source.setRegistrationHandler { registered.signal() }
         source.resume()
+        // The source is registered by another thread, and a signal before that would be lost.
+        _ = registered.wait(timeout: .now() + 1)
         self.source = source
     }
 
