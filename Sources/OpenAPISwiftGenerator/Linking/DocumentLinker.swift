@@ -13,16 +13,6 @@ public typealias DocumentLoader = (_ path: String) throws -> [UInt8]
 /// written inline and referred to is replaced with a reference to its new component, so that it has only one type.
 /// A reference to a path item is replaced with the path item.
 struct DocumentLinker {
-    /// The kind of object that a reference replaces, which is the kind that it must lead to.
-    private enum Kind: String {
-        case schemas
-        case parameters
-        case requestBodies
-        case responses
-        case headers
-        case pathItems
-    }
-
     /// A value in a file.
     private struct DocumentPointer: Hashable {
         var file: Int
@@ -36,7 +26,7 @@ struct DocumentLinker {
     /// A value in a document and how it is used.
     private struct Target: Hashable {
         var pointer: DocumentPointer
-        var kind: Kind
+        var kind: ComponentKind
     }
 
     private struct File {
@@ -58,11 +48,11 @@ struct DocumentLinker {
     /// Files that cannot be read, with the reason.
     private var unreadable: [String: Diagnostic] = [:]
     private var names: [Target: String] = [:]
-    private var taken: [Kind: Set<String>] = [:]
+    private var taken: [ComponentKind: Set<String>] = [:]
     /// The components that are added to those of the document, and the values that they are taken from.
     private var added: [(target: Target, name: String)] = []
     /// Components of the document that hold only a reference to a value without another name: the value moves there.
-    private var adopted: [Kind: [ExactText: Target]] = [:]
+    private var adopted: [ComponentKind: [ExactText: Target]] = [:]
     private var moved: [Int: PointerTree] = [:]
     /// The path items that are being inlined: the current one and those that led to it.
     private var inlining: Set<Target> = []
@@ -86,7 +76,7 @@ struct DocumentLinker {
     /// The document with everything that it refers to.
     mutating func link() -> DocumentNode {
         guard DocumentLinker.hasFarReferences(files[0].root) else { return files[0].root }
-        for kind in [Kind.schemas, .parameters, .requestBodies, .responses, .headers, .pathItems] {
+        for kind in ComponentKind.allCases {
             let members: [DocumentNode.Member] = files[0].root["components"]?[kind.rawValue]?.members ?? []
             taken[kind] = Set(members.map(\.key))
         }
@@ -127,7 +117,12 @@ struct DocumentLinker {
     /// The value that a reference leads to, through values that are references themselves.
     ///
     /// The result is `nil` after a failure, which is kept among the diagnostics.
-    private mutating func target(of text: String, at position: SourcePosition, in file: Int, _ kind: Kind) -> Target? {
+    private mutating func target(
+        of text: String,
+        at position: SourcePosition,
+        in file: Int,
+        _ kind: ComponentKind
+    ) -> Target? {
         var text = text
         var file = file
         var steps = 0
@@ -148,7 +143,7 @@ struct DocumentLinker {
         }
     }
 
-    private func isComponent(_ pointer: DocumentPointer, _ kind: Kind) -> Bool {
+    private func isComponent(_ pointer: DocumentPointer, _ kind: ComponentKind) -> Bool {
         pointer.tokens.count == 3 && pointer.tokens[0] == "components" && pointer.tokens[1] == kind.rawValue
     }
 
@@ -332,7 +327,7 @@ struct DocumentLinker {
 
     /// Gives the names of components that are only references to the values that they refer to.
     private mutating func adoptNames() {
-        for kind in [Kind.schemas, .parameters, .requestBodies, .responses, .headers] {
+        for kind in [ComponentKind.schemas, .parameters, .requestBodies, .responses, .headers] {
             for member in files[0].root["components"]?[kind.rawValue]?.members ?? [] {
                 guard case .object(let members) = member.value.content, members.count == 1,
                     members[0].key == "$ref", let text = members[0].value.string, !DocumentLinker.isNear(text),
@@ -464,7 +459,7 @@ struct DocumentLinker {
     private mutating func rewriteComponents(_ node: DocumentNode, _ context: Context) -> DocumentNode {
         let context = context.below("components")
         return mapMembers(of: node) { linker, member in
-            guard let kind = Kind(rawValue: member.key) else { return member.value }
+            guard let kind = ComponentKind(rawValue: member.key) else { return member.value }
             let inner = context.below(member.key)
             return linker.mapMembers(of: member.value) { linker, member in
                 if let target = linker.adopted[kind]?[ExactText(member.key)] { return linker.content(of: target) }
@@ -475,7 +470,7 @@ struct DocumentLinker {
 
     /// Adds the components that references led to. Rewriting one of them can add further components.
     private mutating func addComponents(to node: DocumentNode) -> DocumentNode {
-        var extra: [Kind: [DocumentNode.Member]] = [:]
+        var extra: [ComponentKind: [DocumentNode.Member]] = [:]
         var index = 0
         while index < added.count {
             let (target, name) = added[index]
@@ -483,7 +478,7 @@ struct DocumentLinker {
             extra[target.kind, default: []].append(.init(key: name, value: content(of: target)))
         }
         guard !extra.isEmpty, var members = node.members else { return node }
-        for kind in [Kind.schemas, .parameters, .requestBodies, .responses, .headers, .pathItems] {
+        for kind in ComponentKind.allCases {
             guard let more = extra[kind] else { continue }
             if let position = members.firstIndex(where: { $0.key == kind.rawValue }),
                 let present = members[position].value.members
@@ -533,7 +528,7 @@ struct DocumentLinker {
 
     private mutating func mapElements(
         of node: DocumentNode,
-        as kind: Kind,
+        as kind: ComponentKind,
         _ context: Context
     ) -> DocumentNode {
         guard case .array(var elements) = node.content else { return node }
@@ -543,7 +538,8 @@ struct DocumentLinker {
         return DocumentNode(content: .array(elements), position: node.position)
     }
 
-    private mutating func mapMembers(of node: DocumentNode, as kind: Kind, _ context: Context) -> DocumentNode {
+    private mutating func mapMembers(of node: DocumentNode, as kind: ComponentKind, _ context: Context) -> DocumentNode
+    {
         mapMembers(of: node) { linker, member in
             linker.rewrite(member.value, as: kind, context.below(member.key))
         }
@@ -557,7 +553,7 @@ struct DocumentLinker {
 
     private mutating func rewrite(
         _ node: DocumentNode,
-        as kind: Kind,
+        as kind: ComponentKind,
         _ context: Context,
         isMoved: Bool = false
     ) -> DocumentNode {
@@ -575,12 +571,12 @@ struct DocumentLinker {
         }
     }
 
-    private func reference(to name: String, _ kind: Kind, at position: SourcePosition) -> DocumentNode {
+    private func reference(to name: String, _ kind: ComponentKind, at position: SourcePosition) -> DocumentNode {
         let text = DocumentNode(content: .string(DocumentLinker.text(of: name, kind)), position: position)
         return DocumentNode(content: .object([.init(key: "$ref", value: text)]), position: position)
     }
 
-    private static func text(of name: String, _ kind: Kind) -> String {
+    private static func text(of name: String, _ kind: ComponentKind) -> String {
         var escaped = ""
         for scalar in name.unicodeScalars {
             switch scalar {
@@ -597,7 +593,7 @@ struct DocumentLinker {
         in node: DocumentNode,
         _ text: String,
         _ position: SourcePosition,
-        as kind: Kind,
+        as kind: ComponentKind,
         _ context: Context
     ) -> DocumentNode {
         if context.file == 0, DocumentLinker.isNear(text) { return node }

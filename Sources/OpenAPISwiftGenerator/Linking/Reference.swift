@@ -52,7 +52,8 @@ struct Reference: Hashable, Sendable {
     }
 }
 
-/// The kinds of components that references lead to, by their keys in the document.
+/// The kinds of components that references lead to, by their keys in the document. A reference replaces an object of the
+/// kind that it leads to.
 enum ComponentKind: String, Sendable, CaseIterable {
     case schemas
     case parameters
