@@ -10,8 +10,15 @@ struct CompositionPart {
     var isTried: Bool
 }
 
-/// The struct of `allOf`: a value for each member, all of which read the same JSON.
-struct AllOfDeclaration {
+/// The struct of `allOf` or `anyOf`: a value for each member, all of which read the same JSON.
+struct CompositionDeclaration {
+    enum Form {
+        case allOf
+        /// The values are optional, and at least one of them reads the JSON.
+        case anyOf
+    }
+
+    var form: Form
     var name: String
     var documentation: String?
     var attributes: [String]
@@ -20,27 +27,17 @@ struct AllOfDeclaration {
     var parts: [CompositionPart]
 
     var declaration: Declaration {
-        let fields = StoredProperty.all(of: parts, areOptional: false)
+        let fields = StoredProperty.all(of: parts, areOptional: form == .anyOf)
+        let (read, write) =
+            switch form {
+            case .allOf: (readingAll(fields), writingAll)
+            case .anyOf: (readingAny(fields), writingAny)
+            }
         var members = nested
         for field in fields { members += field.declarations }
         members.append(StoredProperty.initializer(of: name, fields))
-        var read: [Statement] = [.line("let start: StreamingJSON.JSONReader.Position = reader.position")]
-        for (index, field) in fields.enumerated() {
-            if index > 0 { read.append(.line("reader.rewind(to: start)")) }
-            let value = Snippets.read(field.type)
-            read.append(.line("self.\(field.storageName) = \(field.stored(value))"))
-        }
-        if fields.count < 2 { read.removeFirst() }
         members.append(Snippets.readingInitializer(body: read))
-        var write: [Statement] = [StoredProperty.collecting(fields)]
-        if let first = parts.first(where: { !$0.isObjectLike }) {
-            write.append(.line(Snippets.write(first.type, "self.\(first.name)")))
-        } else if let only = parts.first, parts.count == 1 {
-            write.append(.line(Snippets.write(only.type, "self.\(only.name)")))
-        } else {
-            write.append(parts.merging)
-        }
-        members.append(Snippets.writingMethod(body: write))
+        members.append(Snippets.writingMethod(body: [StoredProperty.collecting(fields)] + write))
         return .type(
             TypeDeclaration(
                 documentation: documentation,
@@ -52,26 +49,21 @@ struct AllOfDeclaration {
             )
         )
     }
-}
 
-/// The struct of `anyOf`: an optional value for each member, at least one of which reads the JSON.
-struct AnyOfDeclaration {
-    var name: String
-    var documentation: String?
-    var attributes: [String]
-    /// The types of its members that are declared inside of it.
-    var nested: [Declaration]
-    var parts: [CompositionPart]
+    private static let start = Statement.line("let start: StreamingJSON.JSONReader.Position = reader.position")
 
-    var declaration: Declaration {
-        let fields = StoredProperty.all(of: parts, areOptional: true)
-        var members = nested
-        for field in fields { members += field.declarations }
-        members.append(StoredProperty.initializer(of: name, fields))
-        var read: [Statement] = [
-            .line("let start: StreamingJSON.JSONReader.Position = reader.position"),
-            .line("var isMatched: Swift.Bool = false"),
-        ]
+    private func readingAll(_ fields: [StoredProperty]) -> [Statement] {
+        var read: [Statement] = fields.count < 2 ? [] : [Self.start]
+        for (index, field) in fields.enumerated() {
+            if index > 0 { read.append(.line("reader.rewind(to: start)")) }
+            let value = Snippets.read(field.type)
+            read.append(.line("self.\(field.storageName) = \(field.stored(value))"))
+        }
+        return read
+    }
+
+    private func readingAny(_ fields: [StoredProperty]) -> [Statement] {
+        var read: [Statement] = [Self.start, .line("var isMatched: Swift.Bool = false")]
         for (index, field) in fields.enumerated() {
             let type = field.type.unwrapped
             guard parts[index].isTried else {
@@ -87,33 +79,28 @@ struct AnyOfDeclaration {
         for (index, field) in fields.enumerated() {
             read.append(.line("self.\(field.storageName) = \(field.stored("v\(index)"))"))
         }
-        members.append(Snippets.readingInitializer(body: read))
-        var write: [Statement] = [StoredProperty.collecting(fields)]
-        for part in parts where !part.isObjectLike {
-            write.append(
-                .block(
-                    "if let value: \(part.type.text) = self.\(part.name)",
-                    [.line(Snippets.write(part.type, "value")), .line("return")]
-                )
+        return read
+    }
+
+    private var writingAll: [Statement] {
+        if let first = parts.first(where: { !$0.isObjectLike }) {
+            return [.line(Snippets.write(first.type, "self.\(first.name)"))]
+        }
+        if let only = parts.first, parts.count == 1 {
+            return [.line(Snippets.write(only.type, "self.\(only.name)"))]
+        }
+        return [parts.merging]
+    }
+
+    private var writingAny: [Statement] {
+        let others = parts.filter { !$0.isObjectLike }.map { part in
+            Statement.block(
+                "if let value: \(part.type.text) = self.\(part.name)",
+                [.line(Snippets.write(part.type, "value")), .line("return")]
             )
         }
         let objects = parts.filter(\.isObjectLike)
-        if objects.isEmpty {
-            write.append(.line("writer.failEmpty(\(stringLiteral(name)))"))
-        } else {
-            write.append(objects.merging)
-        }
-        members.append(Snippets.writingMethod(body: write))
-        return .type(
-            TypeDeclaration(
-                documentation: documentation,
-                attributes: attributes,
-                keyword: .structure,
-                name: name,
-                inherits: Snippets.valueConformances,
-                members: members
-            )
-        )
+        return others + [objects.isEmpty ? .line("writer.failEmpty(\(stringLiteral(name)))") : objects.merging]
     }
 }
 

@@ -1,6 +1,7 @@
 /// `allOf` and `anyOf`.
 extension SchemaTranslator {
-    func declareAllOf(
+    func declareComposition(
+        _ form: CompositionDeclaration.Form,
         _ members: [Schema],
         of schema: Schema,
         named name: String,
@@ -9,26 +10,8 @@ extension SchemaTranslator {
         var inner = DeclarationScope(path: parent.path(of: name), owner: parent.owner)
         let parts = parts(of: members, in: &inner)
         parent.declarations.append(
-            AllOfDeclaration(
-                name: name,
-                documentation: schema.documentation,
-                attributes: deprecation(of: schema, in: parent),
-                nested: inner.declarations,
-                parts: parts
-            ).declaration
-        )
-    }
-
-    func declareAnyOf(
-        _ members: [Schema],
-        of schema: Schema,
-        named name: String,
-        in parent: inout DeclarationScope
-    ) {
-        var inner = DeclarationScope(path: parent.path(of: name), owner: parent.owner)
-        let parts = parts(of: members, in: &inner)
-        parent.declarations.append(
-            AnyOfDeclaration(
+            CompositionDeclaration(
+                form: form,
                 name: name,
                 documentation: schema.documentation,
                 attributes: deprecation(of: schema, in: parent),

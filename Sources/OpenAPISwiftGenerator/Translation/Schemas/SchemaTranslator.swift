@@ -183,8 +183,8 @@ struct SchemaTranslator {
         case .stringEnumeration(let values): declareEnumeration(values, of: schema, named: name, in: &parent)
         case .integerEnumeration(let values): declareEnumeration(values, of: schema, named: name, in: &parent)
         case .object: declareObject(schema, named: name, in: &parent)
-        case .allOf(let members): declareAllOf(members, of: schema, named: name, in: &parent)
-        case .anyOf(let members): declareAnyOf(members, of: schema, named: name, in: &parent)
+        case .allOf(let members): declareComposition(.allOf, members, of: schema, named: name, in: &parent)
+        case .anyOf(let members): declareComposition(.anyOf, members, of: schema, named: name, in: &parent)
         case .oneOf(let members): declareOneOf(members, of: schema, named: name, in: &parent)
         case .reference, .scalar, .array, .unsupported: break
         }
