@@ -1,5 +1,4 @@
 import CloudKitEmulatorServer
-import Foundation
 import StreamingJSON
 
 /// The fault rules of a file, for `mistkit emulator --faults` and `mistkit faults set`.
@@ -12,10 +11,8 @@ struct FaultFile {
     ///
     /// - Throws: A ``CommandError`` that names the rule and the key.
     init(path: String) throws(CommandError) {
-        let data =
-            path == "-" ? FileHandle.standardInput.readDataToEndOfFile() : FileManager.default.contents(atPath: path)
-        guard let data else { throw .unreadable(path) }
-        try self.init([UInt8](data), of: path == "-" ? "standard input" : path)
+        let file = InputFile(path: path)
+        try self.init(try file.bytes(), of: file.title)
     }
 
     init(_ bytes: [UInt8], of path: String) throws(CommandError) {

@@ -94,16 +94,9 @@ enum RecordInput {
     ///
     /// - Throws: ``CommandError`` that names the file, the line and what is wrong there.
     static func read(from path: String) throws -> [Record] {
-        let bytes: [UInt8]
-        if path == "-" {
-            bytes = [UInt8](FileHandle.standardInput.readDataToEndOfFile())
-        } else if let data = FileManager.default.contents(atPath: path) {
-            bytes = [UInt8](data)
-        } else {
-            throw CommandError.unreadable(path)
-        }
-        let name = path == "-" ? "standard input" : path
-        let records = try read(bytes, name)
+        let file = InputFile(path: path)
+        let name = file.title
+        let records = try read(try file.bytes(), name)
         for (index, record) in records.enumerated() where record.fields.isEmpty {
             guard let lost = record.otherKeys.elements.map(\.name).min() else { continue }
             throw CommandError(

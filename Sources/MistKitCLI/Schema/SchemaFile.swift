@@ -6,23 +6,20 @@ import Foundation
 struct SchemaFile: ExpressibleByArgument {
     static var defaultCompletionKind: CompletionKind { .schemaFile }
 
-    let path: String
+    private let file: InputFile
 
     init(argument: String) {
-        path = argument
+        file = InputFile(path: argument)
     }
 
-    var isStandardInput: Bool { path == "-" }
+    var path: String { file.path }
+    var isStandardInput: Bool { file.isStandardInput }
 
     /// The name of the file in messages.
-    var title: String { isStandardInput ? "standard input" : path }
+    var title: String { file.title }
 
     func text() throws(CommandError) -> String {
-        let data =
-            isStandardInput
-            ? FileHandle.standardInput.readDataToEndOfFile() : FileManager.default.contents(atPath: path)
-        guard let data else { throw .unreadable(path) }
-        guard let text = String(bytes: data, encoding: .utf8) else {
+        guard let text = String(bytes: try file.bytes(), encoding: .utf8) else {
             throw CommandError(
                 code: .data,
                 message: "\(title) is not text in UTF-8.",
