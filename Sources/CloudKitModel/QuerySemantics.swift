@@ -77,8 +77,8 @@ package struct QuerySemantics: Sendable {
     }
 
     /// Whether all of the wanted words, or any of them, are among some words.
-    package static func has(_ wanted: Set<String>, all: Bool, among words: Set<String>) -> Bool {
-        all ? words.isSuperset(of: wanted) : !words.isDisjoint(with: wanted)
+    package static func has(_ wanted: some Sequence<String>, all: Bool, among words: Set<String>) -> Bool {
+        all ? wanted.allSatisfy(words.contains) : wanted.contains(where: words.contains)
     }
 
     private static func areEqual(_ left: FieldValue, _ right: FieldValue) -> Bool {

@@ -36,7 +36,7 @@ enum QueryFunctions {
                 let isAll = Bool.fromDatabaseValue(arguments[2])
             else { return nil }
             return QuerySemantics.has(
-                Set(wanted.split(separator: " ").map(String.init)),
+                wanted.split(separator: " ").lazy.map(String.init),
                 all: isAll,
                 among: searchWords(in: String(decoding: text, as: UTF8.self))
             )
