@@ -8,7 +8,7 @@ extension Reply {
             try endRequestOfUnknownOutcome(in: zone)
             return try restScope(because: error)
         }
-        if error.code == .zoneNotFound, let number = request.zone, let zone = try zones.fetch(number) {
+        if error.code == .zoneNotFound, let zone = try zoneOfRequest() {
             // The zone was deleted meanwhile.
             try deletes.applyEnd(of: zone)
         } else {
@@ -63,7 +63,7 @@ extension Reply {
 
     /// Looks the records that could not be delivered up later, after a request for them failed as a whole.
     private func postponeLookups(_ error: CloudKitError) throws {
-        guard let number = request.zone, let zone = try zones.fetch(number) else { return }
+        guard let zone = try zoneOfRequest() else { return }
         for name in try requests.names() where try undelivered.contains(name, in: zone.id) {
             var failure = error
             failure.item = .record(name: name)

@@ -28,7 +28,7 @@ struct NextStep: EngineProcedure {
         try zones.settleOutcomes()
         if let step = try lookupOfConflicts() { return step }
         let push = try push(state)
-        if case .send = push { return push ?? .idle }
+        if let push, case .send = push { return push }
         // After the changes, so that a lookup that fails delays nothing.
         if let step = try lookupOfUndelivered() { return step }
         return try push ?? waitOrIdle(state)

@@ -30,10 +30,12 @@ struct Reply: EngineProcedure {
         }
     }
 
+    /// The zone of a lookup, or of a request that changes records.
+    func zoneOfRequest() throws -> ZoneRow? { try request.zone.flatMap { try zones.fetch($0) } }
+
     /// The procedure for the reply to a request that changes records.
     func pushReply() throws -> PushReply? {
-        guard let number = request.zone, let zone = try zones.fetch(number) else { return nil }
-        return PushReply(transaction: transaction, request: request, zone: zone)
+        try zoneOfRequest().map { PushReply(transaction: transaction, request: request, zone: $0) }
     }
 
     /// The procedure for the page of a followed query; `nil` when the query is followed no more.
@@ -171,7 +173,7 @@ extension Reply {
 
 extension Reply {
     private func apply(found results: [Result<Record, CloudKitError>]) throws {
-        guard let number = request.zone, let zone = try zones.fetch(number) else { return }
+        guard let zone = try zoneOfRequest() else { return }
         let names = Set(try requests.names())
         for result in results {
             switch result {

@@ -25,8 +25,7 @@ final class FileState: TableOwner {
             date_bias INTEGER NOT NULL DEFAULT 0,
             -- The latest time of an edit that came from elsewhere.
             heard INTEGER NOT NULL DEFAULT 0,
-            \(users[0]),
-            \(users[1])
+            \(users.joined(separator: ",\n    "))
         );
         \(formerDevices)
         """

@@ -191,7 +191,7 @@ extension KnownVersions {
 
     /// A system field of a row of a type's table, as an expression.
     static func systemField(_ column: String) -> String {
-        "(SELECT r.\(column) FROM mist_record AS r WHERE r.zone = _zone AND r.name = _recordName)"
+        "(\(Self.column(column, ofName: "_recordName", in: "_zone")))"
     }
 
     /// The records of a selection, as the values of tombstones, beginning with `SELECT`.

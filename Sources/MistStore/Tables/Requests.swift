@@ -56,8 +56,7 @@ struct Requests: TableOwner {
             sent INTEGER NOT NULL,
             -- 1: of its operations the service does all or nothing.
             is_atomic INTEGER NOT NULL DEFAULT 0,
-            \(columns[0]),
-            \(columns[1])
+            \(columns.joined(separator: ",\n    "))
         );
         \(items)
         """

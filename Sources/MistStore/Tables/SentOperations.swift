@@ -215,37 +215,31 @@ extension SentOperations {
 
     /// Forgets what was sent of a record, because its outcome is known.
     func forget(_ name: String, in zone: ZoneRowID) throws {
-        let condition = "zone = ?1 AND name = ?2"
-        try db.run(
-            "DELETE FROM mist_sent_field WHERE record IN (SELECT record FROM mist_sent WHERE \(condition))",
-            [zone, name]
-        )
-        try db.run("DELETE FROM mist_sent WHERE \(condition)", [zone, name])
+        try forget(where: "zone = ?1 AND name = ?2", [zone, name])
     }
 
     /// Forgets the operations of a request, because none was carried out.
     func forget(_ request: RequestNumber, in zone: ZoneRowID) throws {
-        for operation in try all(of: request, in: zone) { try forget(operation.record) }
+        try forget(where: "zone = ?1 AND request = ?2", [zone, request])
     }
 
     /// Forgets what was sent to a zone, because its outcome is known.
     func forgetAll(in zone: ZoneRowID) throws {
-        try db.run(
-            "DELETE FROM mist_sent_field WHERE record IN (SELECT record FROM mist_sent WHERE zone = ?1)",
-            [zone]
-        )
-        try db.run("DELETE FROM mist_sent WHERE zone = ?1", [zone])
+        try forget(where: "zone = ?1", [zone])
     }
 
     /// Forgets what was sent to a zone that was read to its end: a change that did not come back was not carried out,
     /// and is sent again. Whether the change of a record that could not be delivered was carried out is known after its
     /// lookup.
     func forgetDelivered(in zone: ZoneRowID) throws {
-        let isDelivered = "zone = ?1 AND name NOT IN (\(UndeliveredRecords.names(in: "?1")))"
+        try forget(where: "zone = ?1 AND name NOT IN (\(UndeliveredRecords.names(in: "?1")))", [zone])
+    }
+
+    private func forget(where condition: String, _ arguments: StatementArguments) throws {
         try db.run(
-            "DELETE FROM mist_sent_field WHERE record IN (SELECT record FROM mist_sent WHERE \(isDelivered))",
-            [zone]
+            "DELETE FROM mist_sent_field WHERE record IN (SELECT record FROM mist_sent WHERE \(condition))",
+            arguments
         )
-        try db.run("DELETE FROM mist_sent WHERE \(isDelivered)", [zone])
+        try db.run("DELETE FROM mist_sent WHERE \(condition)", arguments)
     }
 }

@@ -145,15 +145,17 @@ extension Zones {
 extension Zones {
     func fetch(_ id: ZoneRowID) throws -> ZoneRow? { try ZoneRow.fetch(id, db) }
 
-    /// The zones of the scope that match a condition, in the order of their numbers. A limit of -1 is none.
+    /// The zones of the scope that match a condition, in the order of their numbers: all of them, unless there is a
+    /// limit.
     private func rows(
         _ condition: String,
         _ arguments: StatementArguments = [],
-        limit: Int = -1
+        limit: Int? = nil
     ) throws -> [ZoneRow] {
         try db.rows(
             "SELECT * FROM mist_zone WHERE scope = ? AND \(condition) ORDER BY id LIMIT ?",
-            [scope.number] + arguments + [limit]
+            // SQLite takes a negative number as no limit.
+            [scope.number] + arguments + [limit ?? -1]
         ).map(ZoneRow.init)
     }
 
@@ -198,10 +200,12 @@ extension Zones {
         ) ?? false
     }
 
-    /// The number of a zone. A zone that the file does not have yet gets a row. Outside of the shared scope, the owner
-    /// is left out.
+    /// The owner of a zone as the table has it: it is left out, except in the shared scope.
+    private func owner(of zone: ZoneID) -> String { scope == .shared ? zone.owner ?? "" : "" }
+
+    /// The number of a zone. A zone that the file does not have yet gets a row.
     func identifier(of zone: ZoneID) throws -> ZoneRowID {
-        let owner = scope == .shared ? zone.owner ?? "" : ""
+        let owner = owner(of: zone)
         let state: State = zone.zoneName == ZoneID.default.zoneName ? .exists : .unknown
         try db.run(
             """
@@ -221,7 +225,7 @@ extension Zones {
     func number(of zone: ZoneID) throws -> ZoneRowID? {
         try db.value(
             "SELECT id FROM mist_zone WHERE scope = ? AND name = ? AND owner = ? AND state <> ?",
-            [scope.number, zone.zoneName, scope == .shared ? zone.owner ?? "" : "", State.gone],
+            [scope.number, zone.zoneName, owner(of: zone), State.gone],
             as: ZoneRowID.self
         )
     }
