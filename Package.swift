@@ -14,6 +14,8 @@ let package = Package(
         .library(name: "MistStore", targets: ["MistStore"]),
         // Signing a person in from a program: the browser, and a port of this machine that waits for the token.
         .library(name: "MistSignIn", targets: ["MistSignIn"]),
+        // A database's records in an SQLite file, kept up to date.
+        .library(name: "CloudKitMirror", targets: ["CloudKitMirror"]),
         // Tests of programs that use MistKit: an emulator for the length of a closure.
         .library(name: "MistTesting", targets: ["MistTesting"]),
         // The rules of CloudKit Web Services as checks against any address.
@@ -250,6 +252,17 @@ let package = Package(
             ]
         ),
         .target(
+            name: "CloudKitMirror",
+            dependencies: [
+                "CloudKitModel",
+                "MistKit",
+                "MistStore",
+                "StreamingJSON",
+                .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]
+        ),
+        .target(
             name: "CloudKitEmulator",
             dependencies: [
                 "CloudKitModel",
@@ -312,6 +325,7 @@ let package = Package(
                 "CloudKitEmulator",
                 "CloudKitEmulatorAdministration",
                 "CloudKitEmulatorServer",
+                "CloudKitMirror",
                 "CloudKitModel",
                 "CloudKitSchema",
                 "MistKit",
@@ -321,7 +335,6 @@ let package = Package(
                 "Spelling",
                 "StreamingJSON",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -365,6 +378,7 @@ let package = Package(
                     "MistModels", "MistTesting", "OpenAPISwiftRuntime", "StoreCrashes", "StreamingJSON", "TestSupport",
                 ]
             ),
+            ("CloudKitMirror", ["CloudKitEmulatorServer", "MistKit", "MistStore", "MistTesting", "TestSupport"]),
             (
                 "CloudKitEmulator",
                 ["CloudKitModel", "CloudKitSchema", "MistTesting", "SearchWords", "StreamingJSON", "TestSupport"]
@@ -412,8 +426,8 @@ let package = Package(
                             .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                             .product(name: "MetricsTestKit", package: "swift-metrics"),
                         ] : [])
-                    // The tests read the files of the store and of the command with GRDB alone.
-                    + (["MistKitCLI", "MistStore"].contains(name)
+                    // The tests read the files of the store, of mirrors and of the command with GRDB alone.
+                    + (["CloudKitMirror", "MistKitCLI", "MistStore"].contains(name)
                         ? [.product(name: "GRDB", package: "GRDB.swift")] : [])
             )
         }
@@ -537,6 +551,7 @@ let presets: [String: Set<String>] = [
     "CloudKitContract": [],
     "CloudKitEmulator": [],
     "CloudKitEmulatorServer": [],
+    "CloudKitMirror": [],
     "MistKit": ["Client", "ClientWithURLSession"],
     "MistKitCLI": [],
     "MistModels": ["Client", "ClientWithURLSession"],

@@ -1,4 +1,5 @@
 import CloudKitEmulator
+import CloudKitMirror
 import Foundation
 import MistKit
 import MistStore
@@ -157,6 +158,25 @@ extension CommandError {
             message: error.description,
             remedy: "Check the folder of the store, its permissions and the space on the disk."
         )
+    }
+
+    /// A mirror's error in the words of the command line.
+    init(_ error: MirrorError) {
+        let (code, remedy): (Code, String) =
+            switch error.code {
+            case .notAMirror: (.data, "Name a new file, or one that `mistkit mirror` made.")
+            case .otherVersion: (.data, "Use that version, or name a new file.")
+            case .otherDatabase:
+                (.usage, "Name another file, or the container, the environment and the database of this one.")
+            case .otherUser: (.usage, "Name another file, or sign in as that user.")
+            case .changedMeanwhile, .busy:
+                (.unavailable, "Run the command again; one run at a time can write a mirror.")
+            case .refusedToken: (.failure, "Run the command again later.")
+            case .unwritable: (.cannotWrite, "Check the path, its permissions and the space on the disk.")
+            case .unreadable: (.data, "Check the path and its permissions.")
+            default: (.data, "Check the path, its permissions and the space on the disk.")
+            }
+        self.init(code: code, message: error.message, remedy: remedy)
     }
 
     /// The client's error in the words of the command line.

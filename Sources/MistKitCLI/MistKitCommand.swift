@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudKitMirror
 import Foundation
 import MistStore
 import Spelling
@@ -48,6 +49,8 @@ struct MistKitCommand: AsyncParsableCommand {
         } catch let error as CommandError {
             end(with: error)
         } catch let error as CloudKitError {
+            end(with: CommandError(error))
+        } catch let error as MirrorError {
             end(with: CommandError(error))
         } catch let error as StoreError {
             end(with: CommandError(error))

@@ -1,4 +1,5 @@
 import CloudKitEmulatorServer
+import CloudKitModel
 import Foundation
 
 /// What `mistkit emulator` prints when it listens: where the data are, and the settings for another terminal.

@@ -1,6 +1,8 @@
 import ArgumentParser
+import CloudKitMirror
 import Foundation
 import MistKit
+import Synchronization
 
 /// `mistkit mirror`
 struct MirrorCommand: AsyncParsableCommand {
@@ -78,30 +80,39 @@ struct MirrorCommand: AsyncParsableCommand {
         if restore { return try await saveRecords(in: connection) }
         let selection = try selection(in: connection.scope)
         let exists = FileManager.default.fileExists(atPath: file)
-        let file = try MirrorFile(path: dryRun && !exists ? ":memory:" : file, origin: MirrorOrigin(connection))
+        let mirror = try DatabaseMirror(path: dryRun && !exists ? ":memory:" : file, of: connection.database)
         if dryRun {
-            let counts = try await MirrorUpdate(file, from: connection.database).count(selection)
+            let preview = try await mirror.preview(selection)
             return Terminal.writeLine(
                 """
-                \(String.counting(counts.fetched, "record")) to fetch, \(counts.removed) \(counts.removed == 1 ? "record or zone" : "records and zones") \
-                to remove
+                \(String.counting(preview.fetched, "record")) to fetch, \(preview.removed) \
+                \(preview.removed == 1 ? "record or zone" : "records and zones") to remove
                 """
             )
         }
         let interrupt = TransferProgress.handleInterrupt()
         defer { interrupt.cancel() }
         let now = Date()
-        var update = MirrorUpdate(file, from: connection.database)
+        let progress = Mutex(TransferProgress("mirrored"))
+        let counts: MirrorCounts
         do {
-            try await update.run(selection, at: now)
+            counts = try await mirror.update(selection, at: now) { counts in
+                progress.withLock { $0.show(records: counts.written, bytes: counts.bytes) }
+            }
         } catch {
             // The pages that were saved before the failure stay.
-            try? file.close()
+            try? await mirror.close()
             throw error
         }
-        update.finish()
-        if snapshot { Terminal.writeLine(try file.writeSnapshot(at: now)) }
-        try file.close()
+        progress.withLock { progress in
+            progress.finish(
+                records: counts.written,
+                failures: 0,
+                to: (counts.deleted > 0 ? ", \(counts.deleted) deleted," : "") + " to \(file)"
+            )
+        }
+        if snapshot { Terminal.writeLine(try await mirror.writeCopy(at: now)) }
+        try await mirror.close()
     }
 
     /// What the arguments choose.
@@ -139,7 +150,7 @@ struct MirrorCommand: AsyncParsableCommand {
             purpose: ["restore", existing.rawValue, zone.zone],
             over: connection
         )
-        let reader = try MirrorReader(path: file, zone: zone.zone, after: journal)
+        let reader = try MirrorSource(path: file, zone: zone.zone, after: journal)
         if reader.shares > 0 {
             Terminal.writeHint("\(reader.shares) shares of \(file) are not restored; share the records again.")
         }

@@ -2,21 +2,11 @@ import AsyncAlgorithms
 import Foundation
 import MistKit
 
-/// What a run copies into a mirror.
-enum MirrorSelection: Sendable {
-    /// All custom zones, by the changes of the database.
-    case allZones
-    /// One custom zone, by its changes.
-    case zone(ZoneID)
-    /// The records of some types, which queries find: a public database and a default zone have no change feed.
-    case types([String])
-}
-
 /// Brings a mirror up to date.
 struct MirrorUpdate {
     let file: MirrorFile
     let database: CloudKitDatabase
-    private var progress = TransferProgress("mirrored")
+    private let report: @Sendable (MirrorCounts) -> Void
     /// The error for a zone that was to be followed and no longer exists.
     private var missing: CloudKitError?
 
@@ -27,14 +17,20 @@ struct MirrorUpdate {
     /// More pages would not fit in the processor's caches.
     private static let pagesAhead = 4
 
-    init(_ file: MirrorFile, from database: CloudKitDatabase) {
+    /// - Parameters:
+    ///   - file: The mirror.
+    ///   - database: The database whose records it has.
+    ///   - report: Called after each page with what was written so far.
+    init(_ file: MirrorFile, from database: CloudKitDatabase, report: @escaping @Sendable (MirrorCounts) -> Void) {
         self.file = file
         self.database = database
+        self.report = report
     }
 
     /// Fetches what changed since the last run.
     mutating func run(_ selection: MirrorSelection, at time: Date) async throws {
-        switch selection {
+        file.counts = MirrorCounts()
+        switch selection.kind {
         case .allZones:
             try await followDatabase()
             try await follow(file.staleZones())
@@ -47,25 +43,11 @@ struct MirrorUpdate {
         try file.finish(at: time)
     }
 
-    /// Prints the numbers of records that were written and deleted.
-    func finish() {
-        let counts = file.counts
-        progress.finish(
-            records: counts.written,
-            failures: 0,
-            to: (counts.deleted > 0 ? ", \(counts.deleted) deleted," : "") + " to \(file.path)"
-        )
-    }
-
     /// Zones in groups, each for one request.
     private static func requests<Zone>(for zones: [Zone]) -> [[Zone]] {
         stride(from: 0, to: zones.count, by: zonesPerRequest).map { start in
             Array(zones[start..<min(start + zonesPerRequest, zones.count)])
         }
-    }
-
-    private mutating func showProgress() {
-        progress.show(records: file.counts.written, bytes: file.counts.bytes)
     }
 
     // MARK: Zones
@@ -104,10 +86,9 @@ struct MirrorUpdate {
             guard !expired.isEmpty else { continue }
             let again = try expired.map { zone in try file.beginRereading(zone) }
             if let zone = try await followTogether(again).first {
-                throw CommandError(
-                    code: .failure,
-                    message: "The service refuses a change token of the zone \(zone.name) that it has just issued.",
-                    remedy: "Run the command again later."
+                throw MirrorError(
+                    .refusedToken,
+                    "The service refuses a change token of the zone \(zone.name) that it has just issued."
                 )
             }
         }
@@ -143,7 +124,7 @@ struct MirrorUpdate {
                 }
             }
             try file.apply(pages)
-            showProgress()
+            report(file.counts)
         }
         if let failure { throw failure }
         return expired
@@ -154,11 +135,10 @@ struct MirrorUpdate {
     /// Fetches everything that a run would fetch, and writes nothing.
     ///
     /// - Parameter selection: What a run would copy.
-    /// - Returns: The number of records that a run would fetch, and the number of records and zones that it would
-    ///   remove. What is missing from a list that is read from the start is not among them.
-    /// - Throws: A ``CommandError`` or a `CloudKitError`.
-    func count(_ selection: MirrorSelection) async throws -> (fetched: Int, removed: Int) {
-        switch selection {
+    /// - Returns: The numbers.
+    /// - Throws: ``MirrorError`` or a `CloudKitError`.
+    func preview(_ selection: MirrorSelection) async throws -> MirrorPreview {
+        switch selection.kind {
         case .types(let types):
             var fetched = 0
             for type in types {
@@ -167,13 +147,14 @@ struct MirrorUpdate {
                     fetched += page.results.count
                 }
             }
-            return (fetched, 0)
+            return MirrorPreview(fetched: fetched, removed: 0)
         case .zone(let zone):
-            return try await countChanges(in: [zone], missing: .fails)
+            let changes = try await countChanges(in: [zone], missing: .fails)
+            return MirrorPreview(fetched: changes.fetched, removed: changes.removed)
         case .allZones:
             let (zones, removed) = try await changedZones()
             let changes = try await countChanges(in: zones, missing: .counts)
-            return (changes.fetched, changes.removed + removed)
+            return MirrorPreview(fetched: changes.fetched, removed: changes.removed + removed)
         }
     }
 
@@ -261,7 +242,7 @@ struct MirrorUpdate {
         for try await page in records.pages.buffer(policy: .bounded(Self.pagesAhead)) {
             try file.apply(page, of: state)
             state.marker = page.marker
-            showProgress()
+            report(file.counts)
         }
     }
 }

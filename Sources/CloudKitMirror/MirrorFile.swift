@@ -4,32 +4,6 @@ import MistKit
 import MistStore
 import StreamingJSON
 
-/// The database whose records a mirror has.
-struct MirrorOrigin: Hashable {
-    var container: String
-    var environment: String
-    var scope: DatabaseScope
-
-    init(_ connection: Connection) {
-        container = connection.service.containerIdentifier
-        environment = connection.service.environment.rawValue
-        scope = connection.scope
-    }
-
-    /// Reads the origin from the bookkeeping of a mirror; `nil` where the row names no database.
-    ///
-    /// - Parameter row: The row of `mirror_state`.
-    init?(_ row: Row) {
-        guard let scope = DatabaseScope(rawValue: row["database"]) else { return nil }
-        self.scope = scope
-        container = row["container"]
-        environment = row["environment"]
-    }
-
-    /// The origin as messages show it.
-    var title: String { "the \(scope.rawValue) database of \(container), \(environment)" }
-}
-
 /// A zone of a mirror.
 struct MirrorZone {
     let id: Int64
@@ -74,8 +48,8 @@ final class MirrorFile {
     private let queue: DatabaseQueue
     private let tables: MirrorTables
     private let scope: DatabaseScope
-    /// What was written since the file was opened.
-    private(set) var counts = Counts()
+    /// What was written since the last update began.
+    var counts = MirrorCounts()
     private var statements: [String: Statement] = [:]
     private var texts: [UInt8] = []
     /// When the open transaction began.
@@ -83,31 +57,18 @@ final class MirrorFile {
     /// How long a transaction stays open at most. A process that is killed loses at most this work.
     private static let longestTransaction = Duration.milliseconds(500)
 
-    /// What a run wrote.
-    struct Counts: Hashable {
-        /// The number of records that are new or have changed.
-        var written = 0
-        var deleted = 0
-        /// The bytes of the records in JSON.
-        var bytes: Int64 = 0
-    }
-
     /// Opens the mirror at a path, or makes one.
     ///
     /// - Parameters:
     ///   - path: The file.
     ///   - origin: The database whose records the file has, or is to have.
-    /// - Throws: ``CommandError`` for a file that is not a mirror, or is one of another database.
-    init(path: String, origin: MirrorOrigin) throws(CommandError) {
+    /// - Throws: ``MirrorError`` for a file that is not a mirror, or is one of another database.
+    init(path: String, origin: MirrorOrigin) throws {
         self.path = path
         scope = origin.scope
         let found = try Self.origin(ofFileAt: path)
         if let found, found != origin {
-            throw CommandError(
-                code: .usage,
-                message: "\(path) is a mirror of \(found.title), and not of \(origin.title).",
-                remedy: "Name another file, or the container, the environment and the database of this one."
-            )
+            throw MirrorError(.otherDatabase, "\(path) is a mirror of \(found), and not of \(origin).")
         }
         do {
             var configuration = Configuration()
@@ -130,74 +91,50 @@ final class MirrorFile {
                 return try MirrorTables(db)
             }
         } catch {
-            throw Self.commandError(error, path)
+            throw MirrorError.of(error, at: path)
         }
     }
 
     /// Commits the open transaction and closes the file. The write-ahead log becomes part of it.
-    func close() throws(CommandError) {
+    func close() throws {
         try commit()
         statements = [:]
         for table in tables.all { table.releaseStatements() }
-        do { try queue.close() } catch { throw Self.commandError(error, path) }
+        do { try queue.close() } catch { throw MirrorError.of(error, at: path) }
     }
 
     /// The database whose records the file at a path has; `nil` where there is no file, or an empty file.
     ///
-    /// - Throws: ``CommandError`` for a file that is not a mirror.
-    static func origin(ofFileAt path: String) throws(CommandError) -> MirrorOrigin? {
+    /// - Throws: ``MirrorError`` for a file that is not a mirror.
+    static func origin(ofFileAt path: String) throws -> MirrorOrigin? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
-        guard let handle = FileHandle(forReadingAtPath: path) else { throw CommandError.unreadable(path) }
+        guard let handle = FileHandle(forReadingAtPath: path) else { throw MirrorError.unreadable(path) }
         defer { try? handle.close() }
         do {
             // The header is checked first, since opening the file of another program for writing could change it. A
             // mirror is opened for writing: it may have an unfinished transaction to undo.
-            guard let header = try? handle.read(upToCount: 72) ?? Data() else { throw CommandError.unreadable(path) }
+            guard let header = try? handle.read(upToCount: 72) ?? Data() else { throw MirrorError.unreadable(path) }
             if header.isEmpty { return nil }
             guard header.starts(with: Data("SQLite format 3\0".utf8)),
                 header.suffix(4).reduce(0, { $0 << 8 | Int64($1) }) == applicationID
-            else { throw notAMirror(path) }
+            else { throw MirrorError.notAMirror(path) }
             let queue = try DatabaseQueue(path: path)
             defer { try? queue.close() }
             return try queue.read { db in
                 // The process that began to make the file was killed.
                 if try Int64.fetchOne(db, sql: "PRAGMA page_count") == 0 { return nil }
                 guard let row = try Row.fetchOne(db, sql: "SELECT * FROM mirror_state"), let origin = MirrorOrigin(row)
-                else { throw notAMirror(path) }
+                else { throw MirrorError.notAMirror(path) }
                 let found: Int64 = row["format"]
                 guard found == format else {
-                    throw CommandError(
-                        code: .data,
-                        message: "\(path) was made by \(found < format ? "an older" : "a newer") version of mistkit.",
-                        remedy: "Use that version, or name a new file."
-                    )
+                    let version = found < format ? "an older" : "a newer"
+                    throw MirrorError(.otherVersion, "\(path) was made by \(version) version of MistKit.")
                 }
                 return origin
             }
         } catch {
-            throw commandError(error, path)
+            throw MirrorError.of(error, at: path)
         }
-    }
-
-    static func notAMirror(_ path: String) -> CommandError {
-        CommandError(
-            code: .data,
-            message: "\(path) is not a mirror.",
-            remedy: "Name a new file, or one that `mistkit mirror` made."
-        )
-    }
-
-    static func commandError(_ error: any Error, _ path: String) -> CommandError {
-        if let error = error as? CommandError { return error }
-        if let error = error as? CloudKitError { return CommandError(error) }
-        guard let error = error as? DatabaseError else { return CommandError(unexpected: error) }
-        if error.resultCode == .SQLITE_NOTADB { return notAMirror(path) }
-        let isUnwritable = [.SQLITE_CANTOPEN, .SQLITE_FULL, .SQLITE_PERM, .SQLITE_READONLY].contains(error.resultCode)
-        return CommandError(
-            code: isUnwritable ? .cannotWrite : .data,
-            message: "\(path) cannot be used: \(error.message ?? "SQLite reported \(error.resultCode)").",
-            remedy: "Check the path, its permissions and the space on the disk."
-        )
     }
 
     private static func create(_ origin: MirrorOrigin, _ db: Database) throws {
@@ -263,14 +200,14 @@ final class MirrorFile {
         )
         try db.execute(
             sql: "INSERT INTO mirror_state (format, container, environment, database) VALUES (?, ?, ?, ?)",
-            arguments: [format, origin.container, origin.environment, origin.scope.rawValue]
+            arguments: [format, origin.container, origin.environment.rawValue, origin.scope.rawValue]
         )
     }
 
     /// Runs a change in the open transaction, or in a new one.
     ///
     /// If the change throws, the whole transaction is rolled back.
-    private func write<Value>(_ body: (Database) throws -> Value) throws(CommandError) -> Value {
+    private func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
         do {
             return try queue.writeWithoutTransaction { db in
                 if !db.isInsideTransaction {
@@ -287,16 +224,16 @@ final class MirrorFile {
                 }
             }
         } catch {
-            throw Self.commandError(error, path)
+            throw MirrorError.of(error, at: path)
         }
     }
 
     /// Commits the open transaction, if there is one.
-    func commit() throws(CommandError) {
+    func commit() throws {
         do {
             try queue.writeWithoutTransaction { db in if db.isInsideTransaction { try db.commit() } }
         } catch {
-            throw Self.commandError(error, path)
+            throw MirrorError.of(error, at: path)
         }
     }
 
@@ -308,12 +245,8 @@ final class MirrorFile {
     }
 
     /// The error for a file that another process changes.
-    private func changedMeanwhile() -> CommandError {
-        CommandError(
-            code: .unavailable,
-            message: "Another process changed \(path) while this one worked.",
-            remedy: "Run the command again; one run at a time can write a mirror."
-        )
+    private func changedMeanwhile() -> MirrorError {
+        MirrorError(.changedMeanwhile, "Another process changed \(path) while this one worked.")
     }
 }
 
@@ -321,7 +254,7 @@ final class MirrorFile {
 
 extension MirrorFile {
     /// The change token of the database; `nil` where there is none yet.
-    func databaseToken() throws(CommandError) -> DatabaseChangeToken? {
+    func databaseToken() throws -> DatabaseChangeToken? {
         try write { db in try String.fetchOne(db, sql: "SELECT token FROM mirror_state") }
             .flatMap { DatabaseChangeToken($0) }
     }
@@ -331,8 +264,8 @@ extension MirrorFile {
     /// - Parameters:
     ///   - page: The changes of the database.
     ///   - token: The token since which the changes were fetched; `nil` for the list of all zones.
-    /// - Throws: ``CommandError`` where the file cannot be written, or has the zones of another user.
-    func apply(_ page: DatabaseChanges, since token: DatabaseChangeToken?) throws(CommandError) {
+    /// - Throws: ``MirrorError`` where the file cannot be written, or has the zones of another user.
+    func apply(_ page: DatabaseChanges, since token: DatabaseChangeToken?) throws {
         try write { db in
             guard try String.fetchOne(db, sql: "SELECT token FROM mirror_state") == token?.text else {
                 throw changedMeanwhile()
@@ -361,24 +294,24 @@ extension MirrorFile {
     }
 
     /// Forgets the change token of the database.
-    func forgetDatabaseToken() throws(CommandError) {
+    func forgetDatabaseToken() throws {
         try write { db in try run("UPDATE mirror_state SET token = NULL", [], db) }
     }
 
     /// The zones that have changes which were not fetched.
-    func staleZones() throws(CommandError) -> [MirrorZone] {
+    func staleZones() throws -> [MirrorZone] {
         try write { db in
             try Row.fetchAll(db, sql: "SELECT * FROM mirror_zone WHERE isStale = 1 ORDER BY id").map { MirrorZone($0) }
         }
     }
 
     /// All zones of the file.
-    func zones() throws(CommandError) -> [MirrorZone] {
+    func zones() throws -> [MirrorZone] {
         try write { db in try Row.fetchAll(db, sql: "SELECT * FROM mirror_zone").map { MirrorZone($0) } }
     }
 
     /// Marks a zone as one that has changes, and returns it.
-    func staleZone(_ zoneID: ZoneID) throws(CommandError) -> MirrorZone {
+    func staleZone(_ zoneID: ZoneID) throws -> MirrorZone {
         try write { db in
             let zone = try zone(zoneID, db)
             try run("UPDATE mirror_zone SET isStale = 1 WHERE id = ?", [.integer(zone.id)], db)
@@ -390,8 +323,8 @@ extension MirrorFile {
     ///
     /// - Parameter pages: The zones as they were when the pages were requested, and the pages. Zones without a page are
     ///   removed.
-    /// - Throws: ``CommandError`` where the file cannot be written, or has the zones of another user.
-    func apply(_ pages: [(zone: MirrorZone, page: ZoneChanges?)]) throws(CommandError) {
+    /// - Throws: ``MirrorError`` where the file cannot be written, or has the zones of another user.
+    func apply(_ pages: [(zone: MirrorZone, page: ZoneChanges?)]) throws {
         try write { db in
             for (zone, page) in pages {
                 guard let page else {
@@ -436,7 +369,7 @@ extension MirrorFile {
     /// Its rows stay until everything is read. Then the rows of records that the zone no longer has are removed.
     ///
     /// - Returns: The zone as it is now.
-    func beginRereading(_ zone: MirrorZone) throws(CommandError) -> MirrorZone {
+    func beginRereading(_ zone: MirrorZone) throws -> MirrorZone {
         try write { db in
             try run(
                 """
@@ -471,11 +404,7 @@ extension MirrorFile {
             return
         }
         guard known == owner else {
-            throw CommandError(
-                code: .usage,
-                message: "\(path) is a mirror of the private database of another user, \(known).",
-                remedy: "Name another file, or sign in as that user."
-            )
+            throw MirrorError(.otherUser, "\(path) is a mirror of the private database of another user, \(known).")
         }
     }
 
@@ -503,8 +432,8 @@ extension MirrorFile {
     ///   - recordType: The type.
     ///   - isNew: Whether to begin from the start in any case.
     /// - Returns: The state, with the marker of the next page.
-    /// - Throws: ``CommandError`` where the file cannot be written.
-    func beginQuery(of recordType: String, isNew: Bool = false) throws(CommandError) -> QueryState {
+    /// - Throws: ``MirrorError`` where the file cannot be written.
+    func beginQuery(of recordType: String, isNew: Bool = false) throws -> QueryState {
         try write { db in
             try run("INSERT OR IGNORE INTO mirror_query (recordType) VALUES (?)", [.text(recordType)], db)
             try run(
@@ -530,7 +459,7 @@ extension MirrorFile {
     }
 
     /// Saves a page of a query together with its continuation marker.
-    func apply(_ page: RecordPage<Record>, of query: QueryState) throws(CommandError) {
+    func apply(_ page: RecordPage<Record>, of query: QueryState) throws {
         try write { db in
             let current = try Row.fetchOne(
                 db.cachedStatement(sql: "SELECT * FROM mirror_query WHERE recordType = ?"),
@@ -640,7 +569,7 @@ extension MirrorFile {
 
 extension MirrorFile {
     /// Ends a complete run: makes the indexes and saves the time.
-    func finish(at time: Date) throws(CommandError) {
+    func finish(at time: Date) throws {
         try write { db in
             for table in tables.all { try table.createIndex(db) }
             try run("UPDATE mirror_state SET updated = ?", [MirrorColumn.value(of: time)], db)
@@ -655,7 +584,7 @@ extension MirrorFile {
     /// second has the number 2 in its name.
     ///
     /// - Returns: The path of the copy, which appears when it is complete.
-    func writeSnapshot(at time: Date) throws(CommandError) -> String {
+    func writeCopy(at time: Date) throws -> String {
         let url = URL(fileURLWithPath: path)
         let stamp = time.formatted(Date.ISO8601FormatStyle(timeSeparator: .omitted))
         let ending = url.pathExtension.isEmpty ? "" : "." + url.pathExtension
@@ -674,7 +603,7 @@ extension MirrorFile {
             }
             try FileManager.default.moveItem(atPath: part, toPath: target)
         } catch {
-            throw Self.commandError(error, path)
+            throw MirrorError.of(error, at: path)
         }
         return target
     }

@@ -1,5 +1,5 @@
+import CloudKitModel
 import Foundation
-import MistKit
 import MistStore
 
 /// The form of a field's value in a column of a mirror.

@@ -1,0 +1,182 @@
+import CloudKitEmulatorServer
+import CloudKitMirror
+import Foundation
+import GRDB
+import MistKit
+import MistTesting
+import Synchronization
+import TestSupport
+import Testing
+
+/// CloudKit's record, not GRDB's.
+private typealias Record = MistKit.Record
+
+/// Mirrors made by a program; those of the command are in the tests of the command.
+struct DatabaseMirrorTests {
+    /// Runs a closure with the private database of an emulator that has a zone, and a path for a mirror.
+    private func withDatabase(
+        faults: [FaultRule] = [],
+        _ body: (_ database: CloudKitDatabase, _ path: String) async throws -> Void
+    ) async throws {
+        try await inTemporaryFolder { folder in
+            try await withCloudKitEmulator(faults: faults) { emulator in
+                let database = emulator.service(as: .user).privateDatabase
+                _ = try await database.createZone("Notes")
+                try await body(database, folder.appending(path: "copy.sqlite").path)
+            }
+        }
+    }
+
+    private func note(_ number: Int, _ title: String = "A note") -> Record {
+        Record(
+            recordType: "Note",
+            recordName: "n\(number)",
+            fields: ["title": .string(title), "rating": .int64(Int64(number))],
+            zoneID: ZoneID(zoneName: "Notes")
+        )
+    }
+
+    private func titles(_ path: String) throws -> [String] {
+        try DatabaseQueue(path: path).read { db in
+            try String.fetchAll(db, sql: "SELECT title FROM Note ORDER BY recordName")
+        }
+    }
+
+    @Test func aLaterUpdateFetchesOnlyWhatChanged() async throws {
+        try await withDatabase { database, path in
+            for number in 1...5 { try await database.save(note(number)) }
+            let mirror = try DatabaseMirror(path: path, of: database)
+            let all = try await mirror.preview(.allZones)
+            #expect(all.fetched == 5 && all.removed == 0)
+            let reports = Mutex<[MirrorCounts]>([])
+            let first = try await mirror.update(.allZones) { counts in reports.withLock { $0.append(counts) } }
+            #expect(first.written == 5 && first.deleted == 0 && first.bytes > 0)
+            #expect(reports.withLock(\.last) == first)
+
+            try await database.forceReplace(note(2, "Another title"))
+            try await database.forceDelete("n4", inZone: ZoneID(zoneName: "Notes"))
+            let changes = try await mirror.preview(.allZones)
+            #expect(changes.fetched == 1 && changes.removed == 1)
+            let second = try await mirror.update(.zone(ZoneID(zoneName: "Notes")))
+            #expect(second.written == 1 && second.deleted == 1)
+            let third = try await mirror.update(.allZones)
+            #expect(third.written == 0 && third.deleted == 0)
+            try await mirror.close()
+            #expect(try titles(path) == ["A note", "Another title", "A note", "A note"])
+        }
+    }
+
+    @Test func recordsAreReadAsTheServiceSentThem() async throws {
+        try await withDatabase { database, path in
+            for number in 1...3 { try await database.save(note(number)) }
+            let mirror = try DatabaseMirror(path: path, of: database)
+            try await mirror.update(.allZones)
+            try await mirror.close()
+
+            var records = try MirroredRecords(ofFileAt: path, zone: "Notes")
+            #expect(records.count == 3 && records.shares == 0 && records.size > 0)
+            var found: [String: Record] = [:]
+            while let item = try records.next() { found[item.recordName] = try item.record() }
+            let known = try await database.fetch("n2", inZone: ZoneID(zoneName: "Notes"))
+            #expect(found.count == 3 && found["n2"]?.fields == known.fields)
+            #expect(found["n2"]?.recordChangeTag == known.recordChangeTag)
+
+            var rest = try MirroredRecords(ofFileAt: path, startingAfter: 2)
+            #expect(try rest.next()?.position == 3)
+            #expect(try rest.next() == nil)
+        }
+    }
+
+    @Test func aFileHasOneDatabase() async throws {
+        try await withDatabase { database, path in
+            try await DatabaseMirror(path: path, of: database).close()
+            #expect(try DatabaseMirror.origin(ofFileAt: path) == MirrorOrigin(database))
+            expect(.otherDatabase) { _ = try DatabaseMirror(path: path, of: database.service.publicDatabase) }
+        }
+    }
+
+    @Test func aFileOfAnotherProgramIsNotChanged() async throws {
+        try await withDatabase { database, path in
+            let queue = try DatabaseQueue(path: path)
+            try await queue.write { db in try db.execute(sql: "CREATE TABLE mine (a)") }
+            try queue.close()
+            let before = try Data(contentsOf: URL(fileURLWithPath: path))
+            expect(.notAMirror) { _ = try DatabaseMirror(path: path, of: database) }
+            expect(.notAMirror) { _ = try MirroredRecords(ofFileAt: path) }
+            expect(.notAMirror) { _ = try DatabaseMirror.origin(ofFileAt: path) }
+            #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+        }
+    }
+
+    @Test func aPathThatCannotBeUsedSaysWhy() async throws {
+        try await withDatabase { database, path in
+            expect(.unwritable) { _ = try DatabaseMirror(path: path + "/no/folder", of: database) }
+            expect(.unreadable) { _ = try MirroredRecords(ofFileAt: path) }
+            let origin = try DatabaseMirror.origin(ofFileAt: path)
+            #expect(origin == nil)
+        }
+    }
+
+    @Test func anUpdateRefusesASecondOneAtTheSameTime() async throws {
+        let delay = FaultRule(.delay(.milliseconds(300)), on: "changes/database")
+        try await withDatabase(faults: [delay]) { database, path in
+            try await database.save(note(1))
+            let mirror = try DatabaseMirror(path: path, of: database)
+            let update = Task { try await mirror.update(.allZones) }
+            var found: MirrorError.Code?
+            for _ in 1...100 where found == nil {
+                do {
+                    // It has no suspension, so that the update never meets it.
+                    _ = try await mirror.writeCopy()
+                    try await Task.sleep(for: .milliseconds(10))
+                } catch let error as MirrorError {
+                    found = error.code
+                }
+            }
+            #expect(found == .busy)
+            #expect(try await update.value.deleted == 0)
+            try await mirror.close()
+            #expect(try titles(path) == ["A note"])
+        }
+    }
+
+    @Test func aClosedMirrorSaysSo() async throws {
+        try await withDatabase { database, path in
+            let mirror = try DatabaseMirror(path: path, of: database)
+            try await mirror.close()
+            try await mirror.close()
+            let error = await #expect(throws: MirrorError.self) { try await mirror.update(.allZones) }
+            #expect(error?.code == .closed)
+            let other = await #expect(throws: MirrorError.self) { _ = try await mirror.writeCopy() }
+            #expect(other?.code == .closed)
+        }
+    }
+
+    @Test func aRefusedRequestKeepsThePagesBefore() async throws {
+        try await withDatabase { database, path in
+            try await database.save(note(1))
+            let mirror = try DatabaseMirror(path: path, of: database)
+            try await mirror.update(.allZones)
+            do {
+                try await mirror.update(.zone(ZoneID(zoneName: "Missing")))
+                Issue.record("a zone that does not exist was mirrored")
+            } catch let error as CloudKitError {
+                #expect(error.code == .zoneNotFound)
+            }
+            let copy = try await mirror.writeCopy(at: Date(timeIntervalSince1970: 0))
+            #expect(copy.hasSuffix("copy-1970-01-01T000000Z.sqlite"))
+            #expect(try titles(copy) == ["A note"])
+            try await mirror.close()
+        }
+    }
+}
+
+/// Expects that a closure throws a mirror's error with a code.
+private func expect(
+    _ code: MirrorError.Code,
+    sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: () throws -> Void
+) {
+    let error = #expect(throws: MirrorError.self, sourceLocation: sourceLocation) { try body() }
+    #expect(error?.code == code, sourceLocation: sourceLocation)
+}
