@@ -486,6 +486,12 @@ let package = Package(
                 ],
                 path: "Tests/OpenAPISwiftTransportSupport"
             ),
+            // The Swift of the documentation's pages becomes one file for each page, in the three targets below.
+            .plugin(name: "DocumentationSnippets", capability: .buildTool(), dependencies: ["SnippetExtractor"]),
+            .executableTarget(name: "SnippetExtractor", path: "Tests/SnippetExtractor"),
+            // The tests have the files of the program and the plugin by links: a plugin's program in the tests twice,
+            // once for the machine of the compiler, would not link.
+            .testTarget(name: "SnippetExtractorTests", exclude: ["Extractor/SnippetExtractor.swift"]),
             // The Swift of the client's documentation, run against the emulator.
             .testTarget(
                 name: "MistKitDocumentationTests",
@@ -503,7 +509,8 @@ let package = Package(
             // The Swift of the store's documentation.
             .testTarget(
                 name: "MistStoreDocumentationTests",
-                dependencies: ["MistModels", "MistStore", "MistTesting"]
+                dependencies: ["MistModels", "MistStore", "MistTesting"],
+                plugins: ["DocumentationSnippets"]
             ),
             // The Swift of the OpenAPI compiler's documentation.
             .testTarget(
