@@ -504,7 +504,8 @@ let package = Package(
                     .product(name: "HummingbirdTesting", package: "hummingbird"),
                     .product(name: "Logging", package: "swift-log"),
                     .product(name: "NIOCore", package: "swift-nio"),
-                ]
+                ],
+                plugins: ["DocumentationSnippets"]
             ),
             // The Swift of the store's documentation.
             .testTarget(
