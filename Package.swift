@@ -523,7 +523,9 @@ let package = Package(
                     "StreamingJSON",
                     .product(name: "HTTPTypes", package: "swift-http-types"),
                     .product(name: "Hummingbird", package: "hummingbird"),
-                ]
+                    .product(name: "NIOCore", package: "swift-nio"),
+                ],
+                plugins: ["DocumentationSnippets"]
             ),
         ]
 )
