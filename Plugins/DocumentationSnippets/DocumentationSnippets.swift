@@ -8,18 +8,19 @@ struct DocumentationSnippets: BuildToolPlugin {
         guard let book = Book.all.first(where: { $0.target == target.name }) else {
             throw UnknownBook(description: "Plugins/DocumentationSnippets has no book with the tests \(target.name).")
         }
-        let tool = try context.tool(named: "SnippetExtractor").url
-        return try book.pages(in: context.package.directoryURL).map { page in
-            let name = page.deletingPathExtension().lastPathComponent
-            let output = context.pluginWorkDirectoryURL.appending(path: "\(name).swift")
-            return .buildCommand(
-                displayName: "Extracting the Swift of \(page.lastPathComponent)",
-                executable: tool,
-                arguments: [page.path, output.path] + book.modules,
-                inputFiles: [page],
-                outputFiles: [output]
+        let pages = try book.pages(in: context.package.directoryURL)
+        let folder = context.pluginWorkDirectoryURL
+        return [
+            .buildCommand(
+                displayName: "Extracting the Swift of the pages of \(target.name)",
+                executable: try context.tool(named: "SnippetExtractor").url,
+                arguments: [folder.path, book.modules.joined(separator: ",")] + pages.map(\.path),
+                inputFiles: pages,
+                outputFiles: pages.map { page in
+                    folder.appending(path: "\(page.deletingPathExtension().lastPathComponent).swift")
+                }
             )
-        }
+        ]
     }
 }
 

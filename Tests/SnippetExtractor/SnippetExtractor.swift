@@ -1,42 +1,35 @@
 import Foundation
 
-/// Writes the Swift of a page into a file: `SnippetExtractor PAGE FILE MODULE…`.
+/// Writes the Swift of pages into a folder, a file for each page: `SnippetExtractor FOLDER MODULE,… PAGE…`.
 @main
 struct SnippetExtractor {
-    static func main() {
-        let arguments = CommandLine.arguments.dropFirst().map { $0 }
-        guard arguments.count >= 2 else { fail("usage: SnippetExtractor PAGE FILE MODULE…") }
-        let (path, output) = (arguments[0], arguments[1])
-        do throws(PageError) {
+    static func main() throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count > 3 else { fail(["usage: SnippetExtractor FOLDER MODULE,… PAGE…"]) }
+        let folder = URL(fileURLWithPath: arguments[1])
+        let modules = arguments[2].split(separator: ",").map { String($0) }
+        var problems: [String] = []
+        for path in arguments[3...] {
             let name = URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent
-            let page = try Page(read(path))
-            let file = try SnippetFile(page, named: name, path: path, importing: Array(arguments[2...]))
-            write(file.text, to: output)
-        } catch {
-            fail("\(path):\(error.line): error: \(error.problem)")
+            let text = try String(contentsOfFile: path, encoding: .utf8)
+            do {
+                let file = try SnippetFile(Page(text), named: name, path: path, importing: modules)
+                try write(file.text, to: folder.appending(path: "\(name).swift"))
+            } catch let error as PageError {
+                problems.append("\(path):\(error.line): error: \(error.problem)")
+            }
         }
+        if !problems.isEmpty { fail(problems) }
     }
 
-    private static func read(_ path: String) -> String {
-        do {
-            return try String(contentsOfFile: path, encoding: .utf8)
-        } catch {
-            fail("\(path): \(error)")
-        }
+    /// Writes a file, unless it has this text already: then nothing is compiled again.
+    private static func write(_ text: String, to file: URL) throws {
+        let data = Data(text.utf8)
+        if FileManager.default.contents(atPath: file.path) != data { try data.write(to: file) }
     }
 
-    /// Writes the file, unless it has this text already: then nothing is compiled again.
-    private static func write(_ text: String, to path: String) {
-        if FileManager.default.contents(atPath: path) == Data(text.utf8) { return }
-        do {
-            try text.write(toFile: path, atomically: true, encoding: .utf8)
-        } catch {
-            fail("\(path): \(error)")
-        }
-    }
-
-    private static func fail(_ message: String) -> Never {
-        FileHandle.standardError.write(Data((message + "\n").utf8))
+    private static func fail(_ problems: [String]) -> Never {
+        FileHandle.standardError.write(Data(problems.map { $0 + "\n" }.joined().utf8))
         exit(1)
     }
 }
