@@ -30,9 +30,10 @@ struct Book {
         ),
     ]
 
-    /// The pages, in the order of their paths.
+    /// Finds the pages.
     /// - Parameter package: The folder of the package.
-    /// - Throws: When a folder cannot be read.
+    /// - Returns: Their paths, in order.
+    /// - Throws: An error where a folder cannot be read.
     func pages(in package: URL) throws -> [URL] {
         try paths.flatMap { path in
             let url = package.appending(path: path)
