@@ -1,4 +1,5 @@
-import MistKit
+import MistModels
+import MistTesting
 import Testing
 
 /// What the pages say without Swift.
@@ -8,6 +9,19 @@ struct ClaimTests {
         let publicKey = "-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----"
         let error = #expect(throws: CloudKitError.self) { try ServerToServerKey(publicKey) }
         #expect(error?.code == .invalidCredentials)
+    }
+
+    /// "Writes and conflicts": a stored record is deleted as it is known, and a name alone by force.
+    @Test func deletingByName() async throws {
+        try await withCloudKitEmulator { emulator in
+            let database = emulator.service(as: .user).privateDatabase
+            let feed = try await database.save(Feed.swift)
+            try await database.delete(feed)
+            let another = try await database.save(Feed.swift, named: "another")
+            try await database.forceDelete(another.recordName)
+            let error = await #expect(throws: CloudKitError.self) { try await database.fetch(Feed.self, "another") }
+            #expect(error?.code == .notFound)
+        }
     }
 
     /// "Errors": a code that this version of MistKit does not know is kept.
