@@ -500,6 +500,12 @@ let package = Package(
                 ],
                 path: "Tests/OpenAPISwiftTransportSupport"
             ),
+            // The Swift of the documentation's pages becomes one file for each page, in the three targets below.
+            .plugin(name: "DocumentationSnippets", capability: .buildTool(), dependencies: ["SnippetExtractor"]),
+            .executableTarget(name: "SnippetExtractor", path: "Tests/SnippetExtractor"),
+            // The tests have the files of the program and the plugin by links: a plugin's program in the tests twice,
+            // once for the machine of the compiler, would not link.
+            .testTarget(name: "SnippetExtractorTests", exclude: ["Extractor/SnippetExtractor.swift"]),
             // The Swift of the client's documentation, run against the emulator.
             .testTarget(
                 name: "MistKitDocumentationTests",
@@ -512,12 +518,14 @@ let package = Package(
                     .product(name: "HummingbirdTesting", package: "hummingbird"),
                     .product(name: "Logging", package: "swift-log"),
                     .product(name: "NIOCore", package: "swift-nio"),
-                ]
+                ],
+                plugins: ["DocumentationSnippets"]
             ),
             // The Swift of the store's documentation.
             .testTarget(
                 name: "MistStoreDocumentationTests",
-                dependencies: ["MistModels", "MistStore", "MistTesting"]
+                dependencies: ["MistModels", "MistStore", "MistTesting"],
+                plugins: ["DocumentationSnippets"]
             ),
             // The Swift of the OpenAPI compiler's documentation.
             .testTarget(
@@ -529,7 +537,9 @@ let package = Package(
                     "StreamingJSON",
                     .product(name: "HTTPTypes", package: "swift-http-types"),
                     .product(name: "Hummingbird", package: "hummingbird"),
-                ]
+                    .product(name: "NIOCore", package: "swift-nio"),
+                ],
+                plugins: ["DocumentationSnippets"]
             ),
         ]
 )

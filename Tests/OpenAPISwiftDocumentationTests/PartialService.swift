@@ -1,7 +1,6 @@
 import OpenAPISwiftRuntime
 
-/// A service for a test or a page that needs only some of the operations. All other operations respond with status 501.
-protocol PartialService: APIProtocol {}
+// The protocol is on the page "Testing", with one of its operations.
 
 extension PartialService {
     func listSightings(_ input: Operations.ListSightings.Input) async throws -> Operations.ListSightings.Output {
@@ -9,10 +8,6 @@ extension PartialService {
     }
 
     func addSighting(_ input: Operations.AddSighting.Input) async throws -> Operations.AddSighting.Output {
-        .undocumented(statusCode: 501, .init())
-    }
-
-    func getSighting(_ input: Operations.GetSighting.Input) async throws -> Operations.GetSighting.Output {
         .undocumented(statusCode: 501, .init())
     }
 

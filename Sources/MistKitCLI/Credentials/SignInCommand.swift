@@ -176,8 +176,8 @@ extension Settings {
     func sessionFile() throws(CommandError) -> SessionFile? {
         guard let container else { return nil }
         let address = try address()
-        let place = [address.host, address.port.map { "\($0)" }].compactMap { $0 }.joined(separator: "-")
-        let name = "\(place)-\(container)-\(try containerEnvironment().rawValue)".map { character in
+        let hostAndPort = [address.host, address.port.map { "\($0)" }].compactMap { $0 }.joined(separator: "-")
+        let name = "\(hostAndPort)-\(container)-\(try containerEnvironment().rawValue)".map { character in
             character.isASCII && (character.isLetter || character.isNumber || "-._".contains(character))
                 ? character : "_"
         }

@@ -37,16 +37,16 @@ struct StatusCommand: AsyncParsableCommand {
             )
             line("user", (user.userRecordName ?? "unknown") + (name.isEmpty ? "" : " (\(name))"))
         }
-        var refusal: CloudKitError?
+        var failure: CloudKitError?
         for scope in [DatabaseScope.public, .private, .shared] {
             do {
                 _ = try await connection.service.database(scope).fetchZones()
                 line(scope.rawValue, "accepted")
             } catch let error as CloudKitError where !error.isTransient {
                 line(scope.rawValue, "refused: " + (error.message.components(separatedBy: ". ").first ?? ""))
-                if scope == connection.scope { refusal = error }
+                if scope == connection.scope { failure = error }
             }
         }
-        if let refusal { throw refusal }
+        if let failure { throw failure }
     }
 }

@@ -88,9 +88,9 @@ struct RecordsDemo {
         theirs["rating"] = 5
         theirs = try await database.update(theirs, inZone: zone)
         mine["title"] = "A better title"
-        let refusal = try await refusalOfStaleUpdate(of: mine)
+        let conflict = try await conflictOfStaleUpdate(of: mine)
         let saved = theirs.recordChangeTag ?? ""
-        Demo.tell("conflict", "one of two changes at once saved (tag \(saved)), one refused: \(refusal.code)")
+        Demo.tell("conflict", "one of two changes at once saved (tag \(saved)), one refused: \(conflict.code)")
         let (merged, time) = try await Demo.timed {
             var current = try await database.fetch(name, inZone: zone)
             current["title"] = mine["title"]
@@ -100,7 +100,7 @@ struct RecordsDemo {
         Demo.tell("", "merged with the server's record and saved (tag \(merged.recordChangeTag ?? "")): \(both)", time)
     }
 
-    private func refusalOfStaleUpdate(of record: Record) async throws -> CloudKitError {
+    private func conflictOfStaleUpdate(of record: Record) async throws -> CloudKitError {
         do {
             try await database.update(record, inZone: zone)
         } catch let error as CloudKitError where error.code == .conflict {

@@ -50,10 +50,10 @@ struct SyncDemoCommand: AsyncParsableCommand {
             try await demo.dieWhileSending()
             return
         }
-        let place: URL
+        let storeFolder: URL
         if let folder {
-            place = URL(fileURLWithPath: folder)
-            guard !FileManager.default.fileExists(atPath: place.path) else {
+            storeFolder = URL(fileURLWithPath: folder)
+            guard !FileManager.default.fileExists(atPath: storeFolder.path) else {
                 throw CommandError(
                     code: .usage,
                     message: "The folder \(folder) exists already.",
@@ -61,11 +61,13 @@ struct SyncDemoCommand: AsyncParsableCommand {
                 )
             }
         } else {
-            place = FileManager.default.temporaryDirectory.appendingPathComponent("mistkit-demo-\(UUID().uuidString)")
+            storeFolder = FileManager.default.temporaryDirectory.appendingPathComponent(
+                "mistkit-demo-\(UUID().uuidString)"
+            )
         }
-        defer { if folder == nil { try? FileManager.default.removeItem(at: place) } }
+        defer { if folder == nil { try? FileManager.default.removeItem(at: storeFolder) } }
         let began = ContinuousClock.now
-        var demo = try SyncDemo(in: place, count: count)
+        var demo = try SyncDemo(in: storeFolder, count: count)
         try await demo.run()
         let seconds = Demo.seconds(ContinuousClock.now - began)
         let kept = folder.map { "; the stores are in \($0)/" } ?? ""

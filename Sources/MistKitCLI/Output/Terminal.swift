@@ -107,9 +107,9 @@ struct Terminal: Sendable {
     ///
     /// - Parameters:
     ///   - error: The error of the item.
-    ///   - place: Where the item stands, such as a file and a line.
-    static func writeFailure(_ error: CommandError, at place: String? = nil) {
-        writeError("mistkit: \(place.map { "\($0): " } ?? "")\(error.statement(in: errorStyle))")
+    ///   - position: Where the item is, such as a file and a line.
+    static func writeFailure(_ error: CommandError, at position: String? = nil) {
+        writeError("mistkit: \(position.map { "\($0): " } ?? "")\(error.statement(in: errorStyle))")
     }
 
     /// Writes a hint on standard error, where there is one. The command goes on.

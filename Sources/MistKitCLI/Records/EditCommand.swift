@@ -43,12 +43,12 @@ struct EditCommand: AsyncParsableCommand {
             try outcome.finish()
         } catch let error as CloudKitError {
             keepsFiles = true
-            throw refusal(error, of: draft)
+            throw unsavedError(error, of: draft)
         }
     }
 
     /// The error for a change that was not saved, which says where the text of the user is.
-    private func refusal(_ error: CloudKitError, of draft: RecordDraft) -> CommandError {
+    private func unsavedError(_ error: CloudKitError, of draft: RecordDraft) -> CommandError {
         let command =
             "mistkit records resolve-conflict \(draft.file.path) --base \(draft.base.path)\(zoneArguments)"
         guard error.code != .conflict else {
@@ -58,9 +58,9 @@ struct EditCommand: AsyncParsableCommand {
                 remedy: "Bring both together: \(command)"
             )
         }
-        var refusal = CommandError(error)
-        refusal.remedy += " Your text is in \(draft.file.path); to save it later: \(command)"
-        return refusal
+        var unsaved = CommandError(error)
+        unsaved.remedy += " Your text is in \(draft.file.path); to save it later: \(command)"
+        return unsaved
     }
 
     private var zoneArguments: String {

@@ -130,10 +130,10 @@ enum RecordInput {
         return records
     }
 
-    private static func unreadable(_ place: String, _ problem: String) -> CommandError {
+    private static func unreadable(_ source: String, _ problem: String) -> CommandError {
         CommandError(
             code: .data,
-            message: "\(place): \(problem)",
+            message: "\(source): \(problem)",
             remedy:
                 #"Give one record, an array, or one a line: {"recordType":"Note","fields":{"title":{"value":"Hello"}}}."#
         )

@@ -98,7 +98,7 @@ struct SchemaService {
         let text = validation.changes.map(\.text).joined(separator: "\n")
         guard let obstacle = validation.obstacle else { return text }
         if !text.isEmpty { Terminal.writeLine(text) }
-        throw refusal("imported", AdministrationProblem(code: .refused, reason: obstacle))
+        throw failure("imported", AdministrationProblem(code: .refused, reason: obstacle))
     }
 
     /// Copies the schema of development to production.
@@ -134,11 +134,11 @@ struct SchemaService {
         do {
             return try await administration.call(body)
         } catch let problem as AdministrationProblem {
-            throw refusal(verb, problem)
+            throw failure(verb, problem)
         }
     }
 
-    private func refusal(_ verb: String, _ problem: AdministrationProblem) -> CommandError {
+    private func failure(_ verb: String, _ problem: AdministrationProblem) -> CommandError {
         guard [.refused, .notFound, .internalError].contains(problem.code) else { return CommandError(problem) }
         return CommandError(
             code: .failure,

@@ -15,13 +15,13 @@ struct FailureReport {
     ///
     /// - Parameters:
     ///   - error: The error.
-    ///   - place: Where the item is, such as a file and a line.
-    mutating func add(_ error: CommandError, at place: String) {
+    ///   - position: Where the item is, such as a file and a line.
+    mutating func add(_ error: CommandError, at position: String) {
         count += 1
         let kind = Self.kind(of: error)
         let key = counts[kind] == nil && counts.count >= Self.kinds ? "" : kind
         counts[key, default: 0] += 1
-        if counts[key, default: 0] <= Self.shown { Terminal.writeFailure(error, at: place) }
+        if counts[key, default: 0] <= Self.shown { Terminal.writeFailure(error, at: position) }
     }
 
     /// Prints how many errors were not printed.

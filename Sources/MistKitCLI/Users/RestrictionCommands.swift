@@ -21,11 +21,11 @@ struct RestrictUserCommand: AsyncParsableCommand {
 
     func run() async throws {
         let service = try Connection.open(connection).service
-        let place = "\(service.containerIdentifier), \(service.environment.rawValue)"
+        let container = "\(service.containerIdentifier), \(service.environment.rawValue)"
         let user = try await service.fetchCaller().userRecordName ?? "the signed-in person"
-        guard try confirmation.confirms("Refuse all requests of \(user) to \(place)?") else { return }
+        guard try confirmation.confirms("Refuse all requests of \(user) to \(container)?") else { return }
         try await service.restrictUser()
-        Terminal.writeLine("The data of \(user) in \(place) are restricted. `mistkit users unrestrict` ends it.")
+        Terminal.writeLine("The data of \(user) in \(container) are restricted. `mistkit users unrestrict` ends it.")
     }
 }
 

@@ -1,37 +1,4 @@
-import HTTPTypes
 import OpenAPISwiftRuntime
-
-/// The caller of an operation.
-struct Caller: Sendable {
-    var name: String
-}
-
-/// A service whose handlers know the caller.
-struct Archive: PartialArchive {
-    func getSighting(
-        _ input: Operations.GetSighting.Input,
-        context caller: Caller
-    ) async throws -> Operations.GetSighting.Output {
-        var sighting = Components.Schemas.Sighting.wren
-        sighting.observer = .person(.init(kind: "person", name: caller.name))
-        return .ok(.init(body: .json(sighting)))
-    }
-}
-
-/// The callers that are let in, by the value of their header field `Authorization`.
-struct Keys: Sendable {
-    var names: [String: String]
-
-    func caller(of request: HTTPRequest) throws -> Caller {
-        guard let key = request.headerFields[.authorization], let name = names[key] else { throw UnknownCaller() }
-        return Caller(name: name)
-    }
-}
-
-struct UnknownCaller: Error, HTTPResponseConvertible {
-    var httpStatus: HTTPResponse.Status { .unauthorized }
-    var httpHeaderFields: HTTPFields { [.wwwAuthenticate: "Bearer"] }
-}
 
 /// A service of which a page shows a part: every operation that it leaves out answers as `PartialService` does.
 protocol PartialArchive: ContextualAPIProtocol where Context == Caller {}

@@ -5,7 +5,7 @@ import Testing
 @testable import MistKitCLI
 
 /// Which errors make a line of an import fail, and which end the run.
-struct RecordRefusalTests {
+struct RefusedRecordsTests {
     private static let ofRecord: [CloudKitError.Code] = [
         .accessDenied, .atomicError, .badRequest, .conflict, .exists, .internalError, .limitExceeded, .notFound,
         .uniqueFieldError, .validatingReferenceError, .init(serverErrorCode: "NEW_CODE"),
