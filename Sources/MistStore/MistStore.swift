@@ -202,16 +202,32 @@ public final class MistStore: Sendable {
 }
 
 /// The source of the times at which the fields of a record were edited.
-public enum EditTimeSource: Hashable, Sendable {
+public struct EditTimeSource: Hashable, Sendable {
+    fileprivate enum Kind: String {
+        case ofFields, ofRecord
+    }
+
+    fileprivate let kind: Kind
+
+    private init(_ kind: Kind) {
+        self.kind = kind
+    }
+
     /// The field `mist_edits` of the record, of the type `BYTES`, which the store writes. The latest edit of each field
     /// wins.
-    case ofFields
+    public static let ofFields = Self(.ofFields)
+
     /// The record's modification time. No field is needed, and the order of arrival at the service decides.
     ///
     /// If the service has another value of a field than the one that this device began with, the field counts as edited
     /// when the service stored that version. A later edit on this device wins, an earlier one loses. Edits of different
     /// fields are all kept.
-    case ofRecord
+    public static let ofRecord = Self(.ofRecord)
+}
+
+extension EditTimeSource: CustomStringConvertible {
+    /// The name of the source.
+    public var description: String { kind.rawValue }
 }
 
 /// The settings of a store.
@@ -303,7 +319,7 @@ public struct StoreConfiguration: Sendable {
     ///     otherwise, with the code ``StoreError/Code-swift.struct/schema``.
     ///   - type: The record type.
     public mutating func setEditTimes<Model: CloudKitRecord>(_ source: EditTimeSource, of type: Model.Type) {
-        switch source {
+        switch source.kind {
         case .ofFields: typesWithoutEditTimes.remove(Model.recordType)
         case .ofRecord: typesWithoutEditTimes.insert(Model.recordType)
         }

@@ -1,26 +1,6 @@
 import GRDB
 import MistKit
 
-/// The reason why values are in the recovery log.
-public enum LossReason: String, Hashable, Sendable {
-    /// A later edit of the same field won.
-    case laterEdit
-    /// The record was deleted on another device.
-    case deleted
-    /// The record was deleted, and another record with the same name was created.
-    case replaced
-    /// The parent of the record was deleted, or a record that it refers to with the action `deleteSelf`.
-    case deletedWithTarget
-    /// The zone was deleted.
-    case zoneDeleted
-    /// The value of a counter, of which the store cannot tell whether the service's value contains it: the reply to the
-    /// request was lost, and then another copy of the file has counted, or many other devices. It was not added again.
-    case unclearCount
-    /// The policy of the field put another value back: a field that is the greatest value was lowered, or elements were
-    /// removed from a list that only grows.
-    case policy
-}
-
 /// Applies deletes that the service reports, with their cascades: of other devices, or this device's own.
 struct RemoteDeletes: EngineProcedure {
     let transaction: EngineTransaction

@@ -199,26 +199,6 @@ package struct SyncSettings: Sendable {
     package init() {}
 }
 
-/// The reason why a scope waits.
-public enum SyncCondition: String, Hashable, Sendable {
-    /// The service cannot be reached.
-    case offline
-    /// The service asked for fewer requests.
-    case throttled
-    /// The storage at the service is full. Changes are still fetched; single records are sent from time to time, to
-    /// find out whether there is space again.
-    case quotaExceeded
-    /// A user must sign in.
-    case signedOut
-    /// Another user is signed in than the one whose records the folder has. Nothing of them is sent or fetched.
-    case otherUser
-    /// The service's schema lacks a record type, a field or an index. The records or the query that need it wait.
-    case schema
-    /// The service reported an error in place of a record, or of the changes of a zone. They are fetched again;
-    /// everything else goes on.
-    case undelivered
-}
-
 /// The results of a synchronisation, as counts.
 public struct SyncSummary: Hashable, Sendable {
     /// Records that the service's changes added or changed here.

@@ -51,13 +51,32 @@ public struct ScopeStatus: Hashable, Sendable {
 }
 
 /// The kind of work of a request.
-public enum SyncActivity: String, Hashable, Sendable {
+///
+/// Later versions may add kinds, so a `switch` over them has a `default`.
+public struct SyncActivity: Hashable, Sendable {
+    private enum Kind: String {
+        case idle, fetching, sending
+    }
+
+    private let kind: Kind
+
+    private init(_ kind: Kind) {
+        self.kind = kind
+    }
+
     /// No request is under way.
-    case idle
+    public static let idle = Self(.idle)
+
     /// Changes of the service are fetched.
-    case fetching
+    public static let fetching = Self(.fetching)
+
     /// Changes of this machine are sent.
-    case sending
+    public static let sending = Self(.sending)
+}
+
+extension SyncActivity: CustomStringConvertible {
+    /// The name of the kind.
+    public var description: String { kind.rawValue }
 }
 
 /// The progress of the synchronisation under way in a scope, or of the last one.
@@ -80,9 +99,8 @@ public struct SyncProgress: Hashable, Sendable {
 public struct ParkedRecord: Hashable, Sendable {
     /// The record's name.
     public let recordName: String
-    /// The code of the failure. `parent` for a new record whose parent waits; `value` for a record that cannot be sent,
-    /// or that the program on another device could not read; `zone` for a record whose zone this file does not have.
-    public let reason: String
+    /// The reason why it waits.
+    public let reason: ParkingReason
     /// The message of the service, or the store's explanation.
     public let message: String
     /// When the record is sent again without an edit; `nil` where it waits for an edit or for
@@ -185,7 +203,7 @@ extension LocalDatabase {
             .map { record in
                 ParkedRecord(
                     recordName: record.name,
-                    reason: "parent",
+                    reason: .parent,
                     message: "The record waits for its parent \(record.parent), which waits, too.",
                     until: record.until.map(ColumnValue.date)
                 )

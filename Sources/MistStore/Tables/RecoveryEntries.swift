@@ -84,7 +84,7 @@ extension RecoveredValues {
             recordType: row["type"],
             recordName: row["name"],
             zoneID: ZoneID(zoneName: row["zone"], ownerRecordName: owner.isEmpty ? nil : owner),
-            reason: LossReason(rawValue: row["reason"]) ?? .laterEdit,
+            reason: LossReason(rawValue: row["reason"]),
             fields: CloudKitModel.Record.Fields(
                 try OtherFields.read(row["fields"]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
             )

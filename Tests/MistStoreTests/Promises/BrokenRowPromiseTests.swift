@@ -67,7 +67,7 @@ struct BrokenRowPromiseTests {
         let status = try await phone.local.status()
         #expect(status.pending == 1)
         #expect(status.parked.map(\.recordName) == ["b"])
-        #expect(status.parked.first?.reason == "value")
+        #expect(status.parked.first?.reason == .value)
         #expect(status.parked.first?.message.contains(breakage.reason) == true, "\(status.parked)")
         // Another device changes another field of the record: the broken value stays, and still waits.
         if !isNew {

@@ -91,7 +91,7 @@ struct HostileFilePromiseTests {
                 try await phone.sync()
                 let status = try await phone.privateDatabase.status()
                 #expect(status.parked.map(\.recordName).sorted() == (broken + ["lost 1", "lost 2"]).sorted())
-                #expect(Set(status.parked.map(\.reason)) == ["value", "zone"])
+                #expect(Set(status.parked.map(\.reason)) == [.value, .zone])
                 #expect(status.pending == broken.count + 2)
                 #expect(status.conditions == [])
                 // What another program cannot read, the other device does not get.

@@ -192,11 +192,9 @@ struct StatusPromiseTests {
         #expect(status.parkedTypes == [ParkedRecordType(recordType: "Book", fieldName: "title")])
         #expect(status.parkedTypes.first?.message.contains("title") == true)
         #expect(!status.isSynchronised)
-        guard case .parked(let parked)? = try await phone.local.status(of: Book.self, "a")?.state else {
-            Issue.record("The book is not parked.")
-            return
-        }
-        #expect(parked.reason == "schema")
+        let book = try await phone.local.status(of: Book.self, "a")
+        #expect(book?.state == .parked)
+        #expect(book?.parked?.reason == .schema)
         #expect(try await phone.local.status(of: Shelf.self, "s")?.state == .edited)
         for (error, condition) in [
             (CloudKitError.service(.throttled, retryAfter: 30), SyncCondition.throttled),
@@ -211,6 +209,29 @@ struct StatusPromiseTests {
             #expect(status.conditions == [condition])
             #expect(status.restsUntil != nil || condition == .signedOut)
         }
+    }
+
+    @Test("30. Codes that a later version of the store wrote into the file are kept as they are")
+    func codesOfLaterVersionsAreKept() async throws {
+        let phone = try SyncScenario().device("phone")
+        try phone.run(
+            "INSERT INTO Book (_recordName, title) VALUES ('a', 'A')",
+            """
+            INSERT INTO mist_parked (zone, name, reason, message, since)
+                SELECT _zone, 'a', 'later reason', 'No.', 4102444800000 FROM Book
+            """,
+            """
+            INSERT INTO mist_recovery (time, scope, zone, owner, type, name, reason, fields, size)
+                VALUES (0, 1, 'Records', '', 'Book', 'a', 'later loss', '{}', 2)
+            """,
+            "UPDATE mist_scope SET condition = 'later condition'"
+        )
+        let status = try await phone.local.status()
+        #expect(status.conditions == [SyncCondition(rawValue: "later condition")])
+        #expect(status.parked.map(\.reason) == [ParkingReason(rawValue: "later reason")])
+        let book = try await phone.local.status(of: Book.self, "a")
+        #expect(book?.parked == status.parked.first)
+        #expect(try await phone.local.recoveryLog().map(\.reason) == [LossReason(rawValue: "later loss")])
     }
 
     /// Waits for a state of a record. States before it may be skipped.
@@ -261,10 +282,9 @@ struct StatusPromiseTests {
             request.operations == nil
                 ? .answered : .reply(.success(.records([.failure(.service(.badRequest, reason: "no", record: "a"))])))
         }
-        let parked = try await next(&updates) { if case .parked? = $0?.state { true } else { false } }
-        guard case .parked(let reason)? = parked?.state else { return }
-        #expect(reason.reason == "BAD_REQUEST")
-        #expect(reason.message.contains("no"))
+        let parked = try await next(&updates) { $0?.state == .parked }
+        #expect(parked?.parked?.reason == .refused(.badRequest))
+        #expect(parked?.parked?.message.contains("no") == true)
         // Another edit starts a new attempt.
         try phone.run("UPDATE Book SET title = 'AAA'")
         #expect(try await next(&updates) { $0?.state == .edited } != nil)
