@@ -22,7 +22,7 @@ public struct ScopeStatus: Hashable, Sendable {
     public let unreadable: [UnreadableRecord]
     /// The record types that the service's schema lacks, or of which it lacks a field.
     public let parkedTypes: [ParkedRecordType]
-    /// The reasons why the scope waits; empty when it does not wait.
+    /// The reasons why the scope waits, the one that stops most of the work first; empty when it does not wait.
     public let conditions: [SyncCondition]
     /// The message of the service; for ``SyncCondition/signedOut`` the address of the sign-in page, if the service gave
     /// one; for ``SyncCondition/otherUser`` the names of both users.
@@ -42,9 +42,6 @@ public struct ScopeStatus: Hashable, Sendable {
     /// Since then this copy is a device of its own, and both copies go on. A counter of which the store could not tell
     /// whether the other copy has counted it is in the recovery log, with the reason ``LossReason/unclearCount``.
     public let copyNoticed: Date?
-
-    /// The first of ``conditions``; `nil` when the scope does not wait.
-    public var condition: SyncCondition? { conditions.first }
 
     /// Whether nothing is pending, everything is fetched, and the scope does not wait.
     public var isSynchronised: Bool { pending == 0 && !hasChangesToFetch && conditions.isEmpty }

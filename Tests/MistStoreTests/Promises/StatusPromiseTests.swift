@@ -98,7 +98,7 @@ struct StatusPromiseTests {
         try phone.run("INSERT INTO Book (_recordName) VALUES ('a'), ('refused')")
         #expect(try await phone.local.status().pending == 2)
         try phone.sync { _ in .reply(.failure(.broken(mayHaveBeenDone: false))) }
-        #expect(try await phone.local.status().condition == .offline)
+        #expect(try await phone.local.status().conditions == [.offline])
         try phone.sync { request in
             guard case .modify(let operations, let zone, let isAtomic) = request else { return .answered }
             let passed = operations.filter { $0.record.recordName != "refused" }
@@ -115,7 +115,7 @@ struct StatusPromiseTests {
         let status = try await phone.local.status()
         #expect(status.parked.map { "\($0.recordName) \($0.reason)" } == ["refused BAD_REQUEST"])
         #expect(status.pending == 1)
-        #expect(status.condition == nil)
+        #expect(status.conditions == [])
         #expect(!status.isSynchronised)
         // The program can retry it.
         try await phone.local.retryParked()
