@@ -182,13 +182,20 @@ public final class MistStore: Sendable {
     }
 
     func sync(isAutomatic: Bool) async throws -> SyncSummary {
+        try await startedLoop().sync(isAutomatic: isAutomatic)
+    }
+
+    /// The loop.
+    ///
+    /// - Throws: A ``StoreError`` with the code `noService` when the store has no service.
+    func startedLoop() throws -> SyncLoop {
         guard let loop else {
             throw StoreError(
                 .noService,
                 "The store was opened without a service. Give it one: MistStore(at:records:service:)."
             )
         }
-        return try await loop.sync(isAutomatic: isAutomatic)
+        return loop
     }
 
     /// Closes the files. A synchronisation under way ends: its calls, and later calls of all kinds, throw
