@@ -116,8 +116,7 @@ struct CredentialsTests {
         let service = CloudKitService(
             containerIdentifier: emulator.containerIdentifier,
             tokenManager: manager,
-            serverURL: emulator.serverURL,
-            transport: emulator.transport
+            configuration: emulator.serviceConfiguration
         )
         do {
             let zones = try await service.privateDatabase.fetchZones()
@@ -135,8 +134,7 @@ struct CredentialsTests {
             let service = CloudKitService(
                 containerIdentifier: emulator.containerIdentifier,
                 tokenManager: VaultTokenManager(vault: vault),
-                serverURL: emulator.serverURL,
-                transport: emulator.transport
+                configuration: emulator.serviceConfiguration
             )
             let zones = try await service.publicDatabase.fetchZones()
             #expect(zones.count == 1)

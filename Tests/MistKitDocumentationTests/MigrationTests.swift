@@ -86,8 +86,7 @@ struct MigrationTests {
                 containerIdentifier: emulator.containerIdentifier,
                 keyID: keyID,
                 privateKeyPEM: key,
-                serverURL: emulator.serverURL,
-                transport: emulator.transport
+                configuration: emulator.serviceConfiguration
             )
             try await service.publicDatabase.save(Record(recordType: "Note", fields: ["title": "Hello"]))
             let notes = service.publicDatabase.records(matching: Query(recordType: "Note"))

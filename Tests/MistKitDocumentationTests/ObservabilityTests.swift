@@ -37,12 +37,12 @@ struct ObservabilityTests {
         try await withCloudKitEmulator { emulator in
             var logger = Logger(label: "com.example.notes.cloudkit")
             logger.logLevel = .debug
+            var configuration = emulator.serviceConfiguration
+            configuration.logger = logger
             let service = CloudKitService(
                 containerIdentifier: emulator.containerIdentifier,
                 apiToken: emulator.apiToken,
-                serverURL: emulator.serverURL,
-                transport: emulator.transport,
-                logger: logger
+                configuration: configuration
             )
             let zones = try await service.publicDatabase.fetchZones()
             #expect(zones.count == 1)
@@ -52,12 +52,12 @@ struct ObservabilityTests {
     @Test func aMiddlewareSeesEachRequest() async throws {
         try await withCloudKitEmulator { emulator in
             let counter = RequestCounter()
+            var configuration = emulator.serviceConfiguration
+            configuration.middlewares = [counter]
             let service = CloudKitService(
                 containerIdentifier: emulator.containerIdentifier,
-                tokenManager: APITokenManager(apiToken: emulator.apiToken),
-                serverURL: emulator.serverURL,
-                transport: emulator.transport,
-                middlewares: [counter]
+                apiToken: emulator.apiToken,
+                configuration: configuration
             )
             _ = try await service.publicDatabase.fetchZones()
             print(counter["listZones"])  // 1

@@ -26,6 +26,8 @@ struct SyncDemo {
             container: EmbeddedEmulator.defaultContainer,
             configuration: .init(logger: Connection.logger(verbose: false))
         )
+        var configuration = CloudKitService.Configuration(transport: emulator.server)
+        configuration.assetTransport = emulator.server
         let service = CloudKitService(
             containerIdentifier: emulator.container,
             environment: .development,
@@ -33,8 +35,7 @@ struct SyncDemo {
                 apiToken: emulator.account.apiToken,
                 webAuthToken: try emulator.webAuthToken()
             ),
-            transport: emulator.server,
-            assetTransport: emulator.server
+            configuration: configuration
         )
         func device(_ name: String) throws -> Device {
             let network = DemoNetwork(service)
@@ -48,11 +49,13 @@ struct SyncDemo {
     }
 
     private static func open(_ name: String, in folder: URL, over network: DemoNetwork) throws -> MistStore {
-        try MistStore(
+        var configuration = StoreConfiguration()
+        configuration.logger = Connection.logger(verbose: false)
+        return try MistStore(
             at: folder.appendingPathComponent(name),
             records: [DemoList.self, DemoTodo.self],
             service: network,
-            logger: Connection.logger(verbose: false)
+            configuration: configuration
         )
     }
 

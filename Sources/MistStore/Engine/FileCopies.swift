@@ -23,6 +23,6 @@ extension RecordMerge {
             let known = counters.known.part(of: field.name, device: device)
             return theirs.sequence > known?.sequence ?? .min && !counters.writes.contains(theirs)
         }
-        if isForeign { try fileState.setDevice(settings.newDevice(), at: now) }
+        if isForeign { try fileState.setDevice(configuration.newDevice(), at: now) }
     }
 }

@@ -89,7 +89,7 @@ struct NextStep: EngineProcedure {
             let missing = Array(try zones.missing().filter { try hasEdits(in: $0) }.prefix(200))
             if !missing.isEmpty { return try send(.createZones(missing.map(\.zoneID)), .zones(missing)) }
         }
-        guard let batch = try PushBatch.next(in: transaction, limit: min(state.batch, settings.batchSize)) else {
+        guard let batch = try PushBatch.next(in: transaction, limit: min(state.batch, configuration.batchSize)) else {
             return nil
         }
         let request = SyncRequest.modify(batch.operations, zone: batch.zone.zoneID, isAtomic: batch.isAtomic)

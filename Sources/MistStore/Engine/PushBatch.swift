@@ -55,7 +55,7 @@ private struct BatchChoice: EngineProcedure {
             candidates.changes,
             \.candidate,
             count: limit,
-            bytes: settings.bytesOfRequest,
+            bytes: configuration.bytesOfRequest,
             mayBeAtomic: candidates.mayBeAtomic
         )
         var batch = PushBatch(zone: zone, changes: plan.chosen, isAtomic: plan.isAtomic)

@@ -35,7 +35,7 @@ struct PushCandidates: EngineProcedure {
         self.limit = limit
     }
 
-    private var bytes: Int { settings.bytesOfRequest }
+    private var bytes: Int { configuration.bytesOfRequest }
     var isFull: Bool { changes.count >= limit || size >= bytes }
     /// Whether collecting stops even in the middle of a family.
     private var isOverfull: Bool { changes.count >= 2 * limit || size >= 2 * bytes }
@@ -240,7 +240,7 @@ struct PushCandidates: EngineProcedure {
             emptied: emptied,
             device: try fileState.device,
             serviceTime: try serviceTime,
-            writesTimes: !settings.typesWithoutEditTimes.contains(table.recordType)
+            writesTimes: !configuration.typesWithoutEditTimes.contains(table.recordType)
         )
         let (operation, times) = record.operation()
         let candidate = PushCandidate(record, size: operation.estimatedSize)

@@ -148,11 +148,11 @@ struct RecordMerge: EngineProcedure {
     }
 
     private func rules(of table: RecordTable) -> MergeRules {
-        var rules = MergeRules(closures: settings.closures[table.recordType] ?? [:])
+        var rules = MergeRules(closures: configuration.closures[table.recordType] ?? [:])
         for field in table.fields where field.schema.merge != .latest {
             rules.policies[field.name] = field.schema.merge
         }
-        rules.ignoresEditTimes = settings.typesWithoutEditTimes.contains(table.recordType)
+        rules.ignoresEditTimes = configuration.typesWithoutEditTimes.contains(table.recordType)
         return rules
     }
 }

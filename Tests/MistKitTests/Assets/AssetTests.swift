@@ -515,12 +515,13 @@ struct AssetTests {
             )
             return (HTTPResponse(status: .ok), body)
         }
+        var configuration = CloudKitService.Configuration(transport: transport)
+        configuration.assetTransport = transport
+        configuration.retryPolicy = .never
         let database = CloudKitService(
             containerIdentifier: "iCloud.com.example.app",
             apiToken: String(repeating: "a0", count: 32),
-            transport: transport,
-            assetTransport: transport,
-            retryPolicy: .never
+            configuration: configuration
         ).publicDatabase
         var taken = 0
         var mostAhead = 0
@@ -548,16 +549,16 @@ struct AssetTests {
         clock: TestClock.Timer = TestClock(skippingWaits: true).timer,
         log: RecordedLog = RecordedLog()
     ) -> CloudKitService {
-        CloudKitService(
+        var configuration = emulator.serviceConfiguration
+        configuration.assetTransport = assets
+        configuration.retryPolicy = retryPolicy
+        configuration.logger = log.logger()
+        configuration.clock = clock
+        return CloudKitService(
             containerIdentifier: emulator.containerIdentifier,
             environment: emulator.environment,
             tokenManager: AdaptiveTokenManager(apiToken: emulator.apiToken, webAuthToken: emulator.webAuthToken),
-            serverURL: emulator.serverURL,
-            transport: emulator.transport,
-            assetTransport: assets,
-            retryPolicy: retryPolicy,
-            logger: log.logger(),
-            clock: clock
+            configuration: configuration
         )
     }
 

@@ -94,8 +94,7 @@ struct TestPipeline {
         let connection = ServiceConnection(
             containerIdentifier: "iCloud.com.example.app",
             environment: .development,
-            serverURL: baseURL,
-            middlewares: [],
+            configuration: .init(serverURL: baseURL),
             pipeline: RequestPipeline(
                 transport: transport,
                 tokenManager: tokenManager,
