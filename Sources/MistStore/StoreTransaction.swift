@@ -17,7 +17,8 @@ public struct StoreReader {
     ///
     /// - Throws: A ``StoreError``: `notFound` when this machine has no record of that name, `value` when the record
     ///   cannot be read as the type.
-    public func fetch<Model: CloudKitRecord>(_ type: Model.Type, _ recordName: String) throws -> StoredRecord<Model> {
+    public func fetch<Model: CloudKitRecord>(_ type: Model.Type, named recordName: String) throws -> StoredRecord<Model>
+    {
         let table = try database.file.table(of: Model.recordType)
         return try database.record(try row(named: recordName, table), as: type, table, db)
     }
@@ -49,7 +50,7 @@ public struct StoreReader {
     }
 
     /// Fetches the record with a name; `nil` when this machine has no record of that name.
-    public func fetchIfPresent<Model: CloudKitRecord>(_ type: Model.Type, _ recordName: String) throws
+    public func fetchIfPresent<Model: CloudKitRecord>(_ type: Model.Type, named recordName: String) throws
         -> StoredRecord<Model>?
     {
         let table = try database.file.table(of: Model.recordType)
@@ -69,8 +70,9 @@ public struct StoreWriter {
     /// Fetches the record with a name from this machine.
     ///
     /// - Throws: A ``StoreError`` with the code `notFound` when this machine has no record of that name.
-    public func fetch<Model: CloudKitRecord>(_ type: Model.Type, _ recordName: String) throws -> StoredRecord<Model> {
-        try reader.fetch(type, recordName)
+    public func fetch<Model: CloudKitRecord>(_ type: Model.Type, named recordName: String) throws -> StoredRecord<Model>
+    {
+        try reader.fetch(type, named: recordName)
     }
 
     /// Adds a record, or changes the record with this name. Without a name, the record gets a new UUID.
@@ -138,7 +140,7 @@ public struct StoreWriter {
         named recordName: String,
         _ change: (inout Model) throws -> Void
     ) throws -> StoredRecord<Model> {
-        var record = try fetch(type, recordName)
+        var record = try fetch(type, named: recordName)
         try change(&record.model)
         return try add(record)
     }
@@ -192,7 +194,9 @@ public struct StoreWriter {
             table,
             db
         )
-        guard let changed = try table.row(named: recordName, in: zone, db) else { return try fetch(type, recordName) }
+        guard let changed = try table.row(named: recordName, in: zone, db) else {
+            return try fetch(type, named: recordName)
+        }
         return try database.record(changed, as: type, table, db)
     }
 
@@ -302,7 +306,7 @@ public struct StoreWriter {
     /// Removes the record with a name, its children, and the records that refer to it with the action `deleteSelf`.
     ///
     /// A record that is not on this machine is not an error.
-    public func remove<Model: CloudKitRecord>(_ type: Model.Type, _ recordName: String) throws {
+    public func remove<Model: CloudKitRecord>(_ type: Model.Type, named recordName: String) throws {
         let table = try database.file.table(of: Model.recordType)
         guard let row = try database.row(named: recordName, table, db) else { return }
         try table.delete(row.id, db)

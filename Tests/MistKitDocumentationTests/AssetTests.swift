@@ -31,7 +31,7 @@ struct AssetTests {
                 profile.photo = try await database.upload(.file(picture), for: \.photo, of: profile)
                 profile = try await database.save(profile)
 
-                profile = try await database.fetch(Profile.self, "mei")
+                profile = try await database.fetch(Profile.self, named: "mei")
                 try await database.download(AssetField(\.photo, of: profile), to: copy)
                 #expect(try Data(contentsOf: copy) == Data(contentsOf: picture))
             }

@@ -43,7 +43,7 @@ struct ErrorTests {
     @Test func anErrorPrintsOnOneLine() async throws {
         func fetch(from database: CloudKitDatabase) async throws {
             do {
-                let feed = try await database.fetch(Feed.self, "feed-1")
+                let feed = try await database.fetch(Feed.self, named: "feed-1")
                 Issue.record("There is no such feed as \(feed.title).")
             } catch let error as CloudKitError {
                 print(error)

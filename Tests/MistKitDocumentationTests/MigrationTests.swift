@@ -51,7 +51,7 @@ struct MigrationTests {
                 if conflict.client.title != conflict.ancestor.title { merged.title = conflict.client.title }
                 return merged
             }
-            let saved = try await database.fetch(Feed.self, feed.recordName)
+            let saved = try await database.fetch(Feed.self, named: feed.recordName)
             #expect(mine == saved)
             #expect(saved.title == "Mine" && saved.qualityScore == 5)
         }

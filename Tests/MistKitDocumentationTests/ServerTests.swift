@@ -31,7 +31,7 @@ func feedRouter(_ service: CloudKitService) -> Router<BasicRequestContext> {
     router.delete("feeds/by-name/:name") { _, context in
         let name = try context.parameters.require("name")
         try await answering(context.logger) {
-            let feed = try await service.publicDatabase.fetch(Feed.self, name)
+            let feed = try await service.publicDatabase.fetch(Feed.self, named: name)
             try await service.publicDatabase.delete(feed)
         }
         return HTTPResponse.Status.noContent

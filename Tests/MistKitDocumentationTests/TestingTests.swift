@@ -56,7 +56,7 @@ struct TestingTests {
             let server = emulator.service(as: .serverKey).publicDatabase
             let anonymous = emulator.service(as: .apiToken).publicDatabase
             let feed = try await server.save(Feed.swift, named: "feed-swift")
-            #expect(try await anonymous.fetch(Feed.self, "feed-swift").model == feed.model)
+            #expect(try await anonymous.fetch(Feed.self, named: "feed-swift").model == feed.model)
         }
     }
 

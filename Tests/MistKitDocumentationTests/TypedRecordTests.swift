@@ -18,7 +18,7 @@ struct TypedRecordTests {
             feed.title = "Swift.org"
             try await database.update(&feed)
 
-            let again = try await database.fetch(Feed.self, "feed-swift")
+            let again = try await database.fetch(Feed.self, named: "feed-swift")
             print(again.title, again.recordName, again.modified?.timestamp ?? .distantPast)
 
             #expect(again.title == "Swift.org")
@@ -45,7 +45,7 @@ struct TypedRecordTests {
             let itsFeed = try await database.fetch(article.feed)
             #expect(itsFeed.title == "Swift.org")
 
-            let part = try await database.fetch(Feed.self, "feed-swift", desiredKeys: Feed.desiredKeys)
+            let part = try await database.fetch(Feed.self, named: "feed-swift", desiredKeys: Feed.desiredKeys)
             #expect(part.model == itsFeed.model)
         }
     }
@@ -59,7 +59,7 @@ struct TypedRecordTests {
             var cached = try JSONDecoder().decode(StoredRecord<Feed>.self, from: data)
             cached.title = "Swift.org"
             try await database.update(&cached)
-            #expect(try await database.fetch(Feed.self, feed.recordName).title == "Swift.org")
+            #expect(try await database.fetch(Feed.self, named: feed.recordName).title == "Swift.org")
         }
     }
 

@@ -16,7 +16,7 @@ struct WriteTests {
         try await withCloudKitEmulator { emulator in
             let database = emulator.service(as: .user).privateDatabase
             try await database.save(Feed.swift, named: "feed-swift")
-            let mine = try await database.fetch(Feed.self, "feed-swift")
+            let mine = try await database.fetch(Feed.self, named: "feed-swift")
             var theirs = mine
             theirs.qualityScore = 95
             try await database.update(theirs)
@@ -42,7 +42,7 @@ struct WriteTests {
         try await withCloudKitEmulator { emulator in
             let database = emulator.service(as: .user).privateDatabase
             try await database.save(Feed.swift, named: "feed-swift")
-            var mine = try await database.fetch(Feed.self, "feed-swift")
+            var mine = try await database.fetch(Feed.self, named: "feed-swift")
             var theirs = mine
             theirs.tags.append("language")
             theirs.qualityScore = 95
@@ -120,12 +120,12 @@ struct WriteTests {
                 existing.title = feed.title
                 try await database.update(&existing)
             }
-            #expect(try await database.fetch(Feed.self, "feed-swift").title == "Swift")
+            #expect(try await database.fetch(Feed.self, named: "feed-swift").title == "Swift")
 
             feed.qualityScore = 1
             try await database.upsert(feed, named: "feed-swift")
             // {"operations":[{"operationType":"forceUpdate","record":{"recordName":"feed-swift","recordType":"Feed","fields":{…}}}],…}
-            #expect(try await database.fetch(Feed.self, "feed-swift").model == feed)
+            #expect(try await database.fetch(Feed.self, named: "feed-swift").model == feed)
         }
     }
 
@@ -137,7 +137,7 @@ struct WriteTests {
             try await database.save(Feed.swift, named: "first")
 
             let saved = try await database.save(feeds).allOrThrow()
-            let (read, failures) = try await database.fetch(Feed.self, names).partitioned()
+            let (read, failures) = try await database.fetch(Feed.self, named: names).partitioned()
 
             #expect(read.map(\.model) == [Feed.swift])
             #expect(failures.map(\.code) == [.notFound])
@@ -169,7 +169,9 @@ struct WriteTests {
             try await database.delete(feed)
             let another = try await database.save(Feed.swift, named: "another")
             try await database.forceDelete(another.recordName)
-            let error = await #expect(throws: CloudKitError.self) { try await database.fetch(Feed.self, "another") }
+            let error = await #expect(throws: CloudKitError.self) {
+                try await database.fetch(Feed.self, named: "another")
+            }
             #expect(error?.code == .notFound)
         }
     }

@@ -12,21 +12,21 @@ struct MergeTests {
             try await laptop.sync()
 
             try await phone.privateDatabase.write { recipes in
-                var soup = try recipes.fetch(Recipe.self, "soup")
+                var soup = try recipes.fetch(Recipe.self, named: "soup")
                 soup.title = "Tomato soup"
                 try recipes.add(soup)
             }
             try await laptop.privateDatabase.write { recipes in
-                var soup = try recipes.fetch(Recipe.self, "soup")
+                var soup = try recipes.fetch(Recipe.self, named: "soup")
                 soup.notes = "More salt"
                 try recipes.add(soup)
             }
             for device in [phone, laptop, phone] { try await device.sync() }
 
-            let soup = try await phone.privateDatabase.fetch(Recipe.self, "soup")
+            let soup = try await phone.privateDatabase.fetch(Recipe.self, named: "soup")
             print(soup.title, soup.notes)  // Tomato soup More salt
             #expect(soup.model == Recipe(title: "Tomato soup", notes: "More salt"))
-            #expect(try await laptop.privateDatabase.fetch(Recipe.self, "soup").model == soup.model)
+            #expect(try await laptop.privateDatabase.fetch(Recipe.self, named: "soup").model == soup.model)
         }
     }
 
@@ -43,12 +43,12 @@ struct MergeTests {
             try await laptop.sync()
             let summary = try await phone.sync()  // The phone's edit arrives last, and is the older one.
 
-            let soup = try await phone.privateDatabase.fetch(Recipe.self, "soup")
+            let soup = try await phone.privateDatabase.fetch(Recipe.self, named: "soup")
             print(soup.title, summary.lost)  // Pumpkin soup 1
             #expect(soup.title == "Pumpkin soup")
             #expect(summary.lost == 1)
             try await laptop.sync()
-            #expect(try await laptop.privateDatabase.fetch(Recipe.self, "soup").title == "Pumpkin soup")
+            #expect(try await laptop.privateDatabase.fetch(Recipe.self, named: "soup").title == "Pumpkin soup")
         }
     }
 
@@ -58,7 +58,7 @@ struct MergeTests {
             try await phone.sync()
             try await laptop.sync()
 
-            try await phone.privateDatabase.remove(Recipe.self, "soup")
+            try await phone.privateDatabase.remove(Recipe.self, named: "soup")
             try await laptop.privateDatabase.add(Recipe(title: "Pumpkin soup"), named: "soup")
             try await phone.sync()
             let summary = try await laptop.sync()
@@ -70,7 +70,7 @@ struct MergeTests {
             if let entry = try await laptop.privateDatabase.recoveryLog().first {
                 try await laptop.privateDatabase.restore(entry)
             }
-            let soup = try await laptop.privateDatabase.fetch(Recipe.self, "soup")
+            let soup = try await laptop.privateDatabase.fetch(Recipe.self, named: "soup")
             print(soup.title)  // Pumpkin soup
             #expect(soup.title == "Pumpkin soup")
         }
@@ -82,13 +82,13 @@ struct MergeTests {
             try await phone.sync()
             try await laptop.sync()
 
-            try await phone.privateDatabase.remove(Recipe.self, "soup")
+            try await phone.privateDatabase.remove(Recipe.self, named: "soup")
             try await phone.sync()
             try await phone.privateDatabase.add(Recipe(title: "Onion soup"), named: "soup")
             try await phone.sync()
             try await laptop.sync()
 
-            let soup = try await laptop.privateDatabase.fetch(Recipe.self, "soup")
+            let soup = try await laptop.privateDatabase.fetch(Recipe.self, named: "soup")
             print(soup.title, soup.notes.isEmpty)  // Onion soup true
             #expect(soup.model == Recipe(title: "Onion soup"))
         }
@@ -102,7 +102,7 @@ struct MergeTests {
 
             for (device, tag, rating, time) in [(phone, "quick", 3, 40), (laptop, "warm", 5, 45)] {
                 try await device.privateDatabase.write { recipes in
-                    var soup = try recipes.fetch(Recipe.self, "soup")
+                    var soup = try recipes.fetch(Recipe.self, named: "soup")
                     soup.timesCooked += 1
                     soup.tags.append(tag)
                     soup.bestRating = max(soup.bestRating, rating)
@@ -112,16 +112,16 @@ struct MergeTests {
             }
             for device in [phone, laptop, phone] { try await device.sync() }
 
-            let soup = try await phone.privateDatabase.fetch(Recipe.self, "soup")
+            let soup = try await phone.privateDatabase.fetch(Recipe.self, named: "soup")
             print(soup.timesCooked, soup.tags, soup.bestRating, soup.bestTime ?? 0)  // 2 ["quick", "warm"] 5 40
             #expect(soup.timesCooked == 2)
             #expect(soup.tags == ["quick", "warm"])
             #expect(soup.bestRating == 5)
             #expect(soup.bestTime == 40)
-            #expect(try await laptop.privateDatabase.fetch(Recipe.self, "soup").model == soup.model)
+            #expect(try await laptop.privateDatabase.fetch(Recipe.self, named: "soup").model == soup.model)
 
             try await phone.privateDatabase.increment(\.timesCooked, of: Recipe.self, named: "soup")
-            #expect(try await phone.privateDatabase.fetch(Recipe.self, "soup").timesCooked == 3)
+            #expect(try await phone.privateDatabase.fetch(Recipe.self, named: "soup").timesCooked == 3)
         }
     }
 

@@ -31,11 +31,11 @@ struct RelationTests {
             try await phone.privateDatabase.add(Todo(list: home.reference(), title: "Bread"), named: "bread")
 
             let lists = phone.privateDatabase
-            let list = try await lists.fetch(TodoList.self, "home", including: .all)
+            let list = try await lists.fetch(TodoList.self, named: "home", including: .all)
             print(try list.children(Todo.self).map(\.title))  // ["Bread", "Milk"]
             #expect(try list.children(Todo.self).map(\.title) == ["Bread", "Milk"])
 
-            let todo = try await lists.fetch(Todo.self, "milk", including: .depth(1))
+            let todo = try await lists.fetch(Todo.self, named: "milk", including: .depth(1))
             print(try todo[todo.record.list]?.name ?? "")  // Home
             #expect(try todo[todo.record.list]?.name == "Home")
             print(try todo.records(of: Todo.self).count)  // 0

@@ -18,7 +18,7 @@ struct StoreTests {
         milk.isDone = true
         try await todos.add(milk)
 
-        let again = try await todos.fetch(Todo.self, milk.recordName)
+        let again = try await todos.fetch(Todo.self, named: milk.recordName)
         let list = try await todos.fetch(again.list)
         print(list.name, again.title, again.isDone)  // Home Milk true
         #expect(list.name == "Home")
@@ -26,7 +26,7 @@ struct StoreTests {
         #expect(again.isDone)
 
         try await todos.update(Todo.self, named: milk.recordName) { $0.title += ", 2 l" }
-        let changed = try await todos.fetch(Todo.self, milk.recordName)
+        let changed = try await todos.fetch(Todo.self, named: milk.recordName)
         #expect(changed.title == "Milk, 2 l")
 
         let done = try await todos.find(
@@ -37,7 +37,7 @@ struct StoreTests {
         )
         #expect(done.map(\.title) == ["Milk, 2 l"])
 
-        for try await open in todos.values(of: Query<Todo> { Filter(\.isDone == false) }) {
+        for try await open in todos.recordUpdates(of: Query<Todo> { Filter(\.isDone == false) }) {
             print(open.count)  // 0
             #expect(open.isEmpty)
             break
@@ -59,7 +59,7 @@ struct StoreTests {
         #expect(Set(titles) == ["Call Mei", "Write the report"])
 
         do {
-            _ = try await todos.fetch(Todo.self, "cheese")
+            _ = try await todos.fetch(Todo.self, named: "cheese")
             Issue.record("there is no cheese")
         } catch let error as StoreError where error.code == .notFound {
             print(error)  // notFound: There is no such record on this machine. (record type Todo, record cheese)
@@ -134,7 +134,7 @@ struct StoreTests {
             #expect(status.parked.count == 1)
 
             try await lists.add(TodoList(name: "Work"), named: "work")
-            for try await status in lists.statusUpdates(of: TodoList.self, "work") {
+            for try await status in lists.statusUpdates(of: TodoList.self, named: "work") {
                 print(status?.state == .edited)  // true
                 #expect(status?.state == .edited)
                 break

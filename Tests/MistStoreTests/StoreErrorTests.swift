@@ -34,7 +34,7 @@ struct StoreErrorTests {
         Operation("increment") { store, _, _ in
             try await store.privateDatabase.increment(\.loans, of: Book.self, named: "b")
         },
-        Operation("fetch") { store, _, _ in _ = try await store.privateDatabase.fetch(Shelf.self, "s") },
+        Operation("fetch") { store, _, _ in _ = try await store.privateDatabase.fetch(Shelf.self, named: "s") },
         Operation("fetch, a reference") { store, shelf, _ in
             _ = try await store.privateDatabase.fetch(shelf.reference())
         },
@@ -45,21 +45,21 @@ struct StoreErrorTests {
         Operation("findUnreadable") { store, _, _ in
             _ = try await store.privateDatabase.findUnreadable(Query<Shelf>())
         },
-        Operation("values") { store, _, _ in
-            for try await _ in store.privateDatabase.values(of: Query<Shelf>()) { return }
+        Operation("recordUpdates") { store, _, _ in
+            for try await _ in store.privateDatabase.recordUpdates(of: Query<Shelf>()) { return }
         },
-        Operation("unreadableRecords") { store, _, _ in
-            for try await _ in store.privateDatabase.unreadableRecords(of: Query<Shelf>()) { return }
+        Operation("unreadableUpdates") { store, _, _ in
+            for try await _ in store.privateDatabase.unreadableUpdates(of: Query<Shelf>()) { return }
         },
         Operation("status") { store, _, _ in _ = try await store.privateDatabase.status() },
         Operation("status, of a record") { store, _, _ in
-            _ = try await store.privateDatabase.status(of: Shelf.self, "s")
+            _ = try await store.privateDatabase.status(of: Shelf.self, named: "s")
         },
         Operation("statusUpdates") { store, _, _ in
             for try await _ in store.privateDatabase.statusUpdates() { return }
         },
         Operation("statusUpdates, of a record") { store, _, _ in
-            for try await _ in store.privateDatabase.statusUpdates(of: Shelf.self, "s") { return }
+            for try await _ in store.privateDatabase.statusUpdates(of: Shelf.self, named: "s") { return }
         },
         Operation("follow") { store, _, _ in try await store.publicDatabase.follow(Query<Shelf>()) },
         Operation("unfollow") { store, _, _ in try await store.publicDatabase.unfollow(Query<Shelf>()) },
@@ -67,12 +67,12 @@ struct StoreErrorTests {
         Operation("restore") { store, _, entry in try await store.privateDatabase.restore(entry) },
         Operation("retryParked") { store, _, _ in try await store.privateDatabase.retryParked() },
         Operation("read") { store, _, _ in
-            _ = try await store.privateDatabase.read { try $0.fetchIfPresent(Shelf.self, "s") }
+            _ = try await store.privateDatabase.read { try $0.fetchIfPresent(Shelf.self, named: "s") }
         },
         Operation("write") { store, _, _ in
             _ = try await store.publicDatabase.write { try $0.add(Shelf(name: "P")) }
         },
-        Operation("remove") { store, _, _ in try await store.privateDatabase.remove(Shelf.self, "s") },
+        Operation("remove") { store, _, _ in try await store.privateDatabase.remove(Shelf.self, named: "s") },
         Operation("remove, a record") { store, shelf, _ in try await store.privateDatabase.remove(shelf) },
     ]
 

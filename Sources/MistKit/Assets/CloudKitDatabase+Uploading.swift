@@ -98,7 +98,7 @@ extension CloudKitDatabase {
     /// Uploads a file for a field of a typed record, saved or new.
     ///
     /// ```swift
-    /// var user = try await database.fetch(User.self, "mei")
+    /// var user = try await database.fetch(User.self, named: "mei")
     /// user.photo = try await database.upload(.file(url), for: \.photo, of: user)
     /// user = try await database.update(user)
     /// ```

@@ -62,7 +62,7 @@ extension StoreReader {
     ///   - recordName: The record's name.
     /// - Returns: The status; `nil` when there is no such record on this machine, and no removal of it to be sent.
     /// - Throws: A ``StoreError``: `unknownRecordType` when the store was opened without the type.
-    public func status<Model: CloudKitRecord>(of type: Model.Type, _ recordName: String) throws -> RecordStatus? {
+    public func status<Model: CloudKitRecord>(of type: Model.Type, named recordName: String) throws -> RecordStatus? {
         let table = try database.file.table(of: Model.recordType)
         if let row = try database.row(named: recordName, table, db) {
             let (state, parked) = try state(of: row, table)
@@ -111,32 +111,32 @@ extension LocalDatabase {
     /// - Throws: A ``StoreError``: `unknownRecordType` when the store was opened without the type.
     public func status<Model: CloudKitRecord>(
         of type: Model.Type,
-        _ recordName: String
+        named recordName: String
     ) async throws -> RecordStatus? {
-        try await read { try $0.status(of: type, recordName) }
+        try await read { try $0.status(of: type, named: recordName) }
     }
 
     /// The status of a record: the present one at once, then another after each commit that changes it.
     ///
     /// ```swift
-    /// for try await status in todos.statusUpdates(of: Todo.self, "milk") {
+    /// for try await status in todos.statusUpdates(of: Todo.self, named: "milk") {
     ///     if let reason = status?.parked?.message { print(reason) }
     /// }
     /// ```
     ///
-    /// When commits follow each other quickly, states in between may be left out, but never the last one.
-    ///
     /// - Parameters:
     ///   - type: The record's type.
     ///   - recordName: The record's name.
-    /// - Returns: The states; `nil` while there is no such record. The stream throws a ``StoreError``, for instance
+    /// - Returns: The states; `nil` while there is no such record. The iteration throws a ``StoreError``, for instance
     ///   when the store was opened without the type.
     public func statusUpdates<Model: CloudKitRecord>(
         of type: Model.Type,
-        _ recordName: String
-    ) -> AsyncThrowingStream<RecordStatus?, any Error> {
-        observe(in: .fullDatabase, watchesOtherProcesses: true) { db in
-            try StoreReader(database: self, db: db).status(of: type, recordName)
+        named recordName: String
+    ) -> StoreUpdates<RecordStatus?> {
+        StoreUpdates {
+            observe(in: .fullDatabase, watchesOtherProcesses: true) { db in
+                try StoreReader(database: self, db: db).status(of: type, named: recordName)
+            }
         }
     }
 }

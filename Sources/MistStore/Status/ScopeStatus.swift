@@ -141,11 +141,9 @@ extension LocalDatabase {
 
     /// The states of the scope's synchronisation: the present one at once, then another after each commit that changes
     /// it.
-    ///
-    /// When commits follow each other quickly, states in between may be left out, but never the last one.
-    public func statusUpdates() -> AsyncThrowingStream<ScopeStatus, any Error> {
+    public func statusUpdates() -> StoreUpdates<ScopeStatus> {
         // SQLite does not report changes of the table of edits: see `observe`.
-        observe(in: .fullDatabase, watchesOtherProcesses: true) { db in try status(db) }
+        StoreUpdates { observe(in: .fullDatabase, watchesOtherProcesses: true) { db in try status(db) } }
     }
 
     /// Lets the next synchronisation send all parked records and types again.

@@ -82,7 +82,7 @@ struct AssetTests {
             #expect(try await database.download(AssetField(\.album, of: user, at: 1)) == [2, 2])
 
             // Unchanged fields are not sent, so their assets need no receipt.
-            var fetched = try await database.fetch(Person.self, "mei", inZone: people)
+            var fetched = try await database.fetch(Person.self, named: "mei", inZone: people)
             fetched.name = "Mei Chen"
             fetched = try await database.update(fetched)
             fetched.photo = try await database.upload(.bytes([9]), for: \.photo, of: fetched)

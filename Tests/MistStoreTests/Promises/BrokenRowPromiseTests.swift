@@ -188,7 +188,7 @@ struct BrokenRowPromiseTests {
                 let store = try MistStore(at: folder, records: [Shelf.self], configuration: configuration)
                 try await store.privateDatabase.add(Shelf(name: zone), named: zone)
                 #expect(try await store.privateDatabase.find(Query<Shelf>()).count == index + 1)
-                #expect(try await store.privateDatabase.fetch(Shelf.self, "Old").zoneID?.zoneName == "Old")
+                #expect(try await store.privateDatabase.fetch(Shelf.self, named: "Old").zoneID?.zoneName == "Old")
                 try store.close()
             }
         }

@@ -15,9 +15,9 @@ struct LocalPromiseTests {
             let store = try MistStore(at: folder, records: [Shelf.self, Book.self])
             let shelf = try await store.privateDatabase.add(Shelf(name: "Home"), named: "home")
             try await store.privateDatabase.add(Book(shelf: shelf.reference(), title: "Emma"), named: "emma")
-            #expect(try await store.privateDatabase.fetch(Book.self, "emma").title == "Emma")
+            #expect(try await store.privateDatabase.fetch(Book.self, named: "emma").title == "Emma")
             try await store.privateDatabase.remove(shelf)
-            await #expect(throws: StoreError.self) { try await store.privateDatabase.fetch(Book.self, "emma") }
+            await #expect(throws: StoreError.self) { try await store.privateDatabase.fetch(Book.self, named: "emma") }
             try store.close()
         }
     }
@@ -38,7 +38,7 @@ struct LocalPromiseTests {
                 }
             }
             #expect(error?.code == .recordName)
-            await #expect(throws: StoreError.self) { try await store.privateDatabase.fetch(Shelf.self, "home") }
+            await #expect(throws: StoreError.self) { try await store.privateDatabase.fetch(Shelf.self, named: "home") }
             try store.close()
         }
     }

@@ -192,10 +192,10 @@ struct StatusPromiseTests {
         #expect(status.parkedTypes == [ParkedRecordType(recordType: "Book", fieldName: "title")])
         #expect(status.parkedTypes.first?.message.contains("title") == true)
         #expect(!status.isSynchronised)
-        let book = try await phone.local.status(of: Book.self, "a")
+        let book = try await phone.local.status(of: Book.self, named: "a")
         #expect(book?.state == .parked)
         #expect(book?.parked?.reason == .schema)
-        #expect(try await phone.local.status(of: Shelf.self, "s")?.state == .edited)
+        #expect(try await phone.local.status(of: Shelf.self, named: "s")?.state == .edited)
         for (error, condition) in [
             (CloudKitError.service(.throttled, retryAfter: 30), SyncCondition.throttled),
             (.broken(mayHaveBeenDone: false), .offline), (.service(.authenticationRequired), .signedOut),
@@ -229,14 +229,14 @@ struct StatusPromiseTests {
         let status = try await phone.local.status()
         #expect(status.conditions == [SyncCondition(rawValue: "later condition")])
         #expect(status.parked.map(\.reason) == [ParkingReason(rawValue: "later reason")])
-        let book = try await phone.local.status(of: Book.self, "a")
+        let book = try await phone.local.status(of: Book.self, named: "a")
         #expect(book?.parked == status.parked.first)
         #expect(try await phone.local.recoveryLog().map(\.reason) == [LossReason(rawValue: "later loss")])
     }
 
     /// Waits for a state of a record. States before it may be skipped.
     private func next(
-        _ updates: inout AsyncThrowingStream<RecordStatus?, any Error>.Iterator,
+        _ updates: inout StoreUpdates<RecordStatus?>.Iterator,
         _ isExpected: (RecordStatus?) -> Bool
     ) async throws -> RecordStatus? {
         while let status = try await updates.next(isolation: #isolation) { if isExpected(status) { return status } }
@@ -247,7 +247,7 @@ struct StatusPromiseTests {
     func recordsHaveStates() async throws {
         let scenario = try SyncScenario()
         let (phone, laptop) = try scenario.twoDevices()
-        var updates = phone.local.statusUpdates(of: Book.self, "a").makeAsyncIterator()
+        var updates = phone.local.statusUpdates(of: Book.self, named: "a").makeAsyncIterator()
         #expect(try await updates.next() == .some(nil))
         try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
         #expect(
@@ -257,7 +257,7 @@ struct StatusPromiseTests {
         try phone.sync { request in
             if request.operations != nil {
                 sending = try phone.database.read {
-                    try StoreReader(database: phone.local, db: $0).status(of: Book.self, "a")
+                    try StoreReader(database: phone.local, db: $0).status(of: Book.self, named: "a")
                 }
             }
             return .answered
@@ -311,7 +311,7 @@ struct StatusPromiseTests {
         let scenario = try SyncScenario()
         let (phone, laptop) = try scenario.twoDevices()
         try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
-        var results = phone.local.values(of: Query<Book>()).makeAsyncIterator()
+        var results = phone.local.recordUpdates(of: Query<Book>()).makeAsyncIterator()
         #expect(try await results.next()?.map(\.title) == ["A"])
         try phone.run("UPDATE Book SET title = 'AA'")
         #expect(try await results.next()?.map(\.title) == ["AA"])
@@ -343,7 +343,7 @@ struct StatusPromiseTests {
                 let (seen, continuation) = AsyncStream<String>.makeStream()
                 for _ in 0..<3 {
                     group.addTask {
-                        for try await values in books.values(of: Query<Book>()) {
+                        for try await values in books.recordUpdates(of: Query<Book>()) {
                             for title in values.compactMap(\.title) { continuation.yield(title) }
                             if values.isEmpty { continuation.yield("empty") }
                         }
@@ -359,7 +359,7 @@ struct StatusPromiseTests {
             }
             #expect(watcher.counts == (observers: 0, isRunning: false, starts: 1))
             // The next observation watches the file again.
-            var again = books.values(of: Query<Book>()).makeAsyncIterator()
+            var again = books.recordUpdates(of: Query<Book>()).makeAsyncIterator()
             #expect(try await again.next()?.map(\.title) == ["elsewhere"])
             #expect(watcher.counts == (observers: 1, isRunning: true, starts: 2))
             try store.close()
