@@ -103,7 +103,7 @@ public struct StoreWriter {
             let row = try self.row(of: record, table)
             fields = try changes(of: record, since: original, in: row, table)
             guard !fields.isEmpty else { return try database.record(row, as: Model.self, table, db) }
-            zoneID = try ZoneRow.fetch(row.zone, db)?.zoneID ?? zoneID
+            zoneID = try StoredZone.fetch(row.zone, db)?.zoneID ?? zoneID
         } else {
             fields = try savedFields(of: record.model, in: record)
         }
@@ -190,7 +190,7 @@ public struct StoreWriter {
         let zone = try database.save(
             [fieldName: try value(of: change, fieldName, recordName, table)],
             named: recordName,
-            in: try ZoneRow.fetch(row.zone, db)?.zoneID,
+            in: try StoredZone.fetch(row.zone, db)?.zoneID,
             table,
             db
         )
@@ -249,7 +249,7 @@ public struct StoreWriter {
             values[field.name] = try value(of: change, field.name, record.recordName, table)
             if change.isPutBack(by: field.schema.merge) { putBack[field.name] = .some(change.written) }
         }
-        if !putBack.isEmpty, let zone = try ZoneRow.fetch(row.zone, db) {
+        if !putBack.isEmpty, let zone = try StoredZone.fetch(row.zone, db) {
             let recovery = RecoveryEntries(scope: database.scope, db: db)
             let now = database.configuration.clock().machineTime
             try recovery.add(.policy, putBack, of: table.recordType, row.name, in: zone, at: now)
@@ -365,7 +365,7 @@ extension LocalDatabase {
         let known = try row(named: name, onlyIn: zoneID, table, db)
         let number = try known?.zone ?? assignment.zone(for: fields, named: name, in: table)
         let row = try known ?? table.row(named: name, in: number, db)
-        guard let zone = try ZoneRow.fetch(number, db) else {
+        guard let zone = try StoredZone.fetch(number, db) else {
             throw StoreError(.damaged, "The file does not have the record's zone.")
         }
         let pairs = try table.columnPairs(of: fields, named: name, in: zone.zoneID)
@@ -387,7 +387,7 @@ extension LocalDatabase {
         _ db: Database
     ) throws -> StoredRecord<Model> {
         let known = try KnownVersion.fetch(named: row.name, in: row.zone, db)
-        let zone = try ZoneRow.fetch(row.zone, db)?.zoneID
+        let zone = try StoredZone.fetch(row.zone, db)?.zoneID
         if let misfit = Model.misfit(in: row) {
             throw StoreError(
                 .value,

@@ -342,7 +342,7 @@ final class ServiceConnection: Sendable {
     /// Sends every request to the service.
     let pipeline: RequestPipeline
     /// Sends requests to the host of files.
-    let assets: AssetHost
+    let assets: AssetHostClient
     /// The user in whose name this client writes.
     let lastWriter = LastWriter()
 
@@ -351,7 +351,7 @@ final class ServiceConnection: Sendable {
         environment: ContainerEnvironment,
         configuration: CloudKitService.Configuration,
         pipeline: RequestPipeline,
-        assets: AssetHost
+        assets: AssetHostClient
     ) {
         self.containerIdentifier = containerIdentifier
         self.environment = environment
@@ -391,7 +391,7 @@ final class ServiceConnection: Sendable {
                 retrier: retrier,
                 logger: configuration.logger
             ),
-            assets: AssetHost(transport: configuration.assetTransport, retrier: retrier.withoutThrottle)
+            assets: AssetHostClient(transport: configuration.assetTransport, retrier: retrier.withoutThrottle)
         )
     }
 

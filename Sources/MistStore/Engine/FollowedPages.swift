@@ -44,7 +44,7 @@ struct FollowedPage: EngineProcedure {
         try scopeState.note(condition, error.description)
     }
 
-    private func endPull(_ newest: ServiceTime, in zone: ZoneRow) throws {
+    private func endPull(_ newest: ServiceTime, in zone: StoredZone) throws {
         let sweepInterval = PollInterval.next(
             afterIdle: followed.idleSweeps,
             from: configuration.sweepInterval,
@@ -65,7 +65,7 @@ struct FollowedPage: EngineProcedure {
         )
     }
 
-    private func endSweep(in zone: ZoneRow) throws {
+    private func endSweep(in zone: StoredZone) throws {
         let missing = try lookUpMissing(in: zone)
         try followedQueries.endSweep(of: followed.id, at: now, idleSweeps: missing > 0 ? 0 : followed.idleSweeps + 1)
     }
@@ -76,7 +76,7 @@ struct FollowedPage: EngineProcedure {
     /// - Parameter zone: The zone of the records.
     /// - Returns: The number of these records.
     /// - Throws: A `DatabaseError` when the file fails.
-    private func lookUpMissing(in zone: ZoneRow) throws -> Int {
+    private func lookUpMissing(in zone: StoredZone) throws -> Int {
         guard let table = file.tables[followed.query.recordType] else { return 0 }
         var unsorted = followed.query
         unsorted.sorts = []

@@ -17,7 +17,7 @@ struct OutgoingChange {
 /// beyond the limit.
 struct PushCandidates: EngineProcedure {
     let transaction: EngineTransaction
-    let zone: ZoneRow
+    let zone: StoredZone
     /// The most operations of the request.
     let limit: Int
     private(set) var changes: [OutgoingChange] = []
@@ -29,7 +29,7 @@ struct PushCandidates: EngineProcedure {
     private var parkedTypes: [TableID: Bool] = [:]
     private var size = 0
 
-    init(transaction: EngineTransaction, zone: ZoneRow, limit: Int) {
+    init(transaction: EngineTransaction, zone: StoredZone, limit: Int) {
         self.transaction = transaction
         self.zone = zone
         self.limit = limit

@@ -159,7 +159,7 @@ package struct SyncEngine: Sendable {
             transaction.date = date.map { ServiceTime($0) }
             guard let request = try Requests(scope: scope, db: transaction.db).underWay(), request.number == number
             else { return SyncSummary() }
-            let reply = Reply(transaction: transaction, request: request)
+            let reply = RequestReply(transaction: transaction, request: request)
             try reply.apply(result)
             if try reply.scopeState.row().condition == .signedOut { sessionHasChanged() }
             try reply.scopeState.addProgress(transaction.summary)

@@ -218,7 +218,7 @@ final class SyncLoop: Sendable {
                     group.addTask { try await observer.send(request, over: service) }
                 }
                 guard let response = try await group.next() else { return cycle }
-                ahead = PageAhead.request(after: request, response.result)
+                ahead = RequestAhead.request(after: request, response.result)
                 if let ahead { group.addTask { try await observer.send(ahead, over: service) } }
                 cycle.summary += try engine.handle(
                     response.result,

@@ -14,7 +14,7 @@ extension EngineProcedure {
     }
 
     /// Lets one zone rest, because the service could not deliver its changes.
-    func restZone(_ zone: ZoneRow, because error: CloudKitError) throws {
+    func restZone(_ zone: StoredZone, because error: CloudKitError) throws {
         // An earlier page of the same reply may have changed the number of failures.
         let failures = try zones.fetch(zone.id)?.failures ?? 0
         try zones.rest(

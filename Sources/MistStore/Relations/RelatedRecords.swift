@@ -139,7 +139,7 @@ extension StoreReader {
         let table = try database.file.table(of: Model.recordType)
         let row = try row(named: recordName, in: zoneID, table)
         let record = try database.record(row, as: type, table, db)
-        guard let zone = try ZoneRow.fetch(row.zone, db) else {
+        guard let zone = try StoredZone.fetch(row.zone, db) else {
             throw StoreError(.notFound, "The record has no zone.", recordType: Model.recordType, recordName: recordName)
         }
         var graph = RecordGraph(file: database.file, zone: zone)
@@ -217,7 +217,7 @@ private struct RecordGraph: Sendable {
         var isEmpty: Bool { owners.isEmpty && targets.isEmpty }
     }
 
-    init(file: StoreFile, zone: ZoneRow) {
+    init(file: StoreFile, zone: StoredZone) {
         self.file = file
         self.zone = zone.id
         zoneID = zone.zoneID

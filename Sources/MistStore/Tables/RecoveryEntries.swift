@@ -39,7 +39,7 @@ struct RecoveryEntries: TableOwner {
         _ fields: [String: FieldValue?],
         of type: String,
         _ name: String,
-        in zone: ZoneRow,
+        in zone: StoredZone,
         at now: MachineTime
     ) throws {
         let text = try OtherFields.text(fields.mapValues { $0 ?? .null }) ?? "{}"

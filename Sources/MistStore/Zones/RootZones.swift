@@ -257,7 +257,7 @@ package struct ZoneAssignment {
         of fields: [String: FieldValue],
         named name: String,
         in table: RecordTable,
-        zone: ZoneRow
+        zone: StoredZone
     ) throws {
         guard scope == .private, file.hasZonePerRoot else { return }
         let zones = RootZones(tables: file.orderedTables, home: file.homeZones[scope] ?? 0)
@@ -272,7 +272,7 @@ package struct ZoneAssignment {
                     "SELECT min(_zone) FROM (\(zones.zones(named: "?1")))",
                     [target.recordName],
                     as: ZoneRowID.self
-                ).flatMap { try ZoneRow.fetch($0, db) }
+                ).flatMap { try StoredZone.fetch($0, db) }
                 throw StoreError(
                     .link,
                     """

@@ -103,7 +103,7 @@ struct TestPipeline {
                 maximumResponseSize: maximumResponseSize,
                 tracer: tracer
             ),
-            assets: AssetHost(transport: transport, retrier: retrier.withoutThrottle)
+            assets: AssetHostClient(transport: transport, retrier: retrier.withoutThrottle)
         )
         return try await connection.pipeline.send(
             request,

@@ -335,7 +335,7 @@ final class ScenarioDevice {
     func zone(of name: String) throws -> ZoneID? {
         try database.read { db in
             let row = try file.orderedTables.flatMap { try $0.allRows(db) }.first { $0.name == name }
-            return try row.flatMap { try ZoneRow.fetch($0.zone, db)?.zoneID }
+            return try row.flatMap { try StoredZone.fetch($0.zone, db)?.zoneID }
         }
     }
 
