@@ -95,7 +95,7 @@ extension StoreFile {
     }
 }
 
-extension StoreReader {
+extension StoreReading {
     /// The records of a query on this machine that cannot be read as the type, and that ``find(_:)`` leaves out.
     ///
     /// - Parameter query: The query. Its limit is not used.

@@ -113,7 +113,7 @@ public struct RelatedRecords<Model: CloudKitRecord>: Sendable {
     }
 }
 
-extension StoreReader {
+extension StoreReading {
     /// Fetches the record with a name, and the records that are related to it.
     ///
     /// - Parameters:

@@ -54,7 +54,7 @@ extension RecordStatus.State: CustomStringConvertible {
     public var description: String { kind.rawValue }
 }
 
-extension StoreReader {
+extension StoreReading {
     /// Where a record is on its way to the service.
     ///
     /// - Parameters:

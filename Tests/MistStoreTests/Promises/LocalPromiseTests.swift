@@ -22,6 +22,25 @@ struct LocalPromiseTests {
         }
     }
 
+    @Test("2. Within a transaction, all verbs that read see its changes")
+    func writersReadTheirOwnChanges() async throws {
+        try await inTemporaryFolder { folder in
+            let store = try MistStore(at: folder, records: [Shelf.self, Book.self])
+            try await store.privateDatabase.write { records in
+                let shelf = try records.add(Shelf(name: "Home"), named: "home")
+                try records.add(Book(shelf: shelf.reference(), title: "Emma"), named: "emma")
+                #expect(try records.fetch(Book.self, named: "emma").title == "Emma")
+                #expect(try records.fetch(shelf.reference()).name == "Home")
+                #expect(try records.fetch(Shelf.self, named: "home", including: .all).records(of: Book.self).count == 1)
+                #expect(try records.fetchIfPresent(Book.self, named: "missing") == nil)
+                #expect(try records.find(Query<Book>()).map(\.recordName) == ["emma"])
+                #expect(try records.findUnreadable(Query<Book>()).isEmpty)
+                #expect(try records.status(of: Book.self, named: "emma")?.state == .edited)
+            }
+            try store.close()
+        }
+    }
+
     @Test(
         "1, A14. A refused local operation has a typed error and changes nothing",
         arguments: [
