@@ -70,8 +70,7 @@ package struct ServiceOptions<Program: DatabaseProgram>: ParsableArguments {
             environment: environment,
             keyID: keyID,
             privateKeyPEM: try privateKey ?? pem(privateKeyFile),
-            serverURL: address,
-            logger: Self.logger
+            configuration: .init(serverURL: address, logger: Self.logger)
         ).publicDatabase
     }
 
@@ -138,7 +137,9 @@ enum EmbeddedEmulator {
                 containerIdentifier: container,
                 environment: environment,
                 tokenManager: ServerToServerAuthManager(keyID: keyID, privateKey: key),
-                transport: try CloudKitEmulatorServer(emulator, configuration: .init(logger: quiet))
+                configuration: .init(
+                    transport: try CloudKitEmulatorServer(emulator, configuration: .init(logger: quiet))
+                )
             ).publicDatabase
         } catch let failure as CommandFailure {
             throw failure

@@ -86,7 +86,7 @@ public struct LocalDatabase: Sendable {
     /// hold a record over a synchronisation:
     ///
     /// ```swift
-    /// var milk = try await todos.fetch(Todo.self, "milk")
+    /// var milk = try await todos.fetch(Todo.self, named: "milk")
     /// // … meanwhile, a synchronisation brings the new title "Oat milk" …
     /// milk.isDone = true
     /// try await todos.add(milk)
@@ -168,10 +168,10 @@ public struct LocalDatabase: Sendable {
     ///
     /// - Throws: A ``StoreError``: `notFound` when this machine has no record of that name, `value` when the record
     ///   cannot be read as the type.
-    public func fetch<Model: CloudKitRecord>(_ type: Model.Type, _ recordName: String) async throws -> StoredRecord<
+    public func fetch<Model: CloudKitRecord>(_ type: Model.Type, named recordName: String) async throws -> StoredRecord<
         Model
     > {
-        try await read { try $0.fetch(type, recordName) }
+        try await read { try $0.fetch(type, named: recordName) }
     }
 
     /// Fetches the record that a reference points to from this machine. A reference that names its zone leads to the
@@ -194,7 +194,7 @@ public struct LocalDatabase: Sendable {
     /// any depth.
     ///
     /// A record that is not on this machine is not an error.
-    public func remove<Model: CloudKitRecord>(_ type: Model.Type, _ recordName: String) async throws {
-        try await write { try $0.remove(type, recordName) }
+    public func remove<Model: CloudKitRecord>(_ type: Model.Type, named recordName: String) async throws {
+        try await write { try $0.remove(type, named: recordName) }
     }
 }

@@ -21,6 +21,8 @@ extension MistStore {
     /// - Throws: A ``StoreError``: `noService` when the store has no service, `closed` when it is closed, `otherUser` when
     ///   another user is signed in, or a code about the file; `CancellationError` when the task is cancelled.
     public func run() async throws {
+        // Before anything is observed: of a store that is closed, the observations have an error of their own.
+        _ = try startedLoop()
         let (wakes, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for database in [privateDatabase, publicDatabase] {

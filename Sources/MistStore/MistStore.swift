@@ -1,8 +1,5 @@
-package import GRDB
-public import Logging
+import GRDB
 public import MistKit
-import Synchronization
-import Tracing
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -27,7 +24,7 @@ import Tracing
 /// ## Topics
 ///
 /// ### Opening a store
-/// - ``init(at:records:service:configuration:logger:)``
+/// - ``init(at:records:service:configuration:)``
 /// - ``StoreConfiguration``
 /// - ``close()``
 ///
@@ -47,16 +44,7 @@ public final class MistStore: Sendable {
     private let publicFile: StoreFile
     let service: (any SyncService)?
     let configuration: StoreConfiguration
-    let logger: Logger
     let loop: SyncLoop?
-
-    /// The logger of a store that is given none. It logs warnings and errors alone, so that notices do not appear in the
-    /// output of a program that has set up no logging. ``ScopeStatus`` has what the notices say.
-    public static var defaultLogger: Logger {
-        var logger = Logger(label: "MistStore")
-        logger.logLevel = .warning
-        return logger
-    }
 
     /// Opens the store in a folder, and creates it when it does not exist.
     ///
@@ -66,7 +54,6 @@ public final class MistStore: Sendable {
     ///   - service: The service to synchronise with, usually a `CloudKitService`; `nil` for a store that is never
     ///     synchronised.
     ///   - configuration: The settings of the store.
-    ///   - logger: The logger for the store's log lines; by default, one for warnings and errors.
     /// - Throws: A ``StoreError``: `schema` for record types that do not fit each other or the file, and for a trigger of
     ///   another program that changes records while versions of the service are stored; `value` for a zone name that
     ///   the service does not accept; or a code about the file.
@@ -74,8 +61,7 @@ public final class MistStore: Sendable {
         at folder: URL,
         records: [any CloudKitRecord.Type],
         service: (any SyncService)? = nil,
-        configuration: StoreConfiguration = StoreConfiguration(),
-        logger: Logger = MistStore.defaultLogger
+        configuration: StoreConfiguration = StoreConfiguration()
     ) throws {
         let schemas = records.map { $0.schema }
         try configuration.check(schemas)
@@ -133,16 +119,13 @@ public final class MistStore: Sendable {
         publicFile = common
         self.service = service
         self.configuration = configuration
-        self.logger = logger
         loop = try service.map { service in
             try SyncLoop(
                 engines: [(.public, common), (.private, user)].map { scope, file in
-                    SyncEngine(file: file, scope: scope, settings: configuration.settings)
+                    SyncEngine(file: file, scope: scope, configuration: configuration)
                 },
                 service: service,
-                logger: logger,
-                tracer: configuration.tracer,
-                clock: configuration.clock
+                configuration: configuration
             )
         }
     }
@@ -182,13 +165,20 @@ public final class MistStore: Sendable {
     }
 
     func sync(isAutomatic: Bool) async throws -> SyncSummary {
+        try await startedLoop().sync(isAutomatic: isAutomatic)
+    }
+
+    /// The loop.
+    ///
+    /// - Throws: A ``StoreError`` with the code `noService` when the store has no service.
+    func startedLoop() throws -> SyncLoop {
         guard let loop else {
             throw StoreError(
                 .noService,
                 "The store was opened without a service. Give it one: MistStore(at:records:service:)."
             )
         }
-        return try await loop.sync(isAutomatic: isAutomatic)
+        return loop
     }
 
     /// Closes the files. A synchronisation under way ends: its calls, and later calls of all kinds, throw
@@ -198,142 +188,5 @@ public final class MistStore: Sendable {
     public func close() throws {
         loop?.close()
         for file in [userFile, publicFile] { try file.close() }
-    }
-}
-
-/// The source of the times at which the fields of a record were edited.
-public enum EditTimeSource: Hashable, Sendable {
-    /// The field `mist_edits` of the record, of the type `BYTES`, which the store writes. The latest edit of each field
-    /// wins.
-    case ofFields
-    /// The record's modification time. No field is needed, and the order of arrival at the service decides.
-    ///
-    /// If the service has another value of a field than the one that this device began with, the field counts as edited
-    /// when the service stored that version. A later edit on this device wins, an earlier one loses. Edits of different
-    /// fields are all kept.
-    case ofRecord
-}
-
-/// The settings of a store.
-public struct StoreConfiguration: Sendable {
-    /// The zones of the private database that the records are kept in: one zone, or one for each record without a
-    /// parent.
-    public var zones = ZoneLayout.single("Records")
-
-    /// Gives the machine's time. Tests replace it.
-    ///
-    /// The store's own calls give this time to the triggers that record edits. Changes by other programs are recorded at
-    /// the machine's time.
-    public var clock: @Sendable () -> Date {
-        get { ownClock ?? { Date() } }
-        set { ownClock = newValue }
-    }
-
-    /// The clock that the program has set; `nil` for that of the machine, which the triggers read themselves.
-    var ownClock: (@Sendable () -> Date)?
-
-    /// Gives a random number from 0 up to, but not including, 1, for waiting times. Tests replace it.
-    public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
-
-    /// The time between two synchronisations of ``MistStore/run()`` while there are changes.
-    public var syncInterval = Duration.seconds(30)
-
-    /// The longest time between two synchronisations of ``MistStore/run()`` while nothing changes.
-    public var longestSyncInterval = Duration.seconds(15 * 60)
-
-    /// The number of days for which the recovery log keeps values that lost.
-    public var recoveryDays = 30
-
-    /// The most bytes of the recovery log. When it has more, the oldest entries are removed.
-    public var recoveryBytes: Int64 = 100_000_000
-
-    /// Is called with the time for which each transaction of the engine held the file's write lock, for the benchmarks.
-    @_spi(Benchmarks) public var onEngineTransaction: (@Sendable (Duration) -> Void)?
-
-    /// The tracer for spans; `nil` is the tracer of the process.
-    var tracer: (any Tracer)?
-
-    /// Is notified of every commit of the files, for tests that stop the process there.
-    package var transactionObserver: (any TransactionObserver & Sendable)?
-
-    private(set) var closures: [String: [String: MergeClosure]] = [:]
-    private(set) var typesWithoutEditTimes: Set<String> = []
-
-    /// Makes the default settings.
-    public init() {}
-
-    /// Merges a field with a closure where both sides changed it.
-    ///
-    /// ```swift
-    /// var configuration = StoreConfiguration()
-    /// configuration.merge("note", of: Todo.self) { base, local, remote in
-    ///     .string([local?.stringValue, remote?.stringValue].compactMap(\.self).sorted().joined(separator: "\n"))
-    /// }
-    /// ```
-    ///
-    /// All devices must come to the same value in the end, so the result may depend on the three values only. It is a
-    /// new edit of this device. When the closure throws, this record is parked, and no other.
-    ///
-    /// - Parameters:
-    ///   - field: The field's name.
-    ///   - type: The record type.
-    ///   - closure: A closure that gets the value that both sides began with, the value of this device and the value of
-    ///     the service, and returns the merged value. A value is `nil` where the field is absent.
-    public mutating func merge<Model: CloudKitRecord>(
-        _ field: String,
-        of type: Model.Type,
-        _ closure:
-            @escaping @Sendable (_ base: FieldValue?, _ local: FieldValue?, _ remote: FieldValue?) throws -> FieldValue?
-    ) {
-        closures[Model.recordType, default: [:]][field] = closure
-    }
-
-    /// Chooses the source of the times at which the fields of a type's records were edited.
-    ///
-    /// ```swift
-    /// var configuration = StoreConfiguration()
-    /// configuration.setEditTimes(.ofRecord, of: Todo.self)
-    /// ```
-    ///
-    /// All devices must make the same choice. It is part of the configuration and not of the type, because a client
-    /// without a store knows nothing of edit times.
-    ///
-    /// - Parameters:
-    ///   - source: The source. A type with a counter needs ``EditTimeSource/ofFields``: opening a store fails
-    ///     otherwise, with the code ``StoreError/Code-swift.struct/schema``.
-    ///   - type: The record type.
-    public mutating func setEditTimes<Model: CloudKitRecord>(_ source: EditTimeSource, of type: Model.Type) {
-        switch source {
-        case .ofFields: typesWithoutEditTimes.remove(Model.recordType)
-        case .ofRecord: typesWithoutEditTimes.insert(Model.recordType)
-        }
-    }
-
-    /// Checks that the choices fit the record types.
-    func check(_ schemas: [RecordSchema]) throws(StoreError) {
-        for schema in schemas where typesWithoutEditTimes.contains(schema.recordType) {
-            guard let counter = schema.fields.first(where: { $0.merge == .counter }) else { continue }
-            throw StoreError(
-                .schema,
-                """
-                A counter needs the edit times of fields, in which each device notes what it has added. Choose .ofFields for the type, or \
-                another merge policy for the field.
-                """,
-                recordType: schema.recordType,
-                fieldName: counter.name
-            )
-        }
-    }
-
-    package var settings: SyncSettings {
-        var settings = SyncSettings()
-        settings.checksUser = true
-        settings.closures = closures
-        settings.typesWithoutEditTimes = typesWithoutEditTimes
-        settings.random = random
-        settings.onTransaction = onEngineTransaction
-        settings.recoveryDays = recoveryDays
-        settings.recoveryBytes = recoveryBytes
-        return settings
     }
 }

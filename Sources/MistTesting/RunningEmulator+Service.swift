@@ -12,6 +12,21 @@ extension RunningEmulator {
         case serverKey
     }
 
+    /// The settings of services that use the emulator: its address and its transport.
+    ///
+    /// Failed requests are not retried, so that a test sees the failure.
+    ///
+    /// ```swift
+    /// var configuration = emulator.serviceConfiguration
+    /// configuration.middlewares = [counter]
+    /// ```
+    public var serviceConfiguration: CloudKitService.Configuration {
+        var configuration = CloudKitService.Configuration(serverURL: serverURL, transport: transport)
+        configuration.assetTransport = transport
+        configuration.retryPolicy = .never
+        return configuration
+    }
+
     /// Makes a `CloudKitService` that uses the emulator.
     ///
     /// - Parameters:
@@ -32,16 +47,15 @@ extension RunningEmulator {
             case .user: AdaptiveTokenManager(apiToken: apiToken, webAuthToken: webAuthToken)
             case .serverKey: ServerToServerAuthManager(keyID: serverKeyID, privateKey: key, now: now)
             }
+        var configuration = serviceConfiguration
+        configuration.retryPolicy = retryPolicy
+        configuration.clock = clock
+        configuration.random = random
         return CloudKitService(
             containerIdentifier: containerIdentifier,
             environment: environment,
             tokenManager: tokenManager,
-            serverURL: serverURL,
-            transport: transport,
-            assetTransport: transport,
-            retryPolicy: retryPolicy,
-            clock: clock,
-            random: random
+            configuration: configuration
         )
     }
 
@@ -65,10 +79,7 @@ extension RunningEmulator {
                 apiToken: apiToken,
                 webAuthToken: try rules.issueWebAuthToken(for: userRecordName)
             ),
-            serverURL: serverURL,
-            transport: transport,
-            assetTransport: transport,
-            retryPolicy: .never
+            configuration: serviceConfiguration
         )
     }
 }

@@ -112,6 +112,7 @@ public func withCloudKitEmulator<Result>(
 /// ### Using MistKit on it
 /// - ``service(as:retryPolicy:clock:random:)``
 /// - ``service(asUser:)``
+/// - ``serviceConfiguration``
 /// - ``Identity``
 ///
 /// ### Using any other client on it

@@ -46,7 +46,7 @@ struct FeedAndArticleTests {
                 named: \.title
             ).map { try $0.get() }
             #expect(feeds.map(\.recordName) == ["a", "b", "c", "d"])
-            #expect(try await database.fetch(Feed.self, "c").model == feeds[2].model)
+            #expect(try await database.fetch(Feed.self, named: "c").model == feeds[2].model)
 
             // Feeds of a category, the best first.
             let news = try await database.records(
@@ -82,7 +82,7 @@ struct FeedAndArticleTests {
 
             // A deleted feed takes its articles with it.
             try await database.delete(feeds[0])
-            #expect(try await database.fetch(Article.self, ["guid-0"]).map { (try? $0.get()) == nil } == [true])
+            #expect(try await database.fetch(Article.self, named: ["guid-0"]).map { (try? $0.get()) == nil } == [true])
             let rest = try await database.records(matching: Query<Article> { Sort(\.guid) }).collect()
             #expect(rest.count == 250)
             let gone = try await database.delete(Array(rest.prefix(3)))
@@ -99,7 +99,7 @@ struct FeedAndArticleTests {
             start.tags = ["old"]
             var mine = try await database.save(start, named: "a")
 
-            var theirs = try await database.fetch(Feed.self, "a")
+            var theirs = try await database.fetch(Feed.self, named: "a")
             theirs.title = "Theirs"
             theirs.tags.append("theirs")
             theirs = try await database.update(theirs)
@@ -125,7 +125,7 @@ struct FeedAndArticleTests {
                 return merged
             }
             #expect(rounds == 2)
-            let fetched = try await database.fetch(Feed.self, "a")
+            let fetched = try await database.fetch(Feed.self, named: "a")
             #expect(fetched.model == merged.model)
             #expect(fetched.title == "Theirs")
             #expect(fetched.category == "sport")

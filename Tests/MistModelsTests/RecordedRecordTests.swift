@@ -23,7 +23,7 @@ struct RecordedRecordTests {
         let service = CloudKitService(
             containerIdentifier: "com.apple.photos.cloud",
             apiToken: String(repeating: "0", count: 64),
-            transport: FixedReply(body: bytes)
+            configuration: .init(transport: FixedReply(body: bytes))
         )
         let pages = service.privateDatabase.records(matching: Query<Master>()).pages
         let typed = try #require(try await first(of: pages))

@@ -70,8 +70,10 @@ struct SpellingTests {
         let service = CloudKitService(
             containerIdentifier: "iCloud.com.example.app",
             apiToken: String(repeating: "0", count: 64),
-            transport: FixedReply(
-                body: Array(#"{"records":["#.utf8) + records.joined(separator: [0x2C]) + Array("]}".utf8)
+            configuration: .init(
+                transport: FixedReply(
+                    body: Array(#"{"records":["#.utf8) + records.joined(separator: [0x2C]) + Array("]}".utf8)
+                )
             )
         )
         var pages = service.publicDatabase.records(matching: Query<Everything>()).pages.makeAsyncIterator()

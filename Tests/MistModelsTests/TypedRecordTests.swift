@@ -26,7 +26,7 @@ struct TypedRecordTests {
             let empty = Everything(number: 2)
             for (name, model) in [("full", full), ("empty", empty)] {
                 let saved = try await database.save(model, named: name, inZone: zone)
-                let fetched = try await database.fetch(Everything.self, name, inZone: zone)
+                let fetched = try await database.fetch(Everything.self, named: name, inZone: zone)
                 for record in [saved, fetched] {
                     var read = record.model
                     // The service adds the zone to references.
@@ -68,7 +68,7 @@ struct TypedRecordTests {
                     ]
                 )
             )
-            var feed = try await database.fetch(Feed.self, "a")
+            var feed = try await database.fetch(Feed.self, named: "a")
             #expect(feed.isActive)
             #expect(feed.tags == [])
             #expect(feed.otherFields == ["ofALaterVersion": .list(["kept"])])
@@ -101,7 +101,7 @@ struct TypedRecordTests {
             let database = emulator.service(as: .user).privateDatabase
             let model = Everything(number: 1)
             try await database.save(model, named: "a")
-            var record = try await database.fetch(Everything.self, "a")
+            var record = try await database.fetch(Everything.self, named: "a")
             // The service names the zone.
             #expect(record.feed.zoneID?.zoneName == ZoneID.default.zoneName)
             record.model = model
@@ -130,7 +130,7 @@ struct TypedRecordTests {
             try await save("missing") { $0["title"] = nil }
             try await save("noURL") { $0["feedURL"] = "" }
             try await save("other", "Story") { $0["qualityScore"] = "high" }
-            let results = try await database.fetch(Feed.self, ["good", "missing", "noURL", "other", "absent"])
+            let results = try await database.fetch(Feed.self, named: ["good", "missing", "noURL", "other", "absent"])
             let texts = results.map { result in
                 switch result {
                 case .success(let feed): feed.recordName
@@ -187,7 +187,7 @@ struct TypedRecordTests {
         try await withCloudKitEmulator { emulator in
             let database = emulator.service(as: .serverKey).publicDatabase
             var mine = try await database.save(Feed.sample, named: "a")
-            var theirs = try await database.fetch(Feed.self, "a")
+            var theirs = try await database.fetch(Feed.self, named: "a")
             theirs.title = "Theirs"
             try await database.update(theirs)
             mine.tags = ["mine"]

@@ -262,13 +262,16 @@ extension RunningEmulator {
     }
 
     fileprivate func service(_ manager: any TokenManager) -> CloudKitService {
-        CloudKitService(
+        var configuration = CloudKitService.Configuration(
+            serverURL: serverURL,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        configuration.retryPolicy = .never
+        return CloudKitService(
             containerIdentifier: containerIdentifier,
             environment: environment,
             tokenManager: manager,
-            serverURL: serverURL,
-            retryPolicy: .never,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            configuration: configuration
         )
     }
 }

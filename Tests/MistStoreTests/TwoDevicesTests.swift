@@ -44,7 +44,7 @@ struct TwoDevicesTests {
             let milk = try await phone.privateDatabase.add(Todo(list: home.reference(), title: "Milk"))
             #expect(try await phone.sync().sent == 2)
             #expect(try await laptop.sync().fetched == 2)
-            let found = try await laptop.privateDatabase.fetch(Todo.self, milk.recordName)
+            let found = try await laptop.privateDatabase.fetch(Todo.self, named: milk.recordName)
             #expect(found.title == "Milk")
             #expect(found.list?.recordName == home.recordName)
         }
@@ -55,7 +55,7 @@ struct TwoDevicesTests {
             var milk = try await phone.privateDatabase.add(Todo(title: "Milk"), named: "milk")
             try await phone.sync()
             try await laptop.sync()
-            var copy = try await laptop.privateDatabase.fetch(Todo.self, "milk")
+            var copy = try await laptop.privateDatabase.fetch(Todo.self, named: "milk")
             copy.isDone = true
             try await laptop.privateDatabase.add(copy)
             milk.title = "Oat milk"
@@ -64,7 +64,7 @@ struct TwoDevicesTests {
             try await laptop.sync()
             try await phone.sync()
             for store in [phone, laptop] {
-                let merged = try await store.privateDatabase.fetch(Todo.self, "milk")
+                let merged = try await store.privateDatabase.fetch(Todo.self, named: "milk")
                 #expect(merged.model == Todo(title: "Oat milk", isDone: true))
             }
         }
@@ -75,13 +75,13 @@ struct TwoDevicesTests {
             let milk = try await phone.privateDatabase.add(Todo(title: "Milk"), named: "milk")
             try await phone.sync()
             try await laptop.sync()
-            var copy = try await laptop.privateDatabase.fetch(Todo.self, "milk")
+            var copy = try await laptop.privateDatabase.fetch(Todo.self, named: "milk")
             copy.title = "Oat milk"
             try await laptop.privateDatabase.add(copy)
             try await phone.privateDatabase.remove(milk)
             try await phone.sync()
             #expect(try await laptop.sync().lost == 1)
-            await #expect(throws: StoreError.self) { try await laptop.privateDatabase.fetch(Todo.self, "milk") }
+            await #expect(throws: StoreError.self) { try await laptop.privateDatabase.fetch(Todo.self, named: "milk") }
         }
     }
 }

@@ -59,7 +59,7 @@ func measurePagesAhead(rounds: Int) async throws {
         let service = CloudKitService(
             containerIdentifier: "iCloud.com.example.app",
             apiToken: String(repeating: "a0", count: 32),
-            transport: PacedTransport(page, end: end, pageCount: pageCount)
+            configuration: .init(transport: PacedTransport(page, end: end, pageCount: pageCount))
         )
         let start = ContinuousClock.now
         var count = 0

@@ -83,7 +83,7 @@ private func contenders() throws -> [Contender] {
             keyID: String(repeating: "0f1e2d3c", count: 8),
             privateKey: .generate()
         ),
-        transport: PageTransport(page: page)
+        configuration: .init(transport: PageTransport(page: page))
     )
     let database = service.publicDatabase
     let typed = Query<TypedNote> {

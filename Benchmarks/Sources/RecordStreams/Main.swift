@@ -106,7 +106,11 @@ struct Main {
     // MARK: The loop
 
     static func stream(from address: URL, apiToken: String) async throws {
-        let service = CloudKitService(containerIdentifier: container, apiToken: apiToken, serverURL: address)
+        let service = CloudKitService(
+            containerIdentifier: container,
+            apiToken: apiToken,
+            configuration: .init(serverURL: address)
+        )
         let clock = ContinuousClock()
         let start = clock.now
         var count = 0

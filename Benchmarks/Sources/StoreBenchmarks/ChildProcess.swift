@@ -43,7 +43,7 @@ enum ChildProcess {
                 containerIdentifier: container,
                 apiToken: apiToken,
                 webAuthToken: webAuthToken,
-                serverURL: url
+                configuration: .init(serverURL: url)
             )
         }
     }

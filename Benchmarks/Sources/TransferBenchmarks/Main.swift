@@ -124,14 +124,15 @@ struct TransferBenchmarks {
         let quiet = Logger(label: "transfers") { _ in SwiftLogNoOpLogHandler() }
         let server = try CloudKitEmulatorServer(emulator, configuration: .init(logger: quiet))
         let user = try emulator.createUser()
+        var configuration = CloudKitService.Configuration(transport: server)
+        configuration.assetTransport = server
         let service = CloudKitService(
             containerIdentifier: container,
             tokenManager: WebAuthTokenManager(
                 apiToken: apiToken,
                 webAuthToken: try emulator.issueWebAuthToken(for: user)
             ),
-            transport: server,
-            assetTransport: server
+            configuration: configuration
         )
         return service.privateDatabase
     }

@@ -293,7 +293,7 @@ public struct UpdateRun: Sendable {
             if let known = error.serverRecord(as: Model.self) {
                 server = known
             } else {
-                server = try await database.fetch(Model.self, record.recordName)
+                server = try await database.fetch(Model.self, named: record.recordName)
             }
             server.model = merge(server.model)
             guard server.hasChanges else { return .unchanged }

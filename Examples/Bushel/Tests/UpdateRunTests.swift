@@ -187,7 +187,7 @@ struct UpdateRunTests {
             #expect(report.sources.filter { $0.outcome == .fetched }.map(\.source) == [.ipswMe])
             #expect(report.kinds.map(\.updated) == [1, 0, 0])
             #expect(written(before, try await tags(database)) == ["RestoreImage-24B83"])
-            #expect(try await database.fetch(RestoreImage.self, "RestoreImage-24B83").fileSize == 15)
+            #expect(try await database.fetch(RestoreImage.self, named: "RestoreImage-24B83").fileSize == 15)
         }
     }
 
@@ -237,7 +237,7 @@ struct UpdateRunTests {
                 report.sources.filter { $0.outcome == .fetched }.map(\.source) == [.appleCatalog, .ipswMe, .appleDB]
             )
             #expect(written(before, try await tags(database)) == ["RestoreImage-24B83", "RestoreImage-24C101"])
-            let image = try await database.fetch(RestoreImage.self, "RestoreImage-24B83")
+            let image = try await database.fetch(RestoreImage.self, named: "RestoreImage-24B83")
             #expect(image.isSigned == true)
             #expect(image.provenance["isSigned"] == .ipswMe)
             #expect(image.provenance["version"] == .appleDB)

@@ -27,7 +27,7 @@ struct RemoveCommand: AsyncParsableCommand {
         let name = try await FeedArgument(feed).recordName(in: database)
         let record: StoredRecord<FeedRecord>
         do {
-            record = try await database.fetch(FeedRecord.self, name)
+            record = try await database.fetch(FeedRecord.self, named: name)
         } catch let error as CloudKitError where error.code == .notFound {
             throw CommandFailure(.data, "There is no feed \(feed). `celestra list` lists the feeds.")
         }

@@ -128,7 +128,7 @@ struct FeedReader: Sendable {
     func feed(_ name: String) async throws -> PageCache<String, FeedEntry>.Copy {
         guard FeedReader.isRecordName(name) else { throw ServingFailure.noSuchFeed }
         return try await feeds.value(for: name) {
-            try await answering(hasMarker: false) { try await database.fetch(FeedEntry.self, name).model }
+            try await answering(hasMarker: false) { try await database.fetch(FeedEntry.self, named: name).model }
         }
     }
 

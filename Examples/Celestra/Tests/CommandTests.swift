@@ -242,6 +242,6 @@ struct CommandTests {
         let options = try ServiceOptions<Celestra>.parse(["--data-folder", folder.path])
         let feed = FeedRecord(feedURL: "http://a.example/", title: "A", addedAt: clock.now)
         try await options.database([:]).save(feed, named: "a")
-        #expect(try await options.database([:]).fetch(FeedRecord.self, "a").model == feed)
+        #expect(try await options.database([:]).fetch(FeedRecord.self, named: "a").model == feed)
     }
 }

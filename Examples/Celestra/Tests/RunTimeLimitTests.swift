@@ -116,8 +116,8 @@ struct RunTimeLimitTests {
                 #expect(report.count(.outOfTime) == 2)
                 #expect(report.isSaved)
                 // Nothing was counted for the feeds that were left.
-                #expect(try await database.fetch(FeedRecord.self, "silent").totalAttempts == 0)
-                #expect(try await database.fetch(FeedRecord.self, "recent").totalAttempts == 0)
+                #expect(try await database.fetch(FeedRecord.self, named: "silent").totalAttempts == 0)
+                #expect(try await database.fetch(FeedRecord.self, named: "recent").totalAttempts == 0)
 
                 server.forgetRequests()
                 server.respond { request in

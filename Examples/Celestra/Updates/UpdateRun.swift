@@ -226,7 +226,7 @@ public struct UpdateRun: Sendable {
     private func save(_ articles: [NamedArticle], report: inout FeedReport) async throws {
         guard !articles.isEmpty else { return }
         var existing: [String: StoredRecord<ArticleRecord>] = [:]
-        for result in try await database.fetch(ArticleRecord.self, articles.map(\.recordName)) {
+        for result in try await database.fetch(ArticleRecord.self, named: articles.map(\.recordName)) {
             switch result {
             case .success(let record): existing[record.recordName] = record
             case .failure(let error) where error.code == .notFound: break

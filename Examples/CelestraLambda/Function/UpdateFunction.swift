@@ -121,14 +121,14 @@ actor DatabaseProvider {
         // A run that is throttled for longer leaves the remaining feeds to the next run.
         var retryPolicy = RetryPolicy()
         retryPolicy.deadline = .seconds(20)
+        var configuration = CloudKitService.Configuration(serverURL: settings.serverURL, logger: logger)
+        configuration.retryPolicy = retryPolicy
         let opened = try CloudKitService(
             containerIdentifier: settings.container,
             environment: settings.environment,
             keyID: settings.keyID,
             privateKeyPEM: pem,
-            serverURL: settings.serverURL,
-            retryPolicy: retryPolicy,
-            logger: logger
+            configuration: configuration
         ).publicDatabase
         database = opened
         return opened

@@ -50,7 +50,7 @@ struct BootstrapTests {
             }
             #expect(interface.reports.map(\.path) == ["/invocation/1/error", "/invocation/2/response"])
             #expect(interface.reports.first?.errorType == "Celestra.Unavailable")
-            #expect(try await database.fetch(FeedRecord.self, "a").failureCount == 1)
+            #expect(try await database.fetch(FeedRecord.self, named: "a").failureCount == 1)
         }
     }
 }

@@ -30,7 +30,7 @@ public struct AssetChunks: AsyncSequence, Sendable {
     /// The errors of an iteration, which are all ``CloudKitError``s.
     public typealias Failure = any Error
 
-    let host: AssetHost
+    let host: AssetHostClient
     /// The asset as it is known at the beginning; `nil` when it has to be looked up.
     let asset: Asset?
     /// Looks up the asset; `nil` if its record is not known.
@@ -119,7 +119,7 @@ public struct AssetChunks: AsyncSequence, Sendable {
         /// Requests the bytes from the present offset on.
         private mutating func open() async throws(CloudKitError) {
             let asset = try await currentAsset()
-            guard let text = asset.downloadURL, let address = AssetHost.Address(text) else {
+            guard let text = asset.downloadURL, let address = AssetHostClient.Address(text) else {
                 throw .invalidArgument(
                     """
                     The asset has no address to download from. What an upload returns has none: save it in its record, and \

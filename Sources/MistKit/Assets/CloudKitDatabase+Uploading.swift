@@ -98,7 +98,7 @@ extension CloudKitDatabase {
     /// Uploads a file for a field of a typed record, saved or new.
     ///
     /// ```swift
-    /// var user = try await database.fetch(User.self, "mei")
+    /// var user = try await database.fetch(User.self, named: "mei")
     /// user.photo = try await database.upload(.file(url), for: \.photo, of: user)
     /// user = try await database.update(user)
     /// ```
@@ -258,7 +258,7 @@ extension CloudKitDatabase {
 /// The address for a file, and the name of its record.
 private struct UploadTarget: Sendable {
     var recordName: String
-    var address: AssetHost.Address
+    var address: AssetHostClient.Address
 }
 
 extension CloudKitDatabase {
@@ -315,7 +315,7 @@ extension CloudKitDatabase {
                     CloudKitError(dictionary, item: name.map { .record(name: $0) }).from(reply.origin)
                 )
             }
-            guard let name, let address = token.url.flatMap({ AssetHost.Address($0) }) else {
+            guard let name, let address = token.url.flatMap({ AssetHostClient.Address($0) }) else {
                 return .failure(
                     CloudKitError(
                         code: .unexpectedResponse,
@@ -373,7 +373,7 @@ extension CloudKitDatabase {
 
     private func send(
         _ source: AssetSource,
-        to address: AssetHost.Address,
+        to address: AssetHostClient.Address,
         progress: ProgressHandler<TransferProgress>?
     ) async throws(CloudKitError) -> Asset {
         let operation = "uploadAsset"

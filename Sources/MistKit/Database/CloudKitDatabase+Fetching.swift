@@ -60,7 +60,7 @@ extension CloudKitDatabase {
     /// Fetches one typed record by its name.
     ///
     /// ```swift
-    /// let user = try await database.fetch(User.self, "mei")
+    /// let user = try await database.fetch(User.self, named: "mei")
     /// // POST /database/1/iCloud.com.example/development/public/records/lookup
     /// // {"records":[{"recordName":"mei"}]}
     /// print(user.firstName)
@@ -76,11 +76,11 @@ extension CloudKitDatabase {
     ///   ``CloudKitError/Code-swift.struct/decoding`` where its fields do not fit the type.
     public func fetch<Model: CloudKitRecord>(
         _ model: Model.Type,
-        _ recordName: String,
+        named recordName: String,
         inZone zone: ZoneID? = nil,
         desiredKeys: [String]? = nil
     ) async throws -> StoredRecord<Model> {
-        try await fetch(model, [recordName], inZone: zone, desiredKeys: desiredKeys)[0].get()
+        try await fetch(model, named: [recordName], inZone: zone, desiredKeys: desiredKeys)[0].get()
     }
 
     /// Fetches the record that a reference points to.
@@ -100,13 +100,13 @@ extension CloudKitDatabase {
         _ reference: RecordReference<Model>,
         desiredKeys: [String]? = nil
     ) async throws -> StoredRecord<Model> {
-        try await fetch(Model.self, reference.recordName, inZone: reference.zoneID, desiredKeys: desiredKeys)
+        try await fetch(Model.self, named: reference.recordName, inZone: reference.zoneID, desiredKeys: desiredKeys)
     }
 
     /// Fetches typed records by their names.
     ///
     /// ```swift
-    /// let results = try await database.fetch(User.self, ["mei", "joan"])
+    /// let results = try await database.fetch(User.self, named: ["mei", "joan"])
     /// // {"records":[{"recordName":"mei"},{"recordName":"joan"}]}
     /// ```
     ///
@@ -121,7 +121,7 @@ extension CloudKitDatabase {
     ///   ``CloudKitError/Code-swift.struct/invalidArgument`` where a name is empty.
     public func fetch<Model: CloudKitRecord>(
         _ model: Model.Type,
-        _ recordNames: [String],
+        named recordNames: [String],
         inZone zone: ZoneID? = nil,
         desiredKeys: [String]? = nil
     ) async throws -> [Result<StoredRecord<Model>, CloudKitError>] {

@@ -43,8 +43,8 @@ import CloudKitWebServices
 /// - ``Query``
 ///
 /// ### Fetching records by name
-/// - ``fetch(_:_:inZone:desiredKeys:)-(_,String,_,_)``
-/// - ``fetch(_:_:inZone:desiredKeys:)-(_,[String],_,_)``
+/// - ``fetch(_:named:inZone:desiredKeys:)-(_,String,_,_)``
+/// - ``fetch(_:named:inZone:desiredKeys:)-(_,[String],_,_)``
 /// - ``fetch(_:desiredKeys:)``
 /// - ``fetch(_:inZone:desiredKeys:)-(String,_,_)``
 /// - ``fetch(_:inZone:desiredKeys:)-([String],_,_)``

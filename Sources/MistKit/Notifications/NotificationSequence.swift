@@ -28,13 +28,13 @@ public struct NotificationSequence: AsyncSequence, Sendable {
     ///
     /// - Returns: The iterator.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(sequence: self, courier: Courier(service), token: token)
+        Iterator(sequence: self, courier: CourierClient(service), token: token)
     }
 
     /// Iterates over the pushes.
     public struct Iterator: AsyncIteratorProtocol {
         let sequence: NotificationSequence
-        let courier: Courier
+        let courier: CourierClient
         var token: DeviceToken?
         /// The failures since the courier last answered.
         var failures: RetryBudget?
@@ -67,7 +67,7 @@ public struct NotificationSequence: AsyncSequence, Sendable {
 
         /// Sends one request to the courier; `nil` when the caller should send another one.
         private mutating func nextPayload() async throws -> PushPayload? {
-            if Task.isCancelled { throw CloudKitError.cancelled(operation: Courier.operation) }
+            if Task.isCancelled { throw CloudKitError.cancelled(operation: CourierClient.operation) }
             let token = try await usableToken()
             do throws(CloudKitError) {
                 let payload = try await courier.poll(token)
@@ -97,13 +97,13 @@ public struct NotificationSequence: AsyncSequence, Sendable {
 
         /// Prepares another request, or throws the error.
         private mutating func recover(from error: CloudKitError) async throws(CloudKitError) {
-            if Courier.isUnknownToken(error) {
+            if CourierClient.isUnknownToken(error) {
                 guard !isTokenRenewed, sequence.token == nil else { throw error }
                 isTokenRenewed = true
                 token = nil
                 return
             }
-            if Courier.isTimeout(error) { return }
+            if CourierClient.isTimeout(error) { return }
             let failures = failures ?? courier.beginFailures()
             self.failures = failures
             try await courier.waitForAnotherAttempt(after: error, failures)

@@ -3,8 +3,10 @@
 /// ```swift
 /// var policy = RetryPolicy()
 /// policy.maximumAttempts = 8
+/// var configuration = CloudKitService.Configuration()
+/// configuration.retryPolicy = policy
 /// let service = CloudKitService(
-///     containerIdentifier: "iCloud.com.example", tokenManager: manager, retryPolicy: policy)
+///     containerIdentifier: "iCloud.com.example", tokenManager: manager, configuration: configuration)
 /// ```
 ///
 /// ## What is repeated

@@ -29,10 +29,10 @@ struct CallContext: Sendable {
         _ body: (Client) async throws -> Output
     ) async throws(CloudKitError) -> Output {
         let client = Client(
-            serverURL: connection.serverURL,
+            serverURL: connection.configuration.serverURL,
             configuration: Self.configuration,
             transport: PipelineTransport(context: self),
-            middlewares: connection.middlewares
+            middlewares: connection.configuration.middlewares
         )
         do {
             return try await body(client)

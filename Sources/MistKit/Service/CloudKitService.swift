@@ -29,9 +29,10 @@ public import OpenAPISwiftRuntime
 /// ## Topics
 ///
 /// ### Making a service
-/// - ``init(containerIdentifier:environment:tokenManager:serverURL:transport:assetTransport:middlewares:retryPolicy:logger:clock:random:)``
-/// - ``init(containerIdentifier:environment:apiToken:webAuthToken:serverURL:transport:assetTransport:retryPolicy:logger:)``
-/// - ``init(containerIdentifier:environment:keyID:privateKeyPEM:serverURL:transport:assetTransport:retryPolicy:logger:)``
+/// - ``init(containerIdentifier:environment:apiToken:webAuthToken:configuration:)``
+/// - ``init(containerIdentifier:environment:keyID:privateKeyPEM:configuration:)``
+/// - ``init(containerIdentifier:environment:tokenManager:configuration:)``
+/// - ``Configuration``
 /// - ``appleServerURL``
 /// - ``defaultTransport``
 /// - ``defaultAssetTransport``
@@ -121,57 +122,18 @@ public struct CloudKitService: Sendable {
     ///   - containerIdentifier: The container's identifier, such as `iCloud.com.example.app`.
     ///   - environment: The environment. Each environment has its own schema and data.
     ///   - tokenManager: The credentials.
-    ///   - serverURL: The server's address: Apple's, an emulator's, or that of the partition where Apple keeps a
-    ///     person's account.
-    ///   - transport: The transport that sends the requests.
-    ///   - assetTransport: The transport for files, to and from the asset host, with connections of its own. It gets no
-    ///     credentials.
-    ///   - middlewares: Your middlewares, outermost first. They are outside of MistKit's own stages. So they see each
-    ///     request once, without credentials, and each failure as a ``CloudKitError``.
-    ///   - retryPolicy: When a failed request is sent again.
-    ///   - logger: Gets a line for each outcome of an attempt and for each retry (debug), and for each request (trace).
-    ///     The lines never contain credentials or the content of records.
-    ///   - clock: Measures the waits of the retry policy.
-    ///   - random: Returns a number from 0 up to, but not including, 1 for each wait of the retry policy.
+    ///   - configuration: The server, the transports, when a failed request is sent again, and so on.
     public init(
         containerIdentifier: String,
         environment: ContainerEnvironment = .development,
         tokenManager: any TokenManager,
-        serverURL: URL = CloudKitService.appleServerURL,
-        transport: any ClientTransport = CloudKitService.defaultTransport,
-        assetTransport: any ClientTransport = CloudKitService.defaultAssetTransport,
-        middlewares: [any ClientMiddleware] = [],
-        retryPolicy: RetryPolicy = RetryPolicy(),
-        logger: Logger = Logger(label: "MistKit"),
-        clock: any Clock<Duration> = ContinuousClock(),
-        random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
+        configuration: Configuration = Configuration()
     ) {
-        let retrier = Retrier(
-            policy: retryPolicy,
-            clock: clock,
-            random: random,
-            logger: logger,
-            throttle: .shared(
-                for: ContainerThrottle.Key(
-                    serverURL: serverURL,
-                    containerIdentifier: containerIdentifier,
-                    environment: environment.rawValue
-                ),
-                clock: clock
-            )
-        )
         connection = ServiceConnection(
             containerIdentifier: containerIdentifier,
             environment: environment,
-            serverURL: serverURL,
-            middlewares: middlewares,
-            pipeline: RequestPipeline(
-                transport: transport,
-                tokenManager: tokenManager,
-                retrier: retrier,
-                logger: logger
-            ),
-            assets: AssetHost(transport: assetTransport, retrier: retrier.withoutThrottle)
+            tokenManager: tokenManager,
+            configuration: configuration
         )
     }
 
@@ -184,32 +146,19 @@ public struct CloudKitService: Sendable {
     ///   - webAuthToken: The token from the sign-in page, not percent-encoded. The service sends a new token with every
     ///     response, and requests use the newest. To keep it for the next run, make an ``AdaptiveTokenManager``
     ///     yourself.
-    ///   - serverURL: The server.
-    ///   - transport: The transport that sends the requests.
-    ///   - assetTransport: The transport for files, to and from the asset host, with connections of its own. It gets no
-    ///     credentials.
-    ///   - retryPolicy: When a failed request is sent again.
-    ///   - logger: Gets lines about attempts and retries.
+    ///   - configuration: The server, the transports, when a failed request is sent again, and so on.
     public init(
         containerIdentifier: String,
         environment: ContainerEnvironment = .development,
         apiToken: String,
         webAuthToken: String? = nil,
-        serverURL: URL = CloudKitService.appleServerURL,
-        transport: any ClientTransport = CloudKitService.defaultTransport,
-        assetTransport: any ClientTransport = CloudKitService.defaultAssetTransport,
-        retryPolicy: RetryPolicy = RetryPolicy(),
-        logger: Logger = Logger(label: "MistKit")
+        configuration: Configuration = Configuration()
     ) {
         self.init(
             containerIdentifier: containerIdentifier,
             environment: environment,
             tokenManager: AdaptiveTokenManager(apiToken: apiToken, webAuthToken: webAuthToken),
-            serverURL: serverURL,
-            transport: transport,
-            assetTransport: assetTransport,
-            retryPolicy: retryPolicy,
-            logger: logger
+            configuration: configuration
         )
     }
 
@@ -220,12 +169,7 @@ public struct CloudKitService: Sendable {
     ///   - environment: The environment.
     ///   - keyID: The identifier that the console shows for the key.
     ///   - privateKeyPEM: The private key, in any form that ``ServerToServerKey/init(_:)`` reads.
-    ///   - serverURL: The server.
-    ///   - transport: The transport that sends the requests.
-    ///   - assetTransport: The transport for files, to and from the asset host, with connections of its own. It gets no
-    ///     credentials.
-    ///   - retryPolicy: When a failed request is sent again.
-    ///   - logger: Gets lines about attempts and retries.
+    ///   - configuration: The server, the transports, when a failed request is sent again, and so on.
     /// - Throws: A ``CloudKitError``: ``CloudKitError/Code-swift.struct/invalidCredentials``, saying what is wrong with
     ///   the key.
     public init(
@@ -233,21 +177,13 @@ public struct CloudKitService: Sendable {
         environment: ContainerEnvironment = .development,
         keyID: String,
         privateKeyPEM: String,
-        serverURL: URL = CloudKitService.appleServerURL,
-        transport: any ClientTransport = CloudKitService.defaultTransport,
-        assetTransport: any ClientTransport = CloudKitService.defaultAssetTransport,
-        retryPolicy: RetryPolicy = RetryPolicy(),
-        logger: Logger = Logger(label: "MistKit")
+        configuration: Configuration = Configuration()
     ) throws {
         self.init(
             containerIdentifier: containerIdentifier,
             environment: environment,
             tokenManager: ServerToServerAuthManager(keyID: keyID, privateKey: try ServerToServerKey(privateKeyPEM)),
-            serverURL: serverURL,
-            transport: transport,
-            assetTransport: assetTransport,
-            retryPolicy: retryPolicy,
-            logger: logger
+            configuration: configuration
         )
     }
 
@@ -263,11 +199,7 @@ public struct CloudKitService: Sendable {
     public init(
         containerIdentifier: String,
         environment: ContainerEnvironment = .development,
-        serverURL: URL = CloudKitService.appleServerURL,
-        transport: any ClientTransport = CloudKitService.defaultTransport,
-        assetTransport: any ClientTransport = CloudKitService.defaultAssetTransport,
-        retryPolicy: RetryPolicy = RetryPolicy(),
-        logger: Logger = Logger(label: "MistKit")
+        configuration: Configuration = Configuration()
     ) {
         self.init(containerIdentifier: containerIdentifier, environment: environment, apiToken: "")
     }
@@ -283,11 +215,7 @@ public struct CloudKitService: Sendable {
         containerIdentifier: String,
         environment: ContainerEnvironment = .development,
         webAuthToken: String?,
-        serverURL: URL = CloudKitService.appleServerURL,
-        transport: any ClientTransport = CloudKitService.defaultTransport,
-        assetTransport: any ClientTransport = CloudKitService.defaultAssetTransport,
-        retryPolicy: RetryPolicy = RetryPolicy(),
-        logger: Logger = Logger(label: "MistKit")
+        configuration: Configuration = Configuration()
     ) {
         self.init(containerIdentifier: containerIdentifier, environment: environment, apiToken: "")
     }
@@ -303,11 +231,7 @@ public struct CloudKitService: Sendable {
         containerIdentifier: String,
         environment: ContainerEnvironment = .development,
         keyID: String,
-        serverURL: URL = CloudKitService.appleServerURL,
-        transport: any ClientTransport = CloudKitService.defaultTransport,
-        assetTransport: any ClientTransport = CloudKitService.defaultAssetTransport,
-        retryPolicy: RetryPolicy = RetryPolicy(),
-        logger: Logger = Logger(label: "MistKit")
+        configuration: Configuration = Configuration()
     ) {
         self.init(containerIdentifier: containerIdentifier, environment: environment, apiToken: "")
     }
@@ -353,27 +277,130 @@ public struct CloudKitService: Sendable {
     }
 }
 
-/// The values that a service was made with. All copies of the service share them, so that copies are cheap.
+extension CloudKitService {
+    /// The settings of a service: where requests go, how they are sent, and when a failed one is sent again.
+    ///
+    /// ```swift
+    /// var configuration = CloudKitService.Configuration(logger: logger)
+    /// configuration.retryPolicy = .never
+    /// let service = CloudKitService(containerIdentifier: container, apiToken: token, configuration: configuration)
+    /// ```
+    public struct Configuration: Sendable {
+        /// The server's address: Apple's, an emulator's, or that of the partition where Apple keeps a person's account.
+        public var serverURL: URL
+
+        /// The transport that sends the requests.
+        public var transport: any ClientTransport
+
+        /// The transport for files, to and from the asset host, with connections of its own. It gets no credentials.
+        public var assetTransport: any ClientTransport = CloudKitService.defaultAssetTransport
+
+        /// Your middlewares, outermost first.
+        ///
+        /// They are outside of MistKit's own stages. So they see each request once, without credentials, and each
+        /// failure as a ``CloudKitError``.
+        public var middlewares: [any ClientMiddleware] = []
+
+        /// When a failed request is sent again.
+        public var retryPolicy = RetryPolicy()
+
+        /// Gets a line for each outcome of an attempt and for each retry (debug), and for each request (trace).
+        ///
+        /// The lines never contain credentials or the content of records.
+        public var logger: Logger
+
+        /// Measures the waits of the retry policy.
+        public var clock: any Clock<Duration> = ContinuousClock()
+
+        /// Returns a number from 0 up to, but not including, 1 for each wait of the retry policy.
+        public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+
+        /// Makes the default settings, with the values that programs set most often.
+        ///
+        /// - Parameters:
+        ///   - serverURL: The server's address.
+        ///   - transport: The transport that sends the requests.
+        ///   - logger: Gets lines about attempts and retries.
+        public init(
+            serverURL: URL = CloudKitService.appleServerURL,
+            transport: any ClientTransport = CloudKitService.defaultTransport,
+            logger: Logger = Logger(label: "MistKit")
+        ) {
+            self.serverURL = serverURL
+            self.transport = transport
+            self.logger = logger
+        }
+    }
+}
+
+/// What a service was made with, and the stages that its requests pass. All copies of the service share it, so that
+/// copies are cheap.
 final class ServiceConnection: Sendable {
     let containerIdentifier: String
     let environment: ContainerEnvironment
-    let serverURL: URL
-    /// The caller's middlewares, outermost first.
-    let middlewares: [any ClientMiddleware]
+    let configuration: CloudKitService.Configuration
     /// Sends every request to the service.
     let pipeline: RequestPipeline
     /// Sends requests to the host of files.
-    let assets: AssetHost
+    let assets: AssetHostClient
     /// The user in whose name this client writes.
     let lastWriter = LastWriter()
+
+    init(
+        containerIdentifier: String,
+        environment: ContainerEnvironment,
+        configuration: CloudKitService.Configuration,
+        pipeline: RequestPipeline,
+        assets: AssetHostClient
+    ) {
+        self.containerIdentifier = containerIdentifier
+        self.environment = environment
+        self.configuration = configuration
+        self.pipeline = pipeline
+        self.assets = assets
+    }
+
+    /// Makes the stages of a configuration.
+    convenience init(
+        containerIdentifier: String,
+        environment: ContainerEnvironment,
+        tokenManager: any TokenManager,
+        configuration: CloudKitService.Configuration
+    ) {
+        let retrier = Retrier(
+            policy: configuration.retryPolicy,
+            clock: configuration.clock,
+            random: configuration.random,
+            logger: configuration.logger,
+            throttle: .shared(
+                for: ContainerThrottle.Key(
+                    serverURL: configuration.serverURL,
+                    containerIdentifier: containerIdentifier,
+                    environment: environment.rawValue
+                ),
+                clock: configuration.clock
+            )
+        )
+        self.init(
+            containerIdentifier: containerIdentifier,
+            environment: environment,
+            configuration: configuration,
+            pipeline: RequestPipeline(
+                transport: configuration.transport,
+                tokenManager: tokenManager,
+                retrier: retrier,
+                logger: configuration.logger
+            ),
+            assets: AssetHostClient(transport: configuration.assetTransport, retrier: retrier.withoutThrottle)
+        )
+    }
 
     /// The same connection, which sends each request only once, and notes the times of the responses.
     func withoutRepetition(noteDate: @escaping @Sendable (Int) -> Void) -> ServiceConnection {
         ServiceConnection(
             containerIdentifier: containerIdentifier,
             environment: environment,
-            serverURL: serverURL,
-            middlewares: middlewares,
+            configuration: configuration,
             pipeline: RequestPipeline(
                 transport: DateNotingTransport(transport: pipeline.transport, noteDate: noteDate),
                 tokenManager: pipeline.tokenManager,
@@ -382,21 +409,5 @@ final class ServiceConnection: Sendable {
             ),
             assets: assets
         )
-    }
-
-    init(
-        containerIdentifier: String,
-        environment: ContainerEnvironment,
-        serverURL: URL,
-        middlewares: [any ClientMiddleware],
-        pipeline: RequestPipeline,
-        assets: AssetHost
-    ) {
-        self.containerIdentifier = containerIdentifier
-        self.environment = environment
-        self.serverURL = serverURL
-        self.middlewares = middlewares
-        self.pipeline = pipeline
-        self.assets = assets
     }
 }

@@ -149,7 +149,7 @@ extension CloudKitRecord {
     /// The names of the type's fields, for a fetch of only these fields.
     ///
     /// ```swift
-    /// let user = try await database.fetch(User.self, "mei", desiredKeys: User.desiredKeys)
+    /// let user = try await database.fetch(User.self, named: "mei", desiredKeys: User.desiredKeys)
     /// // {"records":[{"recordName":"mei"}],"desiredKeys":["firstName","age","tags"]}
     /// ```
     ///

@@ -7,7 +7,7 @@
 /// A typed record with what the service keeps about it: its name, its change tag, and who created and changed it when.
 ///
 /// ```swift
-/// var user = try await database.fetch(User.self, "mei")
+/// var user = try await database.fetch(User.self, named: "mei")
 /// user.firstName          // the model's, read and written through
 /// user.recordChangeTag    // the record's
 /// user.created?.timestamp

@@ -75,8 +75,10 @@ struct SignInCommand: AsyncParsableCommand {
             containerIdentifier: container,
             environment: try settings.containerEnvironment(),
             tokenManager: manager,
-            serverURL: try settings.address(),
-            logger: Connection.logger(verbose: connection.verbose)
+            configuration: .init(
+                serverURL: try settings.address(),
+                logger: Connection.logger(verbose: connection.verbose)
+            )
         )
         let authenticator = WebAuthenticator(
             callback: try tokenCallback(),

@@ -26,6 +26,8 @@ struct SyncDemo {
             container: EmbeddedEmulator.defaultContainer,
             configuration: .init(logger: Connection.logger(verbose: false))
         )
+        var configuration = CloudKitService.Configuration(transport: emulator.server)
+        configuration.assetTransport = emulator.server
         let service = CloudKitService(
             containerIdentifier: emulator.container,
             environment: .development,
@@ -33,8 +35,7 @@ struct SyncDemo {
                 apiToken: emulator.account.apiToken,
                 webAuthToken: try emulator.webAuthToken()
             ),
-            transport: emulator.server,
-            assetTransport: emulator.server
+            configuration: configuration
         )
         func device(_ name: String) throws -> Device {
             let network = DemoNetwork(service)
@@ -48,11 +49,13 @@ struct SyncDemo {
     }
 
     private static func open(_ name: String, in folder: URL, over network: DemoNetwork) throws -> MistStore {
-        try MistStore(
+        var configuration = StoreConfiguration()
+        configuration.logger = Connection.logger(verbose: false)
+        return try MistStore(
             at: folder.appendingPathComponent(name),
             records: [DemoList.self, DemoTodo.self],
             service: network,
-            logger: Connection.logger(verbose: false)
+            configuration: configuration
         )
     }
 
@@ -114,7 +117,7 @@ struct SyncDemo {
     }
 
     private func deleteAgainstEdit() async throws {
-        try await phone.database.remove(DemoTodo.self, "eggs")
+        try await phone.database.remove(DemoTodo.self, named: "eggs")
         try await edit("eggs", on: laptop) { $0.title = "Six eggs" }
         Demo.tell("delete", "phone removes \"Eggs\", then laptop writes \"Six eggs\": the delete wins")
         for device in [phone, laptop] { try await synchronise(device) }
@@ -182,7 +185,7 @@ struct SyncDemo {
         // The times of edits are in milliseconds: after the pause, this edit is later than the one before.
         try await Task.sleep(for: .milliseconds(5))
         try await device.database.write { writer in
-            var todo = try writer.fetch(DemoTodo.self, name)
+            var todo = try writer.fetch(DemoTodo.self, named: name)
             change(&todo)
             try writer.add(todo)
         }
@@ -206,7 +209,7 @@ struct SyncDemo {
     /// Prints the state of a to-do on each device.
     private func tellState(of name: String) async throws {
         func state(_ device: Device) async throws -> String {
-            let todo = try await device.database.read { try $0.fetchIfPresent(DemoTodo.self, name) }
+            let todo = try await device.database.read { try $0.fetchIfPresent(DemoTodo.self, named: name) }
             return todo.map { "\"\($0.title)\"\($0.isDone ? ", done" : "")" } ?? "no such to-do"
         }
         Demo.tell("", "phone has \(try await state(phone)); laptop has \(try await state(laptop))")

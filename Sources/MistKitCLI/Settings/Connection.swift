@@ -119,13 +119,13 @@ struct Connection {
         } else {
             (manager, identity) = try settings.tokenManager()
         }
+        var configuration = CloudKitService.Configuration(serverURL: address, logger: logger)
+        configuration.middlewares = counter.map { [$0] } ?? []
         let service = CloudKitService(
             containerIdentifier: container,
             environment: environment,
             tokenManager: manager,
-            serverURL: address,
-            middlewares: counter.map { [$0] } ?? [],
-            logger: logger
+            configuration: configuration
         )
         return Connection(
             service: service,
@@ -150,6 +150,9 @@ struct Connection {
             rules: rules
         )
         let user = try settings.user.map { try embedded.user(named: $0) } ?? embedded.account.currentUser
+        var configuration = CloudKitService.Configuration(transport: embedded.server, logger: logger)
+        configuration.assetTransport = embedded.server
+        configuration.middlewares = counter.map { [$0] } ?? []
         let service = CloudKitService(
             containerIdentifier: embedded.container,
             environment: environment,
@@ -157,10 +160,7 @@ struct Connection {
                 apiToken: embedded.account.apiToken,
                 webAuthToken: try embedded.webAuthToken(for: user)
             ),
-            transport: embedded.server,
-            assetTransport: embedded.server,
-            middlewares: counter.map { [$0] } ?? [],
-            logger: logger
+            configuration: configuration
         )
         return Connection(service: service, scope: scope ?? .private, destination: .embedded(embedded), identity: .user)
     }

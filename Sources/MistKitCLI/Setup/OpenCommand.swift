@@ -56,8 +56,10 @@ struct OpenCommand: AsyncParsableCommand {
             containerIdentifier: container,
             environment: try settings.containerEnvironment(),
             tokenManager: APITokenManager(apiToken: apiToken),
-            serverURL: try settings.address(),
-            logger: Connection.logger(verbose: connection.verbose)
+            configuration: .init(
+                serverURL: try settings.address(),
+                logger: Connection.logger(verbose: connection.verbose)
+            )
         )
         do {
             _ = try await service.fetchCaller()

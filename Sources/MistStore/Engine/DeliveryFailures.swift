@@ -9,13 +9,13 @@ struct DeliveryFailures: EngineProcedure {
     /// The service has this record, or had it: a create that was not acknowledged was stored. Then a lookup without a
     /// result is a delete. The error may also stand for a delete that this device has sent before the create; this is
     /// known after the zone has been read.
-    func noteListed(_ name: String, _ error: CloudKitError, in zone: ZoneRow) throws {
+    func noteListed(_ name: String, _ error: CloudKitError, in zone: StoredZone) throws {
         try note(name, error, in: zone)
         if try !reportedDeletes.isOwn(name, in: zone.id) { try knownVersions.markStored(name, in: zone.id) }
     }
 
     /// Notes a record that the service reported with an error.
-    func note(_ name: String, _ error: CloudKitError, in zone: ZoneRow) throws {
+    func note(_ name: String, _ error: CloudKitError, in zone: StoredZone) throws {
         let attempts = try undelivered.attempts(of: name, in: zone.id)
         try undelivered.note(
             name,
@@ -34,7 +34,7 @@ struct DeliveryFailures: EngineProcedure {
 
     /// Forgets that the service could not deliver a record. After the last one, deletes that waited for it are
     /// completed.
-    func noteDelivery(of name: String, in zone: ZoneRow) throws {
+    func noteDelivery(of name: String, in zone: StoredZone) throws {
         guard try undelivered.forget(name, in: zone.id), try undelivered.isEmpty(in: zone.id) else { return }
         try zones.markStaleForReportedDeletes(zone.id)
     }

@@ -12,7 +12,7 @@ import MistKit
 final class EngineTransaction {
     let file: StoreFile
     let scope: DatabaseScope
-    let settings: SyncSettings
+    let configuration: StoreConfiguration
     let userCheck: UserCheck
     let db: Database
     /// The time of the transaction.
@@ -27,14 +27,14 @@ final class EngineTransaction {
     init(
         file: StoreFile,
         scope: DatabaseScope,
-        settings: SyncSettings,
+        configuration: StoreConfiguration,
         userCheck: UserCheck,
         at now: MachineTime,
         _ db: Database
     ) {
         self.file = file
         self.scope = scope
-        self.settings = settings
+        self.configuration = configuration
         self.userCheck = userCheck
         self.now = now
         self.db = db
@@ -61,7 +61,7 @@ extension EngineProcedure {
 extension EngineProcedure {
     var file: StoreFile { transaction.file }
     var scope: DatabaseScope { transaction.scope }
-    var settings: SyncSettings { transaction.settings }
+    var configuration: StoreConfiguration { transaction.configuration }
     var db: Database { transaction.db }
     var now: MachineTime { transaction.now }
 

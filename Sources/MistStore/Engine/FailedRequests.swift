@@ -1,7 +1,7 @@
 import MistKit
 
 /// Failures of whole requests.
-extension Reply {
+extension RequestReply {
     /// Applies the failure of the request, and ends it.
     func apply(_ error: CloudKitError) throws {
         if request.kind == .modify, let zone = request.zone, error.mayHaveBeenDone || error.code == .outcomeUnknown {

@@ -5,7 +5,7 @@ import MistKit
 /// Two copies have the same device number, and write the parts of counters under the same number. So neither finds its
 /// own part in a version after the other one has written, and would count a lost reply twice. The copy that notices the
 /// other one takes a new number.
-extension RecordMerge {
+extension VersionMerge {
     /// Takes a new number if a version has a part of a counter under this file's number that this file has not written.
     ///
     /// - Parameters:
@@ -23,6 +23,6 @@ extension RecordMerge {
             let known = counters.known.part(of: field.name, device: device)
             return theirs.sequence > known?.sequence ?? .min && !counters.writes.contains(theirs)
         }
-        if isForeign { try fileState.setDevice(settings.newDevice(), at: now) }
+        if isForeign { try fileState.setDevice(configuration.newDevice(), at: now) }
     }
 }

@@ -39,22 +39,22 @@ struct FollowedPage: EngineProcedure {
     /// could not deliver a record, and does not name it. The query is sent again with the next pass, from where this
     /// pass began. Everything else goes on, so that the first record of a new type can be sent.
     func endFailedPass(because condition: SyncCondition, _ error: CloudKitError) throws {
-        let interval = PollInterval.next(afterIdle: followed.idlePasses, from: settings.pollInterval, doublings: 5)
+        let interval = PollInterval.next(afterIdle: followed.idlePasses, from: configuration.pollInterval, doublings: 5)
         try followedQueries.endFailedPass(of: followed.id, dueAt: now + interval)
         try scopeState.note(condition, error.description)
     }
 
-    private func endPull(_ newest: ServiceTime, in zone: ZoneRow) throws {
+    private func endPull(_ newest: ServiceTime, in zone: StoredZone) throws {
         let sweepInterval = PollInterval.next(
             afterIdle: followed.idleSweeps,
-            from: settings.sweepInterval,
+            from: configuration.sweepInterval,
             doublings: 4
         )
         // A sweep in the future was noted before the clock was set back.
         let sweeps = now < followed.sweptAt || now - followed.sweptAt >= sweepInterval
         let idle = newest > followed.newest ? 0 : followed.idlePasses + 1
         let interval =
-            idle == 0 ? 0 : PollInterval.next(afterIdle: idle - 1, from: settings.pollInterval, doublings: 5)
+            idle == 0 ? 0 : PollInterval.next(afterIdle: idle - 1, from: configuration.pollInterval, doublings: 5)
         if sweeps { try zones.beginSweep(zone.id) }
         try followedQueries.endPull(
             of: followed.id,
@@ -65,7 +65,7 @@ struct FollowedPage: EngineProcedure {
         )
     }
 
-    private func endSweep(in zone: ZoneRow) throws {
+    private func endSweep(in zone: StoredZone) throws {
         let missing = try lookUpMissing(in: zone)
         try followedQueries.endSweep(of: followed.id, at: now, idleSweeps: missing > 0 ? 0 : followed.idleSweeps + 1)
     }
@@ -76,7 +76,7 @@ struct FollowedPage: EngineProcedure {
     /// - Parameter zone: The zone of the records.
     /// - Returns: The number of these records.
     /// - Throws: A `DatabaseError` when the file fails.
-    private func lookUpMissing(in zone: ZoneRow) throws -> Int {
+    private func lookUpMissing(in zone: StoredZone) throws -> Int {
         guard let table = file.tables[followed.query.recordType] else { return 0 }
         var unsorted = followed.query
         unsorted.sorts = []

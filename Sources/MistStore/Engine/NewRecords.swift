@@ -15,7 +15,7 @@ import MistKit
 extension RemoteChanges {
     /// Whether the file has nothing under a name: no row, no version, no delete, and no operation that was sent. Of a
     /// type with renamed fields, a merge decides which name counts.
-    func isUnknown(_ name: String, _ table: RecordTable, in zone: ZoneRow) throws -> Bool {
+    func isUnknown(_ name: String, _ table: RecordTable, in zone: StoredZone) throws -> Bool {
         guard !table.hasFormers else { return false }
         let statement = try db.cachedStatement(sql: table.statements.isKnown)
         try statement.bind([ColumnValue(zone.id), .text(name)])
@@ -30,7 +30,7 @@ extension RemoteChanges {
     ///   - table: The table.
     ///   - zone: Its zone.
     /// - Throws: A `DatabaseError` when the file fails.
-    func add(_ record: Record, named name: String, to table: RecordTable, in zone: ZoneRow) throws {
+    func add(_ record: Record, named name: String, to table: RecordTable, in zone: StoredZone) throws {
         var values = [ColumnValue](repeating: .null, count: table.fieldColumns.count)
         var other: [String: FieldValue] = [:]
         var bytes: Data?

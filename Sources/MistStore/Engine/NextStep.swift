@@ -89,7 +89,7 @@ struct NextStep: EngineProcedure {
             let missing = Array(try zones.missing().filter { try hasEdits(in: $0) }.prefix(200))
             if !missing.isEmpty { return try send(.createZones(missing.map(\.zoneID)), .zones(missing)) }
         }
-        guard let batch = try PushBatch.next(in: transaction, limit: min(state.batch, settings.batchSize)) else {
+        guard let batch = try PushBatch.next(in: transaction, limit: min(state.batch, configuration.batchSize)) else {
             return nil
         }
         let request = SyncRequest.modify(batch.operations, zone: batch.zone.zoneID, isAtomic: batch.isAtomic)
@@ -110,7 +110,7 @@ struct NextStep: EngineProcedure {
     private func hasChanges() throws -> Bool { try !pendingEdits.isEmpty || !tombstones.isEmpty }
 
     /// Whether a zone that does not exist at the service has edits to be sent.
-    private func hasEdits(in zone: ZoneRow) throws -> Bool {
+    private func hasEdits(in zone: StoredZone) throws -> Bool {
         try file.orderedTables.contains { try pendingEdits.hasEdits(in: zone.id, of: $0) }
     }
 }
@@ -118,7 +118,7 @@ struct NextStep: EngineProcedure {
 extension NextStep {
     /// The names of the records that must be looked up before they are sent again, at most 200. Records that the
     /// service could not deliver come later.
-    private func conflictingNames(in zone: ZoneRow) throws -> [String] {
+    private func conflictingNames(in zone: StoredZone) throws -> [String] {
         // A scope with a feed reads the zone instead.
         let looksUpSent = scope == .public && zone.isUncertain
         return try String.fetchAll(

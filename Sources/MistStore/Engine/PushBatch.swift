@@ -5,7 +5,7 @@ import MistKit
 /// The changes of one request, all in one zone: creates and updates with targets first, then deletes with children
 /// first.
 struct PushBatch {
-    let zone: ZoneRow
+    let zone: StoredZone
     var changes: [OutgoingChange] = []
     var deletes: [Tombstones.Pending] = []
     /// Whether the service is to carry out all of them or none.
@@ -39,7 +39,7 @@ private struct BatchChoice: EngineProcedure {
     let limit: Int
 
     /// The zones to which changes may be sent; where there are several, those with changes.
-    func zonesWithChanges() throws -> [ZoneRow] {
+    func zonesWithChanges() throws -> [StoredZone] {
         let open = try zones.open()
         guard open.count > 1 else { return open }
         let all = ([Tombstones.zones] + file.orderedTables.map(PendingEdits.zones)).joined(separator: " UNION ")
@@ -48,14 +48,14 @@ private struct BatchChoice: EngineProcedure {
     }
 
     /// Collects the changes of a zone, and chooses from them.
-    func batch(of zone: ZoneRow) throws -> PushBatch {
+    func batch(of zone: StoredZone) throws -> PushBatch {
         var candidates = PushCandidates(transaction: transaction, zone: zone, limit: limit)
         try candidates.collect()
         let plan = PushPlan(
             candidates.changes,
             \.candidate,
             count: limit,
-            bytes: settings.bytesOfRequest,
+            bytes: configuration.bytesOfRequest,
             mayBeAtomic: candidates.mayBeAtomic
         )
         var batch = PushBatch(zone: zone, changes: plan.chosen, isAtomic: plan.isAtomic)

@@ -17,7 +17,7 @@ struct OutgoingChange {
 /// beyond the limit.
 struct PushCandidates: EngineProcedure {
     let transaction: EngineTransaction
-    let zone: ZoneRow
+    let zone: StoredZone
     /// The most operations of the request.
     let limit: Int
     private(set) var changes: [OutgoingChange] = []
@@ -29,13 +29,13 @@ struct PushCandidates: EngineProcedure {
     private var parkedTypes: [TableID: Bool] = [:]
     private var size = 0
 
-    init(transaction: EngineTransaction, zone: ZoneRow, limit: Int) {
+    init(transaction: EngineTransaction, zone: StoredZone, limit: Int) {
         self.transaction = transaction
         self.zone = zone
         self.limit = limit
     }
 
-    private var bytes: Int { settings.bytesOfRequest }
+    private var bytes: Int { configuration.bytesOfRequest }
     var isFull: Bool { changes.count >= limit || size >= bytes }
     /// Whether collecting stops even in the middle of a family.
     private var isOverfull: Bool { changes.count >= 2 * limit || size >= 2 * bytes }
@@ -240,7 +240,7 @@ struct PushCandidates: EngineProcedure {
             emptied: emptied,
             device: try fileState.device,
             serviceTime: try serviceTime,
-            writesTimes: !settings.typesWithoutEditTimes.contains(table.recordType)
+            writesTimes: !configuration.typesWithoutEditTimes.contains(table.recordType)
         )
         let (operation, times) = record.operation()
         let candidate = PushCandidate(record, size: operation.estimatedSize)

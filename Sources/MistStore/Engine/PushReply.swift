@@ -6,7 +6,7 @@ import MistKit
 struct PushReply: EngineProcedure {
     let transaction: EngineTransaction
     let request: RequestRow
-    let zone: ZoneRow
+    let zone: StoredZone
 
     /// An operation of the request with its result.
     private struct Item {

@@ -11,7 +11,7 @@ struct RemoteChanges: EngineProcedure {
     /// Applies a record. It looks for these cases, in this order: a delete; a name that the file has never met; a
     /// pending delete of the same life; another life; a type that the program does not know; a version that is known,
     /// or an older one. What remains is merged.
-    func apply(_ record: Record, in zone: ZoneRow) throws {
+    func apply(_ record: Record, in zone: StoredZone) throws {
         guard let name = record.recordName else { return }
         if record.isDeleted { return try deletes.apply(of: name, in: zone) }
         let table = record.recordType.flatMap { file.tables[$0] }
@@ -36,7 +36,7 @@ struct RemoteChanges: EngineProcedure {
             // An older copy, delivered late.
             if let seen = known.modified, let modified = record.modified?.time, modified < seen { return }
         }
-        try RecordMerge(
+        try VersionMerge(
             transaction: transaction,
             record: record,
             name: name,
@@ -63,7 +63,7 @@ struct RemoteChanges: EngineProcedure {
 
     /// The known version of a record; `nil` where there is none. A known version of another life ends: its row may be
     /// in the table of another type.
-    private func versionOfSameLife(as record: Record, named name: String, in zone: ZoneRow) throws -> KnownVersion? {
+    private func versionOfSameLife(as record: Record, named name: String, in zone: StoredZone) throws -> KnownVersion? {
         let known = try knownVersions.fetch(named: name, in: zone.id)
         guard let known, known.tag != nil, let old = known.created, let created = record.created?.time, old != created
         else { return known }

@@ -1,32 +1,12 @@
 import GRDB
 import MistKit
 
-/// The reason why values are in the recovery log.
-public enum LossReason: String, Hashable, Sendable {
-    /// A later edit of the same field won.
-    case laterEdit
-    /// The record was deleted on another device.
-    case deleted
-    /// The record was deleted, and another record with the same name was created.
-    case replaced
-    /// The parent of the record was deleted, or a record that it refers to with the action `deleteSelf`.
-    case deletedWithTarget
-    /// The zone was deleted.
-    case zoneDeleted
-    /// The value of a counter, of which the store cannot tell whether the service's value contains it: the reply to the
-    /// request was lost, and then another copy of the file has counted, or many other devices. It was not added again.
-    case unclearCount
-    /// The policy of the field put another value back: a field that is the greatest value was lowered, or elements were
-    /// removed from a list that only grows.
-    case policy
-}
-
 /// Applies deletes that the service reports, with their cascades: of other devices, or this device's own.
 struct RemoteDeletes: EngineProcedure {
     let transaction: EngineTransaction
 
     /// Applies the delete of a record.
-    func apply(of name: String, in zone: ZoneRow) throws {
+    func apply(of name: String, in zone: StoredZone) throws {
         try foreignRecords.forget(name, in: zone.id)
         // A delete of this device whose reply was lost. It counts as done, even if another device has deleted the
         // record as well.
@@ -62,7 +42,7 @@ struct RemoteDeletes: EngineProcedure {
     }
 
     /// Removes the rows of a zone that was seen before and is gone. The edits in it go into the recovery log.
-    func applyEnd(of zone: ZoneRow) throws {
+    func applyEnd(of zone: StoredZone) throws {
         for table in file.allTables {
             for row in try table.rows("_zone = ?", [ColumnValue(zone.id)], db) {
                 try remove(row, table, .zoneDeleted, in: zone)
@@ -79,14 +59,14 @@ struct RemoteDeletes: EngineProcedure {
         try zones.markGone(zone.id)
     }
 
-    private func remove(_ row: LocalRow, _ table: RecordTable, _ reason: LossReason, in zone: ZoneRow) throws {
+    private func remove(_ row: LocalRow, _ table: RecordTable, _ reason: LossReason, in zone: StoredZone) throws {
         try saveEdits(of: row, table, reason, in: zone)
         try forgetEdits(of: row.id, table)
         try table.delete(row.id, db)
     }
 
     /// Removes the rows that a full refetch did not meet: their records were deleted meanwhile.
-    func sweep(_ zone: ZoneRow) throws {
+    func sweep(_ zone: StoredZone) throws {
         for name in try knownVersions.missed(by: zone.epoch, in: zone.id) { try apply(of: name, in: zone) }
         try foreignRecords.forgetMissed(by: zone.epoch, in: zone.id)
         try tombstones.forgetMissed(by: zone.epoch, in: zone.id)
@@ -98,7 +78,7 @@ struct RemoteDeletes: EngineProcedure {
 
 extension RemoteDeletes {
     /// Removes the rows that go with records that were deleted elsewhere, after the zone has been read to its end.
-    func complete(in zone: ZoneRow) throws {
+    func complete(in zone: StoredZone) throws {
         try reportedDeletes.forgetOwn(in: zone.id)
         // A record that the service could not deliver may refer to another record at the service.
         guard try undelivered.isEmpty(in: zone.id) else { return }
@@ -113,7 +93,7 @@ extension RemoteDeletes {
 
     /// Removes the rows that go with a record that was deleted elsewhere. A row that the service has gets a tombstone,
     /// so the delete is sent unless the service has carried it out itself.
-    private func cascade(from name: String, in zone: ZoneRow) throws {
+    private func cascade(from name: String, in zone: StoredZone) throws {
         for table in file.allTables {
             for row in try dependents(of: name, in: zone, table) {
                 try saveEdits(of: row, table, .deletedWithTarget, in: zone)
@@ -128,7 +108,7 @@ extension RemoteDeletes {
     }
 
     /// The rows that are removed with a record.
-    private func dependents(of name: String, in zone: ZoneRow, _ table: RecordTable) throws -> [LocalRow] {
+    private func dependents(of name: String, in zone: StoredZone, _ table: RecordTable) throws -> [LocalRow] {
         try table.fields.filter { $0.type == .reference }.flatMap { field in
             try table.rows(
                 "\(field.column) = ? AND _zone = ?\(field.bindingCondition)",
@@ -138,12 +118,12 @@ extension RemoteDeletes {
         }
     }
 
-    private func hasDependents(_ name: String, in zone: ZoneRow) throws -> Bool {
+    private func hasDependents(_ name: String, in zone: StoredZone) throws -> Bool {
         try file.allTables.contains { try !dependents(of: name, in: zone, $0).isEmpty }
     }
 
     /// Writes a row with edits into the recovery log: all of it, so that the record can be restored as it was.
-    private func saveEdits(of row: LocalRow, _ table: RecordTable, _ reason: LossReason, in zone: ZoneRow) throws {
+    private func saveEdits(of row: LocalRow, _ table: RecordTable, _ reason: LossReason, in zone: StoredZone) throws {
         let local = try localEdits(of: row, table)
         guard !local.isEmpty else { return }
         var fields = row.fields.mapValues { Optional($0) }.merging(local.fields.mapValues(\.value)) { $1 }

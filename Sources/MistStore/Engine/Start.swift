@@ -35,8 +35,8 @@ struct Start: EngineProcedure {
         try scopeState.beginProgress()
         if scope == .public { try beginFollowing(by: asker) }
         try recovery.trim(
-            before: now - Int64(settings.recoveryDays) * 24 * 60 * 60 * 1000,
-            toBytes: settings.recoveryBytes
+            before: now - Int64(configuration.recoveryDays) * 24 * 60 * 60 * 1000,
+            toBytes: configuration.recoveryBytes
         )
         for table in file.orderedTables {
             try pendingEdits.removeOrphans(of: table)
@@ -46,7 +46,7 @@ struct Start: EngineProcedure {
     }
 
     private func beginFollowing(by asker: Asker) throws {
-        let longest = PollInterval.next(afterIdle: .max, from: settings.pollInterval, doublings: 5)
+        let longest = PollInterval.next(afterIdle: .max, from: configuration.pollInterval, doublings: 5)
         if try followedQueries.beginPasses(dueAt: asker == .loop ? now : nil, longest: longest) {
             try scopeState.forgetMissingSchema()
         }

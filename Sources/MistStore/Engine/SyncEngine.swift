@@ -16,14 +16,14 @@ public import MistKit
 package struct SyncEngine: Sendable {
     let file: StoreFile
     let scope: DatabaseScope
-    let settings: SyncSettings
+    let configuration: StoreConfiguration
     private let userCheck: UserCheck
 
-    package init(file: StoreFile, scope: DatabaseScope, settings: SyncSettings = SyncSettings()) {
+    package init(file: StoreFile, scope: DatabaseScope, configuration: StoreConfiguration) {
         self.file = file
         self.scope = scope
-        self.settings = settings
-        userCheck = UserCheck(settings.checksUser ? .due : .passed)
+        self.configuration = configuration
+        userCheck = UserCheck(configuration.checksUser ? .due : .passed)
     }
 
     /// What to do next.
@@ -41,14 +41,14 @@ package struct SyncEngine: Sendable {
     /// Runs a transaction of the engine, with the triggers of record types off.
     private func write<Value>(at now: Int64, _ body: (EngineTransaction) throws -> Value) throws -> Value {
         var begin: ContinuousClock.Instant?
-        defer { if let begin { settings.onTransaction?(begin.duration(to: .now)) } }
+        defer { if let begin { configuration.onEngineTransaction?(begin.duration(to: .now)) } }
         return try file.wrapping {
             try file.database.write { db in
                 begin = .now
                 let transaction = EngineTransaction(
                     file: file,
                     scope: scope,
-                    settings: settings,
+                    configuration: configuration,
                     userCheck: userCheck,
                     at: MachineTime(now),
                     db
@@ -122,7 +122,7 @@ package struct SyncEngine: Sendable {
 
     /// Lets the engine ask for the user before it sends or fetches user data: another user may have signed in.
     package func sessionHasChanged() {
-        if settings.checksUser { userCheck.state = .due }
+        if configuration.checksUser { userCheck.state = .due }
     }
 
     /// Decides what to do. A request that it returns is stored as the request under way.
@@ -159,64 +159,13 @@ package struct SyncEngine: Sendable {
             transaction.date = date.map { ServiceTime($0) }
             guard let request = try Requests(scope: scope, db: transaction.db).underWay(), request.number == number
             else { return SyncSummary() }
-            let reply = Reply(transaction: transaction, request: request)
+            let reply = RequestReply(transaction: transaction, request: request)
             try reply.apply(result)
             if try reply.scopeState.row().condition == .signedOut { sessionHasChanged() }
             try reply.scopeState.addProgress(transaction.summary)
             return transaction.summary
         }
     }
-}
-
-/// The settings of synchronisation.
-package struct SyncSettings: Sendable {
-    /// The merge closures by record type and field.
-    package var closures: [String: [String: MergeClosure]] = [:]
-    /// The types whose records have no field for edit times.
-    package var typesWithoutEditTimes: Set<String> = []
-    /// Whether the user who is signed in is compared with the owner of the file. Tests of single steps leave it out.
-    package var checksUser = false
-    /// The most records of a request: 200, or fewer.
-    package var batchSize: Int64 = 200
-    /// The most bytes of a request: the service accepts 2 MB.
-    package var bytesOfRequest = 1_900_000
-    /// The number of days for which lost values are kept.
-    package var recoveryDays = 30
-    /// The most bytes of lost values that are kept.
-    package var recoveryBytes: Int64 = 100_000_000
-    /// The shortest time between two searches for deletes in the public database, in milliseconds: a quarter of an
-    /// hour.
-    package var sweepInterval: Int64 = 15 * 60 * 1000
-    /// The shortest time between two automatic requests of a followed query, in milliseconds: half a minute.
-    package var pollInterval: Int64 = 30 * 1000
-    /// Gives a random number from 0 to 1, for waiting times.
-    package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
-    /// Gives the number of a copy of a file that is noticed.
-    package var newDevice: @Sendable () -> Int64 = { Int64.random(in: 1...Int64.max) }
-    /// Is called with the time for which each transaction of the engine held the file's write lock.
-    package var onTransaction: (@Sendable (Duration) -> Void)?
-
-    package init() {}
-}
-
-/// The reason why a scope waits.
-public enum SyncCondition: String, Hashable, Sendable {
-    /// The service cannot be reached.
-    case offline
-    /// The service asked for fewer requests.
-    case throttled
-    /// The storage at the service is full. Changes are still fetched; single records are sent from time to time, to
-    /// find out whether there is space again.
-    case quotaExceeded
-    /// A user must sign in.
-    case signedOut
-    /// Another user is signed in than the one whose records the folder has. Nothing of them is sent or fetched.
-    case otherUser
-    /// The service's schema lacks a record type, a field or an index. The records or the query that need it wait.
-    case schema
-    /// The service reported an error in place of a record, or of the changes of a zone. They are fetched again;
-    /// everything else goes on.
-    case undelivered
 }
 
 /// The results of a synchronisation, as counts.

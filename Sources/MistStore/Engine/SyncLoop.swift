@@ -1,7 +1,5 @@
-import Logging
 import MistKit
 import Synchronization
-import Tracing
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -17,9 +15,7 @@ import Tracing
 final class SyncLoop: Sendable {
     private let engines: [SyncEngine]
     private let service: any SyncService
-    private let logger: Logger
-    private let tracer: (any Tracer)?
-    private let clock: @Sendable () -> Date
+    private let configuration: StoreConfiguration
     private let state = Mutex(State())
 
     /// The calls that wait, and the task that works for them.
@@ -47,20 +43,15 @@ final class SyncLoop: Sendable {
         var isCancelled = false
     }
 
-    init(
-        engines: [SyncEngine],
-        service: any SyncService,
-        logger: Logger,
-        tracer: (any Tracer)?,
-        clock: @escaping @Sendable () -> Date
-    ) throws {
+    init(engines: [SyncEngine], service: any SyncService, configuration: StoreConfiguration) throws {
         self.engines = engines
         self.service = service
-        self.logger = logger
-        self.tracer = tracer
-        self.clock = clock
-        for engine in engines { try engine.start(at: clock().milliseconds) }
+        self.configuration = configuration
+        for engine in engines { try engine.start(at: now) }
     }
+
+    /// The machine's time in milliseconds since 1970.
+    private var now: Int64 { configuration.clock().milliseconds }
 
     // MARK: Waiting
 
@@ -184,11 +175,15 @@ final class SyncLoop: Sendable {
         var summary = SyncSummary()
         var refusal: StoreError?
         for engine in engines {
-            let observer = SyncObserver(scope: engine.scope, logger: logger, tracer: tracer)
+            let observer = SyncObserver(
+                scope: engine.scope,
+                logger: configuration.logger,
+                tracer: configuration.tracer
+            )
             let cycle = try await observer.cycle { try await run(engine, isAutomatic: isAutomatic, observer) }
             if cycle.end == .blocked(.otherUser) { refusal = try .otherUser(engine.file) }
             summary += cycle.summary
-            summary.scopes[engine.scope] = try engine.scopeSummary(of: cycle, at: clock().milliseconds)
+            summary.scopes[engine.scope] = try engine.scopeSummary(of: cycle, at: now)
         }
         if let refusal { throw refusal }
         return summary
@@ -197,7 +192,7 @@ final class SyncLoop: Sendable {
     /// Sends until there is nothing left to do now.
     private func run(_ engine: SyncEngine, isAutomatic: Bool, _ observer: SyncObserver) async throws -> SyncCycle {
         let offset = try engine.clockOffset()
-        try engine.requestPull(at: clock().milliseconds, isAutomatic: isAutomatic)
+        try engine.requestPull(at: now, isAutomatic: isAutomatic)
         let service = service
         return try await withThrowingTaskGroup(of: SyncResponse.self) { group in
             defer { group.cancelAll() }
@@ -207,7 +202,7 @@ final class SyncLoop: Sendable {
             while true {
                 try Task.checkCancellation()
                 noteSession()
-                let step = try engine.next(at: clock().milliseconds)
+                let step = try engine.next(at: now)
                 guard case .send(let request, let number) = step else {
                     cycle.end = step
                     cycle.condition = try engine.condition()
@@ -223,12 +218,12 @@ final class SyncLoop: Sendable {
                     group.addTask { try await observer.send(request, over: service) }
                 }
                 guard let response = try await group.next() else { return cycle }
-                ahead = PageAhead.request(after: request, response.result)
+                ahead = RequestAhead.request(after: request, response.result)
                 if let ahead { group.addTask { try await observer.send(ahead, over: service) } }
                 cycle.summary += try engine.handle(
                     response.result,
                     to: number,
-                    at: clock().milliseconds,
+                    at: now,
                     // The engine does not know when a request that was sent ahead was sent.
                     date: isAhead ? nil : response.date?.milliseconds
                 )

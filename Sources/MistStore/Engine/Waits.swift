@@ -14,7 +14,7 @@ extension EngineProcedure {
     }
 
     /// Lets one zone rest, because the service could not deliver its changes.
-    func restZone(_ zone: ZoneRow, because error: CloudKitError) throws {
+    func restZone(_ zone: StoredZone, because error: CloudKitError) throws {
         // An earlier page of the same reply may have changed the number of failures.
         let failures = try zones.fetch(zone.id)?.failures ?? 0
         try zones.rest(
@@ -28,13 +28,13 @@ extension EngineProcedure {
     /// How long to wait before a request that failed is sent again, in milliseconds: as long as the service says, and
     /// up to a second more; otherwise longer with each failure.
     func delay(after failures: Int64, _ error: CloudKitError) -> Int64 {
-        error.retryAfter.map { $0.milliseconds + Int64(settings.random() * 1000) } ?? backoff(after: failures)
+        error.retryAfter.map { $0.milliseconds + Int64(configuration.random() * 1000) } ?? backoff(after: failures)
     }
 
     /// A random wait in milliseconds: up to a second, two, four, … at most five minutes.
     func backoff(after failures: Int64) -> Int64 {
         let most = min(Double(300_000), 1000 * Double(1 << min(failures, 20)))
-        return Int64(settings.random() * most) + 1
+        return Int64(configuration.random() * most) + 1
     }
 }
 

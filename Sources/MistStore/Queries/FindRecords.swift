@@ -1,10 +1,11 @@
 import GRDB
 public import MistKit
 
-extension StoreReader {
-    /// The records that a query finds on this machine. When everything is synchronised, these are the records that it
-    /// finds at the service, in the same order. Records that cannot be read as the type are left out;
-    /// ``findUnreadable(_:)`` has them.
+extension StoreReading {
+    /// The records that a query finds on this machine; in a ``StoreWriter``, including the changes of its transaction.
+    ///
+    /// When everything is synchronised, these are the records that the query finds at the service, in the same order.
+    /// Records that cannot be read as the type are left out; ``findUnreadable(_:)`` has them.
     ///
     /// - Parameter query: The query. A query without sorts gives its records by their names.
     /// - Returns: The records, as many as the query's limit at most.
@@ -48,17 +49,6 @@ extension StoreReader {
     private func zones() throws -> LocalQuery.SearchedZones {
         let isOnlyHome = try Zones(scope: database.scope, db: db).isOnly(database.homeZone)
         return isOnlyHome ? .zone(database.homeZone) : .scope(database.scope.number)
-    }
-}
-
-extension StoreWriter {
-    /// The records that a query finds on this machine, including the changes of this transaction.
-    ///
-    /// - Parameter query: The query. A query without sorts gives its records by their names.
-    /// - Returns: The records, as many as the query's limit at most.
-    /// - Throws: A ``StoreError``: `query` names the field that cannot be compared or sorted by, and the reason.
-    public func find<Model: CloudKitRecord>(_ query: Query<Model>) throws -> [StoredRecord<Model>] {
-        try reader.find(query)
     }
 }
 

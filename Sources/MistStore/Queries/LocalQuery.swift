@@ -51,10 +51,10 @@ struct LocalQuery {
                 recordType: table.recordType
             )
         }
-        let conditions = try query.filters.map { (filter) throws(StoreError) -> QueryCondition in
-            try QueryCondition(filter, in: table)
+        let conditions = try query.filters.map { (filter) throws(StoreError) -> FilterSQL in
+            try FilterSQL(filter, in: table)
         }
-        let order = try QueryOrder(query.sorts, in: table)
+        let order = try OrderSQL(query.sorts, in: table)
         // The unique index of zones and names finds a record by its name, and has the order of names. It is a bad index
         // for everything else, since most records of a file are in one zone. A `+` prevents SQLite from using it.
         let usesIndex = order.isIndexed || conditions.contains(where: \.usesIndex)
@@ -82,7 +82,7 @@ struct LocalQuery {
 }
 
 /// The order of a query's records in SQL.
-struct QueryOrder {
+struct OrderSQL {
     /// The terms of `ORDER BY`.
     let terms: [SQLFragment]
     /// Whether an index has the order of the first term.
@@ -93,7 +93,7 @@ struct QueryOrder {
         var terms: [SQLFragment] = []
         var isIndexed = false
         for sort in sorts {
-            let subject = try QuerySubject(
+            let subject = try QueryColumn(
                 fieldName: sort.fieldName,
                 systemFieldName: sort.systemFieldName,
                 in: table
@@ -130,7 +130,7 @@ struct QueryOrder {
             if terms.isEmpty { isIndexed = subject.isIndexed }
             terms.append(SQLFragment(sql: subject.sql + direction))
         }
-        let name = SQLFragment(sql: QuerySubject.recordName.sql)
+        let name = SQLFragment(sql: QueryColumn.recordName.sql)
         let descending = SQLFragment(sql: name.sql + " DESC")
         if !terms.contains(name), !terms.contains(descending) {
             terms.append(sorts.first?.ascending ?? true ? name : descending)

@@ -110,7 +110,7 @@ struct RowReader<Model: CloudKitRecord> {
 
     private mutating func zone(_ number: ZoneRowID) throws -> ZoneID? {
         if let zone = zones[number] { return zone }
-        let zone = try ZoneRow.fetch(number, db)?.zoneID
+        let zone = try StoredZone.fetch(number, db)?.zoneID
         zones[number] = zone
         return zone
     }

@@ -5,7 +5,7 @@ public import MistKit
 /// A record on this machine that cannot be read as its type.
 ///
 /// Another program wrote it: it left a required field out, or stored a value that no field of the type can have.
-/// ``LocalDatabase/find(_:)`` and ``LocalDatabase/values(of:)`` leave such a record out, so that it hides no others.
+/// ``LocalDatabase/find(_:)`` and ``LocalDatabase/recordUpdates(of:)`` leave such a record out, so that it hides no others.
 public struct UnreadableRecord: Hashable, Sendable {
     /// The record's type.
     public let recordType: String
@@ -89,13 +89,13 @@ extension StoreFile {
                 db
             ).compactMap { row in
                 let known = try KnownVersion.fetch(named: row.name, in: row.zone, db)
-                return unreadable(row, of: table, known, in: try ZoneRow.fetch(row.zone, db)?.zoneID)
+                return unreadable(row, of: table, known, in: try StoredZone.fetch(row.zone, db)?.zoneID)
             }
         }
     }
 }
 
-extension StoreReader {
+extension StoreReading {
     /// The records of a query on this machine that cannot be read as the type, and that ``find(_:)`` leaves out.
     ///
     /// - Parameter query: The query. Its limit is not used.
@@ -129,15 +129,15 @@ extension LocalDatabase {
     }
 
     /// The records of a query that cannot be read as the type: the present ones at once, then another list after each
-    /// commit that changes it. ``values(of:)`` leaves these records out.
+    /// commit that changes it. ``recordUpdates(of:)`` leaves these records out.
     ///
     /// - Parameter query: The query. Its limit is not used.
-    /// - Returns: The lists. The stream throws a ``StoreError`` when the query or the file fails.
-    public func unreadableRecords<Model: CloudKitRecord>(
-        of query: Query<Model>
-    ) -> AsyncThrowingStream<[UnreadableRecord], any Error> {
-        observe(watchesOtherProcesses: true) { db in
-            try StoreReader(database: self, db: db).findUnreadable(query)
+    /// - Returns: The lists.
+    public func unreadableUpdates<Model: CloudKitRecord>(of query: Query<Model>) -> StoreUpdates<[UnreadableRecord]> {
+        StoreUpdates {
+            observe(watchesOtherProcesses: true) { db in
+                try StoreReader(database: self, db: db).findUnreadable(query)
+            }
         }
     }
 }

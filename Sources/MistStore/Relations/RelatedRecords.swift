@@ -21,10 +21,10 @@ public struct RelationDepth: Hashable, Sendable {
 /// A record with the records that are related to it, as they were in one state of the store.
 ///
 /// ```swift
-/// let home = try await todos.fetch(TodoList.self, "home", including: .all)
+/// let home = try await todos.fetch(TodoList.self, named: "home", including: .all)
 /// for todo in try home.children(Todo.self) { print(todo.title) }
 ///
-/// let milk = try await todos.fetch(Todo.self, "milk", including: .depth(1))
+/// let milk = try await todos.fetch(Todo.self, named: "milk", including: .depth(1))
 /// print(try milk[milk.record.list]?.name ?? "")
 /// ```
 ///
@@ -113,7 +113,7 @@ public struct RelatedRecords<Model: CloudKitRecord>: Sendable {
     }
 }
 
-extension StoreReader {
+extension StoreReading {
     /// Fetches the record with a name, and the records that are related to it.
     ///
     /// - Parameters:
@@ -124,7 +124,7 @@ extension StoreReader {
     /// - Throws: A ``StoreError``: `notFound` when there is no such record on this machine.
     public func fetch<Model: CloudKitRecord>(
         _ type: Model.Type,
-        _ recordName: String,
+        named recordName: String,
         including depth: RelationDepth
     ) throws -> RelatedRecords<Model> {
         try fetch(type, named: recordName, in: nil, including: depth)
@@ -139,7 +139,7 @@ extension StoreReader {
         let table = try database.file.table(of: Model.recordType)
         let row = try row(named: recordName, in: zoneID, table)
         let record = try database.record(row, as: type, table, db)
-        guard let zone = try ZoneRow.fetch(row.zone, db) else {
+        guard let zone = try StoredZone.fetch(row.zone, db) else {
             throw StoreError(.notFound, "The record has no zone.", recordType: Model.recordType, recordName: recordName)
         }
         var graph = RecordGraph(file: database.file, zone: zone)
@@ -153,7 +153,7 @@ extension LocalDatabase {
     /// file.
     ///
     /// ```swift
-    /// let home = try await todos.fetch(TodoList.self, "home", including: .all)
+    /// let home = try await todos.fetch(TodoList.self, named: "home", including: .all)
     /// for todo in try home.children(Todo.self) { print(todo.title) }
     /// ```
     ///
@@ -168,10 +168,10 @@ extension LocalDatabase {
     /// - Throws: A ``StoreError``: `notFound` when there is no such record on this machine.
     public func fetch<Model: CloudKitRecord>(
         _ type: Model.Type,
-        _ recordName: String,
+        named recordName: String,
         including depth: RelationDepth
     ) async throws -> RelatedRecords<Model> {
-        try await read { try $0.fetch(type, recordName, including: depth) }
+        try await read { try $0.fetch(type, named: recordName, including: depth) }
     }
 
     /// Fetches the record that a reference points to, and the records that are related to it.
@@ -217,7 +217,7 @@ private struct RecordGraph: Sendable {
         var isEmpty: Bool { owners.isEmpty && targets.isEmpty }
     }
 
-    init(file: StoreFile, zone: ZoneRow) {
+    init(file: StoreFile, zone: StoredZone) {
         self.file = file
         self.zone = zone.id
         zoneID = zone.zoneID

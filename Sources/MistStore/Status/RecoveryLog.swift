@@ -30,6 +30,48 @@ public struct RecoveredValues: Hashable, Sendable, Identifiable {
     public let fields: CloudKitModel.Record.Fields
 }
 
+/// The reason why values are in the recovery log.
+///
+/// Later versions may add reasons, so a `switch` over them has a `default`. A reason that a later version wrote into
+/// the file is kept as it is.
+public struct LossReason: RawRepresentable, Hashable, Sendable {
+    /// The name of the reason, as the file has it.
+    public let rawValue: String
+
+    /// Makes the reason with a name, known to this version or not.
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// A later edit of the same field won.
+    public static let laterEdit = Self(rawValue: "laterEdit")
+
+    /// The record was deleted on another device.
+    public static let deleted = Self(rawValue: "deleted")
+
+    /// The record was deleted, and another record with the same name was created.
+    public static let replaced = Self(rawValue: "replaced")
+
+    /// The parent of the record was deleted, or a record that it refers to with the action `deleteSelf`.
+    public static let deletedWithTarget = Self(rawValue: "deletedWithTarget")
+
+    /// The zone was deleted.
+    public static let zoneDeleted = Self(rawValue: "zoneDeleted")
+
+    /// The value of a counter, of which the store cannot tell whether the service's value contains it: the reply to the
+    /// request was lost, and then another copy of the file has counted, or many other devices. It was not added again.
+    public static let unclearCount = Self(rawValue: "unclearCount")
+
+    /// The policy of the field put another value back: a field that is the greatest value was lowered, or elements were
+    /// removed from a list that only grows.
+    public static let policy = Self(rawValue: "policy")
+}
+
+extension LossReason: CustomStringConvertible {
+    /// The name of the reason.
+    public var description: String { rawValue }
+}
+
 extension LocalDatabase {
     /// The values of this device that lost to another edit, a delete or a deleted zone, the latest first.
     ///

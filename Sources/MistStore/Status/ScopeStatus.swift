@@ -22,7 +22,7 @@ public struct ScopeStatus: Hashable, Sendable {
     public let unreadable: [UnreadableRecord]
     /// The record types that the service's schema lacks, or of which it lacks a field.
     public let parkedTypes: [ParkedRecordType]
-    /// The reasons why the scope waits; empty when it does not wait.
+    /// The reasons why the scope waits, the one that stops most of the work first; empty when it does not wait.
     public let conditions: [SyncCondition]
     /// The message of the service; for ``SyncCondition/signedOut`` the address of the sign-in page, if the service gave
     /// one; for ``SyncCondition/otherUser`` the names of both users.
@@ -43,21 +43,37 @@ public struct ScopeStatus: Hashable, Sendable {
     /// whether the other copy has counted it is in the recovery log, with the reason ``LossReason/unclearCount``.
     public let copyNoticed: Date?
 
-    /// The first of ``conditions``; `nil` when the scope does not wait.
-    public var condition: SyncCondition? { conditions.first }
-
     /// Whether nothing is pending, everything is fetched, and the scope does not wait.
     public var isSynchronised: Bool { pending == 0 && !hasChangesToFetch && conditions.isEmpty }
 }
 
 /// The kind of work of a request.
-public enum SyncActivity: String, Hashable, Sendable {
+///
+/// Later versions may add kinds, so a `switch` over them has a `default`.
+public struct SyncActivity: Hashable, Sendable {
+    private enum Kind: String {
+        case idle, fetching, sending
+    }
+
+    private let kind: Kind
+
+    private init(_ kind: Kind) {
+        self.kind = kind
+    }
+
     /// No request is under way.
-    case idle
+    public static let idle = Self(.idle)
+
     /// Changes of the service are fetched.
-    case fetching
+    public static let fetching = Self(.fetching)
+
     /// Changes of this machine are sent.
-    case sending
+    public static let sending = Self(.sending)
+}
+
+extension SyncActivity: CustomStringConvertible {
+    /// The name of the kind.
+    public var description: String { kind.rawValue }
 }
 
 /// The progress of the synchronisation under way in a scope, or of the last one.
@@ -80,9 +96,8 @@ public struct SyncProgress: Hashable, Sendable {
 public struct ParkedRecord: Hashable, Sendable {
     /// The record's name.
     public let recordName: String
-    /// The code of the failure. `parent` for a new record whose parent waits; `value` for a record that cannot be sent,
-    /// or that the program on another device could not read; `zone` for a record whose zone this file does not have.
-    public let reason: String
+    /// The reason why it waits.
+    public let reason: ParkingReason
     /// The message of the service, or the store's explanation.
     public let message: String
     /// When the record is sent again without an edit; `nil` where it waits for an edit or for
@@ -126,11 +141,9 @@ extension LocalDatabase {
 
     /// The states of the scope's synchronisation: the present one at once, then another after each commit that changes
     /// it.
-    ///
-    /// When commits follow each other quickly, states in between may be left out, but never the last one.
-    public func statusUpdates() -> AsyncThrowingStream<ScopeStatus, any Error> {
+    public func statusUpdates() -> StoreUpdates<ScopeStatus> {
         // SQLite does not report changes of the table of edits: see `observe`.
-        observe(in: .fullDatabase, watchesOtherProcesses: true) { db in try status(db) }
+        StoreUpdates { observe(in: .fullDatabase, watchesOtherProcesses: true) { db in try status(db) } }
     }
 
     /// Lets the next synchronisation send all parked records and types again.
@@ -185,7 +198,7 @@ extension LocalDatabase {
             .map { record in
                 ParkedRecord(
                     recordName: record.name,
-                    reason: "parent",
+                    reason: .parent,
                     message: "The record waits for its parent \(record.parent), which waits, too.",
                     until: record.until.map(ColumnValue.date)
                 )

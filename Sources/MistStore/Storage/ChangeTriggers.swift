@@ -84,7 +84,7 @@ struct ChangeTriggers {
     /// Refuses a zone that the file does not have. A record in it would never be sent, and the record that it was moved
     /// from would be deleted on all devices.
     private static let refusalOfUnknownZones = """
-        SELECT RAISE(ABORT, 'mist: there is no such zone') WHERE NEW._zone NOT IN (\(Zones.ids));
+        SELECT \(TriggerRefusal.unknownZone.raise("there is no such zone")) WHERE NEW._zone NOT IN (\(Zones.ids));
         """
 
     private var place: String {
@@ -142,7 +142,7 @@ struct ChangeTriggers {
     /// not found here: the second of the two records is parked when it is to be sent.
     private var refusalOfTakenNames: String {
         """
-        SELECT RAISE(ABORT, 'mist: the name is taken by a record of another type')
+        SELECT \(TriggerRefusal.nameTaken.raise("a record of another type has the name"))
                 \(KnownVersions.ofOtherType("NEW._recordName", in: "NEW._zone", than: table.id));
         """
     }

@@ -84,7 +84,7 @@ package struct StoredField: Sendable {
 package struct RecordTable: Sendable {
     /// The version of the columns and triggers that this library writes. A program replaces triggers of older
     /// generations only.
-    static let generation: Int64 = 2
+    static let generation: Int64 = 3
 
     /// The type's number in `mist_type`.
     package let id: TableID

@@ -129,7 +129,7 @@ struct SchemaUpdate {
         let extended = RecordTable(id: table.id, recordType: table.recordType, fields: table.fields + [field])
         let versions = KnownVersions(db: db)
         for record in try versions.withOtherFields(of: table.id) {
-            guard let zone = try ZoneRow.fetch(record.zone, db),
+            guard let zone = try StoredZone.fetch(record.zone, db),
                 let known = try versions.fetch(named: record.name, in: zone.id),
                 let row = try extended.row(id: known.row, db),
                 let value = known.other[field.name], let pair = try? ColumnPair(value, of: field, in: zone.zoneID)

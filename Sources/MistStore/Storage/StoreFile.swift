@@ -286,6 +286,10 @@ extension StoreError {
 
     init(_ error: DatabaseError) {
         let said = error.message ?? "no message"
+        if let refusal = TriggerRefusal(error) {
+            self = refusal.error(said)
+            return
+        }
         switch error.resultCode {
         case .SQLITE_NOTADB:
             self.init(.notAStore, "The file is not an SQLite database. Choose another folder for the store.")
@@ -303,21 +307,6 @@ extension StoreError {
             )
         case .SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM:
             self.init(.readOnly, "The file cannot be opened for writing: \(said). Check the permissions of the folder.")
-        case .SQLITE_CONSTRAINT where said.contains("mist: the name is taken in another zone"):
-            self.init(
-                .nameTaken,
-                "Another zone has a record of this type with this name. Change that record, or name a zone in _zone."
-            )
-        case .SQLITE_CONSTRAINT where said.contains("mist: there is no such zone"):
-            self.init(
-                .value,
-                "The file has no zone of this number. Leave _zone out, or use a number of \(Zones.numbers)."
-            )
-        case .SQLITE_CONSTRAINT where said.contains("mist: the row is needed"):
-            self.init(
-                .value,
-                "SQLite reported: \(said). The row belongs to the store: without it, changes would not be recorded. Nothing was deleted."
-            )
         case .SQLITE_ERROR where said.contains("no such table: mist_") || said.contains("no such table: main.mist_"):
             self.init(
                 .damaged,
@@ -326,15 +315,6 @@ extension StoreError {
                 away and open the store again, which fetches what was synchronised.
                 """
             )
-        case .SQLITE_CONSTRAINT where said.contains("mist: too many zones"): self = .tooManyZones()
-        case .SQLITE_CONSTRAINT where said.contains("mist: the reference"),
-            .SQLITE_CONSTRAINT where said.contains("mist: the parent is in several zones"):
-            self.init(
-                .link,
-                "SQLite reported: \(said). References stay in a zone: keep the name of the record in a field of type String."
-            )
-        case .SQLITE_CONSTRAINT where said.contains("mist: the name is taken"):
-            self.init(.nameTaken, "A record of another type has this name. Record names are unique in a zone.")
         case .SQLITE_CONSTRAINT where said.contains("_recordName"):
             self.init(
                 .recordName,

@@ -32,17 +32,27 @@ enum SystemTables {
     /// - Throws: A `DatabaseError` when the file fails.
     static func addLaterParts(to db: Database) throws {
         try db.execute(sql: UnreadableRows.definition)
-        for table in owners.flatMap({ $0.guarded }) {
-            try db.execute(
-                sql: """
-                    CREATE TRIGGER IF NOT EXISTS mist_keep_\(table) BEFORE DELETE ON \(table)
-                    WHEN \(FileState.recordsEdits)
-                    BEGIN
-                        SELECT RAISE(ABORT, 'mist: the row is needed in \(table)');
-                    END
-                    """
-            )
-        }
+        for table in owners.flatMap({ $0.guarded }) { try guardRows(of: table, db) }
+    }
+
+    /// Adds the trigger that refuses to delete the rows of a table, or replaces that of another version of the library.
+    private static func guardRows(of table: String, _ db: Database) throws {
+        let name = "mist_keep_\(table)"
+        let definition = """
+            CREATE TRIGGER \(name) BEFORE DELETE ON \(table)
+            WHEN \(FileState.recordsEdits)
+            BEGIN
+                SELECT \(TriggerRefusal.rowIsNeeded.raise("the row is needed in \(table)"));
+            END
+            """
+        let existing = try db.value(
+            "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND name = ?",
+            [name],
+            as: String.self
+        )
+        guard existing != definition else { return }
+        try db.execute(sql: "DROP TRIGGER IF EXISTS \(name)")
+        try db.execute(sql: definition)
     }
 
     /// Updates the tables of an earlier version.

@@ -20,7 +20,7 @@ struct ForeignRecords: TableOwner {
     let db: Database
 
     /// Keeps a record, as JSON.
-    func keep(_ record: Record, named name: String, in zone: ZoneRow) throws {
+    func keep(_ record: Record, named name: String, in zone: StoredZone) throws {
         try db.run(
             "INSERT OR REPLACE INTO mist_foreign (zone, name, type, record, epoch) VALUES (?, ?, ?, ?, ?)",
             [

@@ -324,7 +324,7 @@ extension KnownVersions {
         other: [String: FieldValue],
         in table: RecordTable,
         row: RecordRowID,
-        zone: ZoneRow
+        zone: StoredZone
     ) throws {
         try db.run(
             Self.upsert,
@@ -387,7 +387,7 @@ extension KnownVersions {
     /// Lets an acknowledged record be looked up that a sweep did not meet.
     ///
     /// - Returns: Whether the record is one.
-    func markMissed(_ name: String, in zone: ZoneRow) throws -> Bool {
+    func markMissed(_ name: String, in zone: StoredZone) throws -> Bool {
         try db.run(
             """
             UPDATE mist_record SET is_conflicting = 1

@@ -1,31 +1,6 @@
 import GRDB
 import MistKit
 
-/// Why a record is parked.
-enum ParkingReason: Hashable {
-    /// The service refused it.
-    case refused(CloudKitError.Code)
-    /// The record refers to a record that the service lacks, or that this device does not know.
-    case reference
-    /// It cannot be sent, or the program on another device could not read it.
-    case value
-    /// Its merge closure failed.
-    case merge
-    /// A record of another type has its name.
-    case nameTaken
-
-    /// The code in `mist_parked.reason` and ``ParkedRecord/reason``.
-    var code: String {
-        switch self {
-        case .refused(let code): code.description
-        case .reference: "reference"
-        case .value: "value"
-        case .merge: "merge"
-        case .nameTaken: "nameTaken"
-        }
-    }
-}
-
 /// What the service refused, or cannot be sent, `mist_parked`: it waits for an edit, for a newer program, or for
 /// `retryParked()`. New records below it wait, too, and have no rows.
 struct Parking: TableOwner {
@@ -116,7 +91,7 @@ extension Parking {
                 reason = excluded.reason, message = excluded.message, since = excluded.since, until = excluded.until,
                 attempts = attempts + 1
             """,
-            [zone, name, reason.code, message, since, until]
+            [zone, name, reason.rawValue, message, since, until]
         )
     }
 
@@ -143,7 +118,7 @@ extension Parking {
     func checkValuesAgain() throws {
         try db.run(
             "DELETE FROM mist_parked WHERE reason = ? AND zone IN (\(Zones.ids(in: "?")))",
-            [ParkingReason.value.code, scope.number]
+            [ParkingReason.value.rawValue, scope.number]
         )
     }
 
@@ -198,7 +173,7 @@ extension ParkedRecord {
         let until: MachineTime? = row["until"]
         self.init(
             recordName: row["name"],
-            reason: row["reason"],
+            reason: ParkingReason(rawValue: row["reason"]),
             message: row["message"],
             until: until.map(ColumnValue.date)
         )

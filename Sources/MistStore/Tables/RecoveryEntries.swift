@@ -39,7 +39,7 @@ struct RecoveryEntries: TableOwner {
         _ fields: [String: FieldValue?],
         of type: String,
         _ name: String,
-        in zone: ZoneRow,
+        in zone: StoredZone,
         at now: MachineTime
     ) throws {
         let text = try OtherFields.text(fields.mapValues { $0 ?? .null }) ?? "{}"
@@ -84,7 +84,7 @@ extension RecoveredValues {
             recordType: row["type"],
             recordName: row["name"],
             zoneID: ZoneID(zoneName: row["zone"], ownerRecordName: owner.isEmpty ? nil : owner),
-            reason: LossReason(rawValue: row["reason"]) ?? .laterEdit,
+            reason: LossReason(rawValue: row["reason"]),
             fields: CloudKitModel.Record.Fields(
                 try OtherFields.read(row["fields"]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
             )

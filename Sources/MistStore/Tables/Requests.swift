@@ -34,7 +34,7 @@ enum RequestContent {
     /// The zones that changed since a token.
     case list(since: String?)
     /// Zones with their tokens, in the order of the request.
-    case zones([ZoneRow])
+    case zones([StoredZone])
     /// Records of a zone, by their names.
     case names([String], zone: ZoneRowID)
     /// Operations of a zone. Each is stored as a ``SentOperation``.

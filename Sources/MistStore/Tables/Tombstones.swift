@@ -128,7 +128,7 @@ extension Tombstones {
 
 extension Tombstones {
     /// The service has another version of the deleted life: the delete is sent with the tag of that version.
-    func renew(_ name: String, tag: String?, created: ServiceTime?, in zone: ZoneRow) throws {
+    func renew(_ name: String, tag: String?, created: ServiceTime?, in zone: StoredZone) throws {
         try db.run(
             """
             UPDATE mist_tombstone SET tag = ?, created = ?, epoch = ?, is_conflicting = 0 WHERE zone = ? AND name = ?

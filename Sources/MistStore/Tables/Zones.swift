@@ -2,7 +2,7 @@ import GRDB
 import MistKit
 
 /// A row of `mist_zone`.
-struct ZoneRow: Sendable {
+struct StoredZone: Sendable {
     enum State: Int64, DatabaseValueConvertible {
         /// It is not known whether the zone exists.
         case unknown = 0
@@ -38,8 +38,8 @@ struct ZoneRow: Sendable {
         failures = row["failures"]
     }
 
-    static func fetch(_ id: ZoneRowID, _ db: Database) throws -> ZoneRow? {
-        try db.row("SELECT * FROM mist_zone WHERE id = ?", [id]).map(ZoneRow.init)
+    static func fetch(_ id: ZoneRowID, _ db: Database) throws -> StoredZone? {
+        try db.row("SELECT * FROM mist_zone WHERE id = ?", [id]).map(StoredZone.init)
     }
 }
 
@@ -111,7 +111,7 @@ extension Zones {
 
     /// The numbers of the zones of a scope that are not gone. Rows of zones that are gone are being removed.
     static func presentIDs(in scope: String) -> String {
-        "SELECT id FROM mist_zone WHERE scope = \(scope) AND state <> \(ZoneRow.State.gone.rawValue)"
+        "SELECT id FROM mist_zone WHERE scope = \(scope) AND state <> \(StoredZone.State.gone.rawValue)"
     }
 
     /// The number of the zone that was added last, as an expression.
@@ -132,7 +132,7 @@ extension Zones {
         return "(SELECT count(*) FROM mist_zone WHERE scope = \(scope) AND (state = \(State.exists.rawValue)\(isUsed)))"
     }
 
-    private typealias State = ZoneRow.State
+    private typealias State = StoredZone.State
 
     /// A statement that adds a private zone.
     static func insertion(named name: String, if condition: String) -> String {
@@ -143,7 +143,7 @@ extension Zones {
 // MARK: - Which zones
 
 extension Zones {
-    func fetch(_ id: ZoneRowID) throws -> ZoneRow? { try ZoneRow.fetch(id, db) }
+    func fetch(_ id: ZoneRowID) throws -> StoredZone? { try StoredZone.fetch(id, db) }
 
     /// The zones of the scope that match a condition, in the order of their numbers: all of them, unless there is a
     /// limit.
@@ -151,16 +151,16 @@ extension Zones {
         _ condition: String,
         _ arguments: StatementArguments = [],
         limit: Int? = nil
-    ) throws -> [ZoneRow] {
+    ) throws -> [StoredZone] {
         try db.rows(
             "SELECT * FROM mist_zone WHERE scope = ? AND \(condition) ORDER BY id LIMIT ?",
             // SQLite takes a negative number as no limit.
             [scope.number] + arguments + [limit ?? -1]
-        ).map(ZoneRow.init)
+        ).map(StoredZone.init)
     }
 
     /// The zones whose changes one request fetches now.
-    func toFetch(at now: MachineTime) throws -> [ZoneRow] {
+    func toFetch(at now: MachineTime) throws -> [StoredZone] {
         try rows(
             "is_stale AND state = ? AND (rests_until <= ? OR held_since > ?)",
             [State.exists, now, now],
@@ -169,15 +169,15 @@ extension Zones {
     }
 
     /// The zones that the service is not known to have.
-    func missing() throws -> [ZoneRow] { try rows("state <> ?", [State.exists]) }
+    func missing() throws -> [StoredZone] { try rows("state <> ?", [State.exists]) }
 
     /// The zones to which changes may be sent. A zone that is read from its start may be a new zone of the same name.
-    func open() throws -> [ZoneRow] {
+    func open() throws -> [StoredZone] {
         try rows("state = ? AND NOT is_uncertain AND NOT (is_stale AND is_refetching)", [State.exists])
     }
 
     /// The zones in which records may have to be looked up before they are sent again.
-    func withConflicts() throws -> [ZoneRow] {
+    func withConflicts() throws -> [StoredZone] {
         try rows(
             """
             state = ? AND (
@@ -189,7 +189,7 @@ extension Zones {
     }
 
     /// The zones of records that the service could not deliver.
-    func withUndeliveredRecords() throws -> [ZoneRow] { try rows("id IN (\(UndeliveredRecords.zones))") }
+    func withUndeliveredRecords() throws -> [StoredZone] { try rows("id IN (\(UndeliveredRecords.zones))") }
 
     /// Whether a zone is the only one of the scope that is not gone.
     func isOnly(_ zone: ZoneRowID) throws -> Bool {
@@ -443,7 +443,7 @@ extension Zones {
     }
 
     /// Adds a zone of a given number again.
-    func restore(_ zone: ZoneRowID, name: String, state: ZoneRow.State, isStale: Bool) throws {
+    func restore(_ zone: ZoneRowID, name: String, state: StoredZone.State, isStale: Bool) throws {
         try db.run(
             """
             INSERT INTO mist_zone (id, scope, name, state, is_stale, epoch)

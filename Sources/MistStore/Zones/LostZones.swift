@@ -19,7 +19,7 @@ extension StoreFile {
                 let (name, zone): (String, ZoneRowID) = (row["name"], row["zone"])
                 return ParkedRecord(
                     recordName: name,
-                    reason: "zone",
+                    reason: .zone,
                     message: """
                         The file has no zone \(zone). Move the record to one of \(Zones.numbers): UPDATE \(table.name) SET _zone = \
                         \(homeZones[scopes[0]] ?? 1) WHERE _recordName = '\(name)' AND _zone = \(zone)

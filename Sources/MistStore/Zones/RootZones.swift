@@ -136,7 +136,7 @@ extension RootZones {
         let references = table.fields.filter { $0.type == .reference }
         func refusal(_ field: StoredField, _ zone: String) -> String {
             """
-            SELECT RAISE(ABORT, 'mist: the reference \(field.name) leads to another zone')
+            SELECT \(TriggerRefusal.linkToOtherZone.raise("the reference \(field.name) leads to another zone"))
                 WHERE \(leads(to: "NEW.\(field.column)", outOf: zone));
             """
         }
@@ -144,22 +144,24 @@ extension RootZones {
         let names = Self.names(of: table).map(quoted)
         let ambiguity = parent.map { parent in
             """
-            SELECT RAISE(ABORT, 'mist: the parent is in several zones') WHERE \(zoneCount(named: parent)) > 1;
+            SELECT \(TriggerRefusal.parentInSeveralZones.raise("the parent is in several zones"))
+                WHERE \(zoneCount(named: parent)) > 1;
             """
         }
         return [
             """
             CREATE TRIGGER \(names[0]) AFTER INSERT ON \(table.name) WHEN \(condition) AND \(isUnassigned)
             BEGIN
-                SELECT RAISE(ABORT, 'mist: the name is taken in another zone') WHERE EXISTS (
-                    SELECT 1 FROM \(table.name) WHERE _recordName = NEW._recordName AND _id <> NEW._id
-                );
+                SELECT \(TriggerRefusal.nameTakenInOtherZone.raise("a record in another zone has the name"))
+                    WHERE EXISTS (
+                        SELECT 1 FROM \(table.name) WHERE _recordName = NEW._recordName AND _id <> NEW._id
+                    );
                 \(ambiguity ?? "")
-                SELECT RAISE(ABORT, 'mist: too many zones')
+                SELECT \(TriggerRefusal.tooManyZones.raise("too many zones"))
                     WHERE \(zone) IS NULL AND \(count) >= \(ZoneLayout.mostZones);
                 \(Zones.insertion(named: Self.randomName, if: "\(zone) IS NULL"))
                 UPDATE \(table.name) SET _zone = coalesce(\(zone), \(Zones.latest)) WHERE _id = NEW._id;
-                SELECT RAISE(ABORT, 'mist: the name is taken by a record of another type')
+                SELECT \(TriggerRefusal.nameTaken.raise("a record of another type has the name"))
                     \(KnownVersions.ofOtherType("NEW._recordName", in: assigned, than: table.id));
                 \(references.map { refusal($0, assigned) }.joined(separator: "\n    "))
             END
@@ -255,7 +257,7 @@ package struct ZoneAssignment {
         of fields: [String: FieldValue],
         named name: String,
         in table: RecordTable,
-        zone: ZoneRow
+        zone: StoredZone
     ) throws {
         guard scope == .private, file.hasZonePerRoot else { return }
         let zones = RootZones(tables: file.orderedTables, home: file.homeZones[scope] ?? 0)
@@ -270,7 +272,7 @@ package struct ZoneAssignment {
                     "SELECT min(_zone) FROM (\(zones.zones(named: "?1")))",
                     [target.recordName],
                     as: ZoneRowID.self
-                ).flatMap { try ZoneRow.fetch($0, db) }
+                ).flatMap { try StoredZone.fetch($0, db) }
                 throw StoreError(
                     .link,
                     """

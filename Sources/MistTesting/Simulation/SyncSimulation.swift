@@ -42,7 +42,7 @@ public struct SyncSimulation: Sendable {
     /// The zones in which the devices keep the records of a private database.
     public var zones = ZoneLayout.single("Records")
     let schemas: [RecordSchema]
-    let settings: SyncSettings
+    let configuration: StoreConfiguration
 
     /// Makes a simulation.
     ///
@@ -51,7 +51,7 @@ public struct SyncSimulation: Sendable {
     ///   - configuration: The configuration of the devices' stores.
     public init(records: [any CloudKitRecord.Type], configuration: StoreConfiguration = StoreConfiguration()) {
         schemas = records.map { $0.schema }
-        settings = configuration.settings
+        self.configuration = configuration
     }
 
     /// Runs the simulation.
@@ -123,7 +123,7 @@ private final class SimulatedDevice {
     init(
         name: String,
         of simulation: SyncSimulation,
-        settings: SyncSettings,
+        configuration: StoreConfiguration,
         device: Int64,
         clockError: Int64
     ) throws {
@@ -132,7 +132,7 @@ private final class SimulatedDevice {
         self.clockError = clockError
         database = try DatabaseQueue()
         file = try simulation.open(database) { device }
-        engine = SyncEngine(file: file, scope: simulation.scope, settings: settings)
+        engine = SyncEngine(file: file, scope: simulation.scope, configuration: configuration)
         guard simulation.scope == .public else { return }
         try database.write { db in
             for schema in simulation.schemas {
@@ -148,14 +148,14 @@ private final class SimulatedDevice {
     }
 
     /// A device with a copy of another device's file.
-    init(name: String, copyOf other: SimulatedDevice, settings: SyncSettings, at now: Int64) throws {
+    init(name: String, copyOf other: SimulatedDevice, configuration: StoreConfiguration, at now: Int64) throws {
         self.name = name
         simulation = other.simulation
         clockError = other.clockError
         database = try DatabaseQueue()
         try other.database.backup(to: database)
         file = try simulation.open(database)
-        engine = SyncEngine(file: file, scope: simulation.scope, settings: settings)
+        engine = SyncEngine(file: file, scope: simulation.scope, configuration: configuration)
         try engine.start(at: now)
     }
 
@@ -175,11 +175,11 @@ private final class SimulatedDevice {
     }
 
     /// The process dies and starts again. Everything except for the file is lost.
-    func restart(settings: SyncSettings, at now: Int64) throws {
+    func restart(configuration: StoreConfiguration, at now: Int64) throws {
         flight = nil
         forms = []
         file = try simulation.open(database)
-        engine = SyncEngine(file: file, scope: simulation.scope, settings: settings)
+        engine = SyncEngine(file: file, scope: simulation.scope, configuration: configuration)
         try engine.start(at: now)
     }
 }
@@ -212,7 +212,7 @@ private struct SimulatedWorld {
     let seed: UInt64
     let emulator: CloudKitEmulator
     let service: EmulatorSyncService
-    let settings: SyncSettings
+    let configuration: StoreConfiguration
     let time: Mutex<Int64>.Box
     var generator: SplitMix64
     var devices: [SimulatedDevice] = []
@@ -240,24 +240,24 @@ private struct SimulatedWorld {
         )
         user = try emulator.createUser()
         service = EmulatorSyncService(emulator, container: Self.container, user: user)
-        var settings = simulation.settings
+        var configuration = simulation.configuration
         let jitter = Mutex<SplitMix64>.Box(SplitMix64(seed: seed &+ 2))
-        settings.random = { jitter.withLock { Double.random(in: 0..<1, using: &$0) } }
+        configuration.random = { jitter.withLock { Double.random(in: 0..<1, using: &$0) } }
         let copies = Mutex<SplitMix64>.Box(SplitMix64(seed: seed &+ 3))
-        settings.newDevice = { copies.withLock { Int64.random(in: 1...Int64.max, using: &$0) } }
+        configuration.newDevice = { copies.withLock { Int64.random(in: 1...Int64.max, using: &$0) } }
         // A run takes some minutes of virtual time. With a longer interval, the engine would look for deletions in a
         // public database only at the beginning.
-        settings.sweepInterval = min(settings.sweepInterval, 20_000)
-        self.settings = settings
+        configuration.sweepInterval = min(configuration.sweepInterval, 20_000)
+        self.configuration = configuration
         // The model needs the times of edits.
-        model.isRelaxed = !settings.typesWithoutEditTimes.isEmpty
+        model.isRelaxed = !configuration.typesWithoutEditTimes.isEmpty
         let error = max(simulation.faults.clockError, simulation.faults.lastingClockError) * 1000
         if simulation.faults.lastingClockError > 0 { model.tolerance = 5000 }
         for index in 0..<simulation.devices {
             let device = try SimulatedDevice(
                 name: "device \(index + 1)",
                 of: simulation,
-                settings: settings,
+                configuration: configuration,
                 device: Int64.random(in: 1...Int64.max, using: &generator),
                 clockError: generator.chance(0.5) ? Int64(Double.random(in: -error...error, using: &generator)) : 0
             )
@@ -293,7 +293,7 @@ private struct SimulatedWorld {
                 counts.crashes += 1
                 tell("\(device.name) dies and starts again")
                 if let flight = device.flight { noteUnknownOutcome(of: flight.request) }
-                try device.restart(settings: settings, at: now(of: device))
+                try device.restart(configuration: configuration, at: now(of: device))
             } else if generator.chance(simulation.scope == .private ? simulation.faults.purge : 0) {
                 try purge()
             } else if generator.chance(simulation.faults.copy) {
@@ -335,7 +335,9 @@ private struct SimulatedWorld {
         counts.copies += 1
         let name = "device \(devices.count + 1)"
         tell("\(name) begins with a copy of the file of \(device.name)")
-        devices.append(try SimulatedDevice(name: name, copyOf: device, settings: settings, at: now(of: device)))
+        devices.append(
+            try SimulatedDevice(name: name, copyOf: device, configuration: configuration, at: now(of: device))
+        )
     }
 
     /// Sometimes another program deletes a record, of which a device does not know whether the service has it.

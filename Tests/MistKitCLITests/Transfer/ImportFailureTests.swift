@@ -57,15 +57,18 @@ struct ImportFailureTests {
             container: EmbeddedEmulator.defaultContainer,
             configuration: .init(logger: Connection.logger(verbose: false))
         )
+        var configuration = CloudKitService.Configuration(
+            transport: UnreliableTransport(embedded.server, changes: changes),
+            logger: Connection.logger(verbose: false)
+        )
+        configuration.retryPolicy = .never
         let service = CloudKitService(
             containerIdentifier: embedded.container,
             tokenManager: WebAuthTokenManager(
                 apiToken: embedded.account.apiToken,
                 webAuthToken: try embedded.webAuthToken()
             ),
-            transport: UnreliableTransport(embedded.server, changes: changes),
-            retryPolicy: .never,
-            logger: Connection.logger(verbose: false)
+            configuration: configuration
         )
         return Connection(service: service, scope: .private, destination: .embedded(embedded), identity: .user)
     }

@@ -10,8 +10,8 @@ import Testing
 struct AssetRetryTests {
     private let clock = TestClock(skippingWaits: true)
 
-    private func host(_ transport: FakeTransport, retryPolicy: RetryPolicy = RetryPolicy()) -> AssetHost {
-        AssetHost(
+    private func host(_ transport: FakeTransport, retryPolicy: RetryPolicy = RetryPolicy()) -> AssetHostClient {
+        AssetHostClient(
             transport: transport,
             retrier: Retrier(
                 policy: retryPolicy,
@@ -27,7 +27,7 @@ struct AssetRetryTests {
     func theAssetHostAsksToWaitInSecondsOrUntilADate(text: String) async throws {
         let headers = ["date": "Sun, 06 Nov 1994 08:49:37 GMT", "retry-after": text]
         let transport = FakeTransport([reply(.serviceUnavailable, "", headers: headers)])
-        let address = try #require(AssetHost.Address("https://files.example.com/B/a"))
+        let address = try #require(AssetHostClient.Address("https://files.example.com/B/a"))
         let error = await #expect(throws: CloudKitError.self) {
             try await host(transport).send(.get, to: address, headerFields: [:], operation: "downloadAsset")
         }

@@ -82,7 +82,7 @@ struct AssetTests {
             #expect(try await database.download(AssetField(\.album, of: user, at: 1)) == [2, 2])
 
             // Unchanged fields are not sent, so their assets need no receipt.
-            var fetched = try await database.fetch(Person.self, "mei", inZone: people)
+            var fetched = try await database.fetch(Person.self, named: "mei", inZone: people)
             fetched.name = "Mei Chen"
             fetched = try await database.update(fetched)
             fetched.photo = try await database.upload(.bytes([9]), for: \.photo, of: fetched)
@@ -515,12 +515,13 @@ struct AssetTests {
             )
             return (HTTPResponse(status: .ok), body)
         }
+        var configuration = CloudKitService.Configuration(transport: transport)
+        configuration.assetTransport = transport
+        configuration.retryPolicy = .never
         let database = CloudKitService(
             containerIdentifier: "iCloud.com.example.app",
             apiToken: String(repeating: "a0", count: 32),
-            transport: transport,
-            assetTransport: transport,
-            retryPolicy: .never
+            configuration: configuration
         ).publicDatabase
         var taken = 0
         var mostAhead = 0
@@ -548,16 +549,16 @@ struct AssetTests {
         clock: TestClock.Timer = TestClock(skippingWaits: true).timer,
         log: RecordedLog = RecordedLog()
     ) -> CloudKitService {
-        CloudKitService(
+        var configuration = emulator.serviceConfiguration
+        configuration.assetTransport = assets
+        configuration.retryPolicy = retryPolicy
+        configuration.logger = log.logger()
+        configuration.clock = clock
+        return CloudKitService(
             containerIdentifier: emulator.containerIdentifier,
             environment: emulator.environment,
             tokenManager: AdaptiveTokenManager(apiToken: emulator.apiToken, webAuthToken: emulator.webAuthToken),
-            serverURL: emulator.serverURL,
-            transport: emulator.transport,
-            assetTransport: assets,
-            retryPolicy: retryPolicy,
-            logger: log.logger(),
-            clock: clock
+            configuration: configuration
         )
     }
 

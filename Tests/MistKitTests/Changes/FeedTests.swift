@@ -54,7 +54,7 @@ struct FeedTests {
             try await follow()
             #expect(memos.count == 6)
 
-            var memo = try await other.fetch(Memo.self, "m1", inZone: Self.notes)
+            var memo = try await other.fetch(Memo.self, named: "m1", inZone: Self.notes)
             memo.title = "changed"
             try await other.update(memo, inZone: Self.notes)
             try await database.forceDelete("t2", inZone: Self.notes)

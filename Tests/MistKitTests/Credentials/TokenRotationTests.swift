@@ -390,14 +390,13 @@ struct TokenRotationTests {
     }
 
     private func service(of emulator: RunningEmulator, _ manager: any TokenManager) -> CloudKitService {
-        CloudKitService(
+        var configuration = emulator.serviceConfiguration
+        configuration.logger = RecordedLog().logger()
+        return CloudKitService(
             containerIdentifier: emulator.containerIdentifier,
             environment: emulator.environment,
             tokenManager: manager,
-            serverURL: emulator.serverURL,
-            transport: emulator.transport,
-            retryPolicy: .never,
-            logger: RecordedLog().logger()
+            configuration: configuration
         )
     }
 

@@ -36,7 +36,7 @@ struct DuplicateNamesTests {
                     """
             )
             #expect(results[3].error?.mayHaveBeenDone == false)
-            let fetched = try await database.fetch(Memo.self, ["a", "b"]).allOrThrow()
+            let fetched = try await database.fetch(Memo.self, named: ["a", "b"]).allOrThrow()
             #expect(fetched.map(\.title) == ["first a", "only b"])
             #expect(emulator.faults.requests.filter { $0.hasSuffix("modify") }.count == 1)
 
@@ -54,7 +54,7 @@ struct DuplicateNamesTests {
             #expect(results.map(\.recordName) == ["a", "b", "a", "a"])
             #expect(results.map(\.count) == [count, nil, count, count])
             #expect(Set(results.map(\.recordChangeTag)).count == 2)
-            #expect(try await database.fetch(Memo.self, "a") == results[0])
+            #expect(try await database.fetch(Memo.self, named: "a") == results[0])
 
             // The same holds for records without a type, and for updates of fetched records.
             let records = Self.memos.map { StoredRecord($0, recordName: Self.name($0) + "2").record }

@@ -72,7 +72,7 @@ struct LostReplyTests {
             #expect(flags == [true])
             #expect(saved.count == 16)
             #expect(saved.recentWrites == [write])
-            #expect(try await database.fetch(Tally.self, "tally") == saved)
+            #expect(try await database.fetch(Tally.self, named: "tally") == saved)
         }
     }
 

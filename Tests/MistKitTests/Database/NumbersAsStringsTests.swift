@@ -31,7 +31,7 @@ struct NumbersAsStringsTests {
             database.numbersAsStrings = true
             let saved = try await database.save(Memo(title: "a", count: 7), named: "a")
             #expect(saved.count == 7)
-            #expect(try await database.fetch(Memo.self, "a").count == 7)
+            #expect(try await database.fetch(Memo.self, named: "a").count == 7)
             #expect(try await database.fetch("a")["count"]?.int64Value == 7)
             let found = try await database.records(matching: Query<Record>(recordType: Memo.recordType)).collect()
             #expect(found.map { $0["count"]?.int64Value } == [7])

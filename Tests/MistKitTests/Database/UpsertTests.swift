@@ -21,7 +21,7 @@ struct UpsertTests {
 
             let saved = try await database.upsert(Memo(title: "B"), named: "memo")
             #expect(saved.model == Memo(title: "B", count: nil))
-            let fetched = try await database.fetch(Memo.self, "memo")
+            let fetched = try await database.fetch(Memo.self, named: "memo")
             #expect(fetched.model == Memo(title: "B", count: nil))
             #expect(fetched.otherFields == ["color": "red"])
             #expect(fetched.recordChangeTag == saved.recordChangeTag)
@@ -30,7 +30,7 @@ struct UpsertTests {
             var again = saved
             again.count = 2
             try await database.update(&again)
-            #expect(try await database.fetch(Memo.self, "memo").count == 2)
+            #expect(try await database.fetch(Memo.self, named: "memo").count == 2)
         }
     }
 
@@ -42,7 +42,7 @@ struct UpsertTests {
                 let saved = try await database.upsert(memos, named: { "memo-\($0.count ?? 0)" }).allOrThrow()
                 #expect(saved.count == 250)
             }
-            let fetched = try await database.fetch(Memo.self, (0..<250).map { "memo-\($0)" }).allOrThrow()
+            let fetched = try await database.fetch(Memo.self, named: (0..<250).map { "memo-\($0)" }).allOrThrow()
             #expect(fetched.allSatisfy { $0.title == "new" })
         }
     }
@@ -80,7 +80,7 @@ struct UpsertTests {
             try await database.replace(&note)
             memo.title = "E"
             try await database.save(&memo)
-            #expect(try await database.fetch(Memo.self, "typed") == memo)
+            #expect(try await database.fetch(Memo.self, named: "typed") == memo)
             #expect(try await database.fetch("untyped").recordChangeTag == note.recordChangeTag)
             #expect(memo.model == Memo(title: "E", count: 1))
 

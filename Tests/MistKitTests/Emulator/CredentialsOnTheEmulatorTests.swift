@@ -162,14 +162,14 @@ struct CredentialsOnTheEmulatorTests {
         transport: (any ClientTransport)? = nil,
         logger: Logger = RecordedLog().logger()
     ) -> CloudKitService {
-        CloudKitService(
+        var configuration = emulator.serviceConfiguration
+        if let transport { configuration.transport = transport }
+        configuration.logger = logger
+        return CloudKitService(
             containerIdentifier: emulator.containerIdentifier,
             environment: emulator.environment,
             tokenManager: manager,
-            serverURL: emulator.serverURL,
-            transport: transport ?? emulator.transport,
-            retryPolicy: .never,
-            logger: logger
+            configuration: configuration
         )
     }
 }

@@ -76,13 +76,13 @@ struct CauseTests {
     }
 
     private func service(_ transport: FakeTransport, _ middleware: OwnMiddleware) -> CloudKitService {
-        CloudKitService(
+        var configuration = CloudKitService.Configuration(transport: transport, logger: RecordedLog().logger())
+        configuration.middlewares = [middleware]
+        configuration.clock = TestClock(skippingWaits: true).timer
+        return CloudKitService(
             containerIdentifier: "c",
             tokenManager: APITokenManager(apiToken: "0123"),
-            transport: transport,
-            middlewares: [middleware],
-            logger: RecordedLog().logger(),
-            clock: TestClock(skippingWaits: true).timer
+            configuration: configuration
         )
     }
 }

@@ -294,14 +294,14 @@ extension RunningEmulator {
         } else {
             manager = AdaptiveTokenManager(apiToken: apiToken, webAuthToken: identity == .user ? webAuthToken : nil)
         }
+        var configuration = CloudKitService.Configuration(serverURL: serverURL, transport: transport)
+        configuration.clock = clock
+        configuration.random = { 0.5 }
         return CloudKitService(
             containerIdentifier: containerIdentifier,
             environment: environment,
             tokenManager: manager,
-            serverURL: serverURL,
-            transport: transport,
-            clock: clock,
-            random: { 0.5 }
+            configuration: configuration
         )
     }
 }

@@ -324,13 +324,13 @@ struct NotificationTests {
 
     private func service(_ transport: FakeTransport, _ policy: RetryPolicy, _ clock: TestClock.Timer) -> CloudKitService
     {
-        CloudKitService(
+        var configuration = CloudKitService.Configuration(transport: transport, logger: RecordedLog().logger())
+        configuration.retryPolicy = policy
+        configuration.clock = clock
+        return CloudKitService(
             containerIdentifier: "iCloud.com.example.app",
             tokenManager: APITokenManager(apiToken: String(repeating: "a0", count: 32)),
-            transport: transport,
-            retryPolicy: policy,
-            logger: RecordedLog().logger(),
-            clock: clock
+            configuration: configuration
         )
     }
 }

@@ -8,12 +8,12 @@ func fakeService(
     _ transport: FakeTransport,
     retryPolicy: RetryPolicy = .never
 ) -> CloudKitService {
-    CloudKitService(
+    var configuration = CloudKitService.Configuration(transport: transport, logger: RecordedLog().logger())
+    configuration.retryPolicy = retryPolicy
+    return CloudKitService(
         containerIdentifier: "iCloud.com.example.app",
         apiToken: String(repeating: "a0", count: 32),
-        transport: transport,
-        retryPolicy: retryPolicy,
-        logger: RecordedLog().logger()
+        configuration: configuration
     )
 }
 

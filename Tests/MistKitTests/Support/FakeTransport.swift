@@ -94,8 +94,7 @@ struct TestPipeline {
         let connection = ServiceConnection(
             containerIdentifier: "iCloud.com.example.app",
             environment: .development,
-            serverURL: baseURL,
-            middlewares: [],
+            configuration: .init(serverURL: baseURL),
             pipeline: RequestPipeline(
                 transport: transport,
                 tokenManager: tokenManager,
@@ -104,7 +103,7 @@ struct TestPipeline {
                 maximumResponseSize: maximumResponseSize,
                 tracer: tracer
             ),
-            assets: AssetHost(transport: transport, retrier: retrier.withoutThrottle)
+            assets: AssetHostClient(transport: transport, retrier: retrier.withoutThrottle)
         )
         return try await connection.pipeline.send(
             request,

@@ -20,7 +20,7 @@ struct StoredRecordCodableTests {
                 fields: ["title": "A", "count": 1, "color": "red"]
             )
             try await database.save(&untyped, inZone: zone)
-            let fetched = try await database.fetch(Memo.self, "memo", inZone: zone)
+            let fetched = try await database.fetch(Memo.self, named: "memo", inZone: zone)
 
             let cached = try decoded(fetched)
             #expect(cached == fetched)

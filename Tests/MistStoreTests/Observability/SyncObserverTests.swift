@@ -18,7 +18,7 @@ struct SyncObserverTests {
     @Test func aStoreWithoutALoggerIsQuiet() async throws {
         try await inTemporaryFolder { folder in
             let store = try MistStore(at: folder, records: [Shelf.self, Book.self])
-            #expect(store.logger.logLevel == .warning)
+            #expect(store.configuration.logger.logLevel == .warning)
             try store.close()
         }
     }
@@ -30,13 +30,13 @@ struct SyncObserverTests {
             try await inTemporaryFolder { folder in
                 var configuration = StoreConfiguration()
                 configuration.tracer = tracer
+                configuration.logger = log.logger
                 let service = InterruptedService(emulator.service(as: .user))
                 let store = try MistStore(
                     at: folder,
                     records: [Shelf.self, Book.self],
                     service: service,
-                    configuration: configuration,
-                    logger: log.logger
+                    configuration: configuration
                 )
                 try await store.privateDatabase.add(Shelf(name: "secret of the shelf"), named: "s")
                 try await store.privateDatabase.add(

@@ -67,7 +67,7 @@ struct BrokenRowPromiseTests {
         let status = try await phone.local.status()
         #expect(status.pending == 1)
         #expect(status.parked.map(\.recordName) == ["b"])
-        #expect(status.parked.first?.reason == "value")
+        #expect(status.parked.first?.reason == .value)
         #expect(status.parked.first?.message.contains(breakage.reason) == true, "\(status.parked)")
         // Another device changes another field of the record: the broken value stays, and still waits.
         if !isNew {
@@ -188,7 +188,7 @@ struct BrokenRowPromiseTests {
                 let store = try MistStore(at: folder, records: [Shelf.self], configuration: configuration)
                 try await store.privateDatabase.add(Shelf(name: zone), named: zone)
                 #expect(try await store.privateDatabase.find(Query<Shelf>()).count == index + 1)
-                #expect(try await store.privateDatabase.fetch(Shelf.self, "Old").zoneID?.zoneName == "Old")
+                #expect(try await store.privateDatabase.fetch(Shelf.self, named: "Old").zoneID?.zoneName == "Old")
                 try store.close()
             }
         }

@@ -169,7 +169,7 @@ struct ConflictPromiseTests {
     private func withOnePage(_ body: (SyncScenario, ScenarioDevice, ScenarioDevice) throws -> Void) throws {
         let scenario = try SyncScenario()
         let devices = try ["phone", "laptop"].map { name in
-            try scenario.device(name, records: [Shelf.self, Page.self]) { $0.typesWithoutEditTimes = ["Page"] }
+            try scenario.device(name, records: [Shelf.self, Page.self]) { $0.setEditTimes(.ofRecord, of: Page.self) }
         }
         try devices[0].run("INSERT INTO Page (_recordName, title, text) VALUES ('p', 'P', 'T')")
         try scenario.synchronise()
@@ -320,7 +320,7 @@ struct ConflictPromiseTests {
             guard local != .string("unclear") else { throw Unclear() }
             return .string([base, local, remote].map { $0?.stringValue ?? "-" }.joined(separator: " "))
         }
-        let change: (inout SyncSettings) -> Void = { $0.closures = ["Book": ["note": merge]] }
+        let change: (inout StoreConfiguration) -> Void = { $0.closures = ["Book": ["note": merge]] }
         let phone = try scenario.device("phone", change: change)
         let laptop = try scenario.device("laptop", change: change)
         try phone.run("INSERT INTO Book (_recordName, note) VALUES ('a', 'base'), ('b', 'base')")

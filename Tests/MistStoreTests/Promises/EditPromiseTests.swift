@@ -20,7 +20,7 @@ struct EditPromiseTests {
             "INSERT INTO Book (_recordName, title, note, loans, best, tags) VALUES ('b', 'B', 'N', 1, 3, '[\"a\"]')"
         )
         try scenario.synchronise()
-        let held = try await phone.local.fetch(Book.self, "b")
+        let held = try await phone.local.fetch(Book.self, named: "b")
         try laptop.run(remote)
         try laptop.sync()
         try phone.sync()
@@ -72,7 +72,7 @@ struct EditPromiseTests {
             let added = try await phone.local.add(held)
             #expect(added.title == "arrived")
             #expect(try phone.pending() == [])
-            #expect(added.modified == (try await phone.local.fetch(Book.self, "b").modified))
+            #expect(added.modified == (try await phone.local.fetch(Book.self, named: "b").modified))
             try scenario.synchronise()
             try scenario.expect(["Book b best=3 loans=7 note=N tags=[a] title=arrived"])
         }
@@ -122,7 +122,7 @@ struct EditPromiseTests {
         try phone.run("INSERT INTO Book (_recordName, title, note, loans) VALUES ('b', 'B', 'N', 1)")
         try scenario.synchronise()
         var ofClient = try StoredRecord<Book>(try #require(try scenario.serviceRecord("b")))
-        var ofLaptop = try await laptop.local.fetch(Book.self, "b")
+        var ofLaptop = try await laptop.local.fetch(Book.self, named: "b")
         try phone.run("UPDATE Book SET title = 'later', loans = 5")
         ofClient.note = "client"
         ofLaptop.loans += 1

@@ -91,7 +91,7 @@ struct HostileFilePromiseTests {
                 try await phone.sync()
                 let status = try await phone.privateDatabase.status()
                 #expect(status.parked.map(\.recordName).sorted() == (broken + ["lost 1", "lost 2"]).sorted())
-                #expect(Set(status.parked.map(\.reason)) == ["value", "zone"])
+                #expect(Set(status.parked.map(\.reason)) == [.value, .zone])
                 #expect(status.pending == broken.count + 2)
                 #expect(status.conditions == [])
                 // What another program cannot read, the other device does not get.
@@ -106,14 +106,17 @@ struct HostileFilePromiseTests {
                         Query<Measurement> { Filter(\.title == "edited") }
                     )
                     #expect(edited.map(\.recordName) == Array(good.dropFirst()))
-                    #expect(try await store.privateDatabase.fetch(Measurement.self, "good 100").title == "laptop")
+                    #expect(
+                        try await store.privateDatabase.fetch(Measurement.self, named: "good 100").title == "laptop"
+                    )
                     let all = try await store.privateDatabase.findUnreadable(Query<Measurement>())
                     let noted = try await store.privateDatabase.status().unreadable
                     #expect(noted == all)
                     #expect(all.map(\.recordName) == (store === phone ? broken : []) + foreign)
                     #expect(all.allSatisfy { !$0.reason.isEmpty })
                     #expect(all.last?.fields["value"] == .double(1.5))
-                    var lists = store.privateDatabase.values(of: Query<Measurement>(limit: 3)).makeAsyncIterator()
+                    var lists = store.privateDatabase.recordUpdates(of: Query<Measurement>(limit: 3))
+                        .makeAsyncIterator()
                     let page = store === phone ? ["good 100", "good 101", "good 102"] : Array(broken.prefix(3))
                     #expect(try await lists.next()?.map(\.recordName) == page)
                 }

@@ -15,9 +15,28 @@ struct LocalPromiseTests {
             let store = try MistStore(at: folder, records: [Shelf.self, Book.self])
             let shelf = try await store.privateDatabase.add(Shelf(name: "Home"), named: "home")
             try await store.privateDatabase.add(Book(shelf: shelf.reference(), title: "Emma"), named: "emma")
-            #expect(try await store.privateDatabase.fetch(Book.self, "emma").title == "Emma")
+            #expect(try await store.privateDatabase.fetch(Book.self, named: "emma").title == "Emma")
             try await store.privateDatabase.remove(shelf)
-            await #expect(throws: StoreError.self) { try await store.privateDatabase.fetch(Book.self, "emma") }
+            await #expect(throws: StoreError.self) { try await store.privateDatabase.fetch(Book.self, named: "emma") }
+            try store.close()
+        }
+    }
+
+    @Test("2. Within a transaction, all verbs that read see its changes")
+    func writersReadTheirOwnChanges() async throws {
+        try await inTemporaryFolder { folder in
+            let store = try MistStore(at: folder, records: [Shelf.self, Book.self])
+            try await store.privateDatabase.write { records in
+                let shelf = try records.add(Shelf(name: "Home"), named: "home")
+                try records.add(Book(shelf: shelf.reference(), title: "Emma"), named: "emma")
+                #expect(try records.fetch(Book.self, named: "emma").title == "Emma")
+                #expect(try records.fetch(shelf.reference()).name == "Home")
+                #expect(try records.fetch(Shelf.self, named: "home", including: .all).records(of: Book.self).count == 1)
+                #expect(try records.fetchIfPresent(Book.self, named: "missing") == nil)
+                #expect(try records.find(Query<Book>()).map(\.recordName) == ["emma"])
+                #expect(try records.findUnreadable(Query<Book>()).isEmpty)
+                #expect(try records.status(of: Book.self, named: "emma")?.state == .edited)
+            }
             try store.close()
         }
     }
@@ -38,7 +57,7 @@ struct LocalPromiseTests {
                 }
             }
             #expect(error?.code == .recordName)
-            await #expect(throws: StoreError.self) { try await store.privateDatabase.fetch(Shelf.self, "home") }
+            await #expect(throws: StoreError.self) { try await store.privateDatabase.fetch(Shelf.self, named: "home") }
             try store.close()
         }
     }

@@ -35,7 +35,7 @@ struct RelationPromiseTests {
                 return shelf
             }
             try await store.privateDatabase.remove(shelf)
-            await #expect(throws: StoreError.self) { try await store.privateDatabase.fetch(Book.self, "emma") }
+            await #expect(throws: StoreError.self) { try await store.privateDatabase.fetch(Book.self, named: "emma") }
             try store.close()
         }
     }
@@ -238,7 +238,7 @@ struct RelationPromiseTests {
             #expect(error?.code == .link)
             #expect(error?.description.contains("Elsewhere") == true)
             #expect(error?.description.contains("Records") == true)
-            await #expect(throws: StoreError.self) { try await store.privateDatabase.fetch(Book.self, "emma") }
+            await #expect(throws: StoreError.self) { try await store.privateDatabase.fetch(Book.self, named: "emma") }
             try store.close()
         }
     }
@@ -252,7 +252,7 @@ struct RelationPromiseTests {
             let book = Book(shelf: shelf.reference(), sequel: first.reference(.deleteSelf), title: "Emma II")
             let added = try await store.privateDatabase.add(book, named: "emma 2")
             #expect(added.model == book)
-            #expect(try await store.privateDatabase.fetch(Book.self, "emma 2").model == book)
+            #expect(try await store.privateDatabase.fetch(Book.self, named: "emma 2").model == book)
             let found = try await store.privateDatabase.find(Query<Book>())
             #expect(found.map(\.model) == [Book(title: "Emma"), book])
             try store.close()
@@ -271,7 +271,7 @@ struct RelationPromiseTests {
             "INSERT INTO Book (_recordName, title, sequel) VALUES ('loose', 'Z', 'b1')"
         )
         func names(_ depth: RelationDepth) async throws -> [String] {
-            let result = try await phone.local.fetch(Shelf.self, "s", including: depth)
+            let result = try await phone.local.fetch(Shelf.self, named: "s", including: depth)
             #expect(result.record.name == "S")
             let names =
                 try result.records(of: Shelf.self).map(\.recordName) + result.records(of: Book.self).map(\.recordName)
@@ -297,7 +297,7 @@ struct RelationPromiseTests {
         let other = try #require(try book[second?.shelf])
         #expect(try book.children(Book.self, of: other).isEmpty)
         await #expect(throws: StoreError.self) {
-            try await phone.local.fetch(Book.self, "missing", including: .all)
+            try await phone.local.fetch(Book.self, named: "missing", including: .all)
         }
     }
 
@@ -311,13 +311,13 @@ struct RelationPromiseTests {
             "INSERT INTO Book (_recordName, sequel) VALUES ('a', 'b'), ('self', 'self'), ('alone', 'missing')",
             "INSERT INTO Book (_recordName, sequel, _sequel_action) VALUES ('b', 'a', 1), ('c', 'b', 1)"
         )
-        let circle = try await phone.local.fetch(Book.self, "a", including: .all)
+        let circle = try await phone.local.fetch(Book.self, named: "a", including: .all)
         #expect(try circle.records(of: Book.self).map(\.recordName) == ["b", "c"])
         // The references lead back to the record itself.
         #expect(try circle[circle[circle.record.sequel]?.sequel]?.recordName == "a")
         #expect(try circle.children(Book.self).map(\.recordName) == ["b"])
-        #expect(try await phone.local.fetch(Book.self, "self", including: .all).count == 0)
-        let alone = try await phone.local.fetch(Book.self, "alone", including: .all)
+        #expect(try await phone.local.fetch(Book.self, named: "self", including: .all).count == 0)
+        let alone = try await phone.local.fetch(Book.self, named: "alone", including: .all)
         #expect(alone.count == 0)
         #expect(try alone[alone.record.sequel] == nil)
     }
@@ -331,7 +331,7 @@ struct RelationPromiseTests {
                 let counter = StatementCounter()
                 reader.db.trace { _ in counter.count += 1 }
                 defer { reader.db.trace() }
-                let result = try reader.fetch(Shelf.self, shelf, including: .all)
+                let result = try reader.fetch(Shelf.self, named: shelf, including: .all)
                 #expect(result.count == (shelf == "few" ? 2 : 400))
                 return counter.count
             }

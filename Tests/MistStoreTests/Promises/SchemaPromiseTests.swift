@@ -171,7 +171,7 @@ extension SchemaPromiseTests {
         try phone.run("UPDATE Card SET name = NULL")
         try phone.sync()
         try scenario.expect(["Card a", "Card b", "Card c"])
-        #expect(try await phone.local.fetch(SecondVersion.Card.self, "a").name == nil)
+        #expect(try await phone.local.fetch(SecondVersion.Card.self, named: "a").name == nil)
     }
 
     @Test("34. The old field is read where the new one is absent or older; an older program and a newer one agree")
@@ -181,8 +181,8 @@ extension SchemaPromiseTests {
         let new = try scenario.device("new", records: [SecondVersion.Card.self])
         func names() async throws -> [String?] {
             [
-                try await old.local.fetch(FirstVersion.Card.self, "c").title,
-                try await new.local.fetch(SecondVersion.Card.self, "c").name,
+                try await old.local.fetch(FirstVersion.Card.self, named: "c").title,
+                try await new.local.fetch(SecondVersion.Card.self, named: "c").name,
             ]
         }
         try old.run("INSERT INTO Card (_recordName, title) VALUES ('c', 'first')")
@@ -266,7 +266,7 @@ extension SchemaPromiseTests {
         try phone.restart(records: [SecondVersion.Card.self])
         #expect(try phone.records() == ["Card c name=C rank=7 title=C"])
         try phone.run("UPDATE Card SET rank = 8")
-        #expect(try await phone.local.fetch(SecondVersion.Card.self, "c").rank == 8)
+        #expect(try await phone.local.fetch(SecondVersion.Card.self, named: "c").rank == 8)
         try scenario.synchronise()
         try scenario.expect(["Card c name=C rank=8 title=C"])
     }

@@ -98,7 +98,7 @@ struct StatusPromiseTests {
         try phone.run("INSERT INTO Book (_recordName) VALUES ('a'), ('refused')")
         #expect(try await phone.local.status().pending == 2)
         try phone.sync { _ in .reply(.failure(.broken(mayHaveBeenDone: false))) }
-        #expect(try await phone.local.status().condition == .offline)
+        #expect(try await phone.local.status().conditions == [.offline])
         try phone.sync { request in
             guard case .modify(let operations, let zone, let isAtomic) = request else { return .answered }
             let passed = operations.filter { $0.record.recordName != "refused" }
@@ -115,7 +115,7 @@ struct StatusPromiseTests {
         let status = try await phone.local.status()
         #expect(status.parked.map { "\($0.recordName) \($0.reason)" } == ["refused BAD_REQUEST"])
         #expect(status.pending == 1)
-        #expect(status.condition == nil)
+        #expect(status.conditions == [])
         #expect(!status.isSynchronised)
         // The program can retry it.
         try await phone.local.retryParked()
@@ -192,12 +192,10 @@ struct StatusPromiseTests {
         #expect(status.parkedTypes == [ParkedRecordType(recordType: "Book", fieldName: "title")])
         #expect(status.parkedTypes.first?.message.contains("title") == true)
         #expect(!status.isSynchronised)
-        guard case .parked(let parked)? = try await phone.local.status(of: Book.self, "a")?.state else {
-            Issue.record("The book is not parked.")
-            return
-        }
-        #expect(parked.reason == "schema")
-        #expect(try await phone.local.status(of: Shelf.self, "s")?.state == .edited)
+        let book = try await phone.local.status(of: Book.self, named: "a")
+        #expect(book?.state == .parked)
+        #expect(book?.parked?.reason == .schema)
+        #expect(try await phone.local.status(of: Shelf.self, named: "s")?.state == .edited)
         for (error, condition) in [
             (CloudKitError.service(.throttled, retryAfter: 30), SyncCondition.throttled),
             (.broken(mayHaveBeenDone: false), .offline), (.service(.authenticationRequired), .signedOut),
@@ -213,9 +211,32 @@ struct StatusPromiseTests {
         }
     }
 
+    @Test("30. Codes that a later version of the store wrote into the file are kept as they are")
+    func codesOfLaterVersionsAreKept() async throws {
+        let phone = try SyncScenario().device("phone")
+        try phone.run(
+            "INSERT INTO Book (_recordName, title) VALUES ('a', 'A')",
+            """
+            INSERT INTO mist_parked (zone, name, reason, message, since)
+                SELECT _zone, 'a', 'later reason', 'No.', 4102444800000 FROM Book
+            """,
+            """
+            INSERT INTO mist_recovery (time, scope, zone, owner, type, name, reason, fields, size)
+                VALUES (0, 1, 'Records', '', 'Book', 'a', 'later loss', '{}', 2)
+            """,
+            "UPDATE mist_scope SET condition = 'later condition'"
+        )
+        let status = try await phone.local.status()
+        #expect(status.conditions == [SyncCondition(rawValue: "later condition")])
+        #expect(status.parked.map(\.reason) == [ParkingReason(rawValue: "later reason")])
+        let book = try await phone.local.status(of: Book.self, named: "a")
+        #expect(book?.parked == status.parked.first)
+        #expect(try await phone.local.recoveryLog().map(\.reason) == [LossReason(rawValue: "later loss")])
+    }
+
     /// Waits for a state of a record. States before it may be skipped.
     private func next(
-        _ updates: inout AsyncThrowingStream<RecordStatus?, any Error>.Iterator,
+        _ updates: inout StoreUpdates<RecordStatus?>.Iterator,
         _ isExpected: (RecordStatus?) -> Bool
     ) async throws -> RecordStatus? {
         while let status = try await updates.next(isolation: #isolation) { if isExpected(status) { return status } }
@@ -226,7 +247,7 @@ struct StatusPromiseTests {
     func recordsHaveStates() async throws {
         let scenario = try SyncScenario()
         let (phone, laptop) = try scenario.twoDevices()
-        var updates = phone.local.statusUpdates(of: Book.self, "a").makeAsyncIterator()
+        var updates = phone.local.statusUpdates(of: Book.self, named: "a").makeAsyncIterator()
         #expect(try await updates.next() == .some(nil))
         try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
         #expect(
@@ -236,7 +257,7 @@ struct StatusPromiseTests {
         try phone.sync { request in
             if request.operations != nil {
                 sending = try phone.database.read {
-                    try StoreReader(database: phone.local, db: $0).status(of: Book.self, "a")
+                    try StoreReader(database: phone.local, db: $0).status(of: Book.self, named: "a")
                 }
             }
             return .answered
@@ -261,10 +282,9 @@ struct StatusPromiseTests {
             request.operations == nil
                 ? .answered : .reply(.success(.records([.failure(.service(.badRequest, reason: "no", record: "a"))])))
         }
-        let parked = try await next(&updates) { if case .parked? = $0?.state { true } else { false } }
-        guard case .parked(let reason)? = parked?.state else { return }
-        #expect(reason.reason == "BAD_REQUEST")
-        #expect(reason.message.contains("no"))
+        let parked = try await next(&updates) { $0?.state == .parked }
+        #expect(parked?.parked?.reason == .refused(.badRequest))
+        #expect(parked?.parked?.message.contains("no") == true)
         // Another edit starts a new attempt.
         try phone.run("UPDATE Book SET title = 'AAA'")
         #expect(try await next(&updates) { $0?.state == .edited } != nil)
@@ -291,7 +311,7 @@ struct StatusPromiseTests {
         let scenario = try SyncScenario()
         let (phone, laptop) = try scenario.twoDevices()
         try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
-        var results = phone.local.values(of: Query<Book>()).makeAsyncIterator()
+        var results = phone.local.recordUpdates(of: Query<Book>()).makeAsyncIterator()
         #expect(try await results.next()?.map(\.title) == ["A"])
         try phone.run("UPDATE Book SET title = 'AA'")
         #expect(try await results.next()?.map(\.title) == ["AA"])
@@ -323,7 +343,7 @@ struct StatusPromiseTests {
                 let (seen, continuation) = AsyncStream<String>.makeStream()
                 for _ in 0..<3 {
                     group.addTask {
-                        for try await values in books.values(of: Query<Book>()) {
+                        for try await values in books.recordUpdates(of: Query<Book>()) {
                             for title in values.compactMap(\.title) { continuation.yield(title) }
                             if values.isEmpty { continuation.yield("empty") }
                         }
@@ -339,7 +359,7 @@ struct StatusPromiseTests {
             }
             #expect(watcher.counts == (observers: 0, isRunning: false, starts: 1))
             // The next observation watches the file again.
-            var again = books.values(of: Query<Book>()).makeAsyncIterator()
+            var again = books.recordUpdates(of: Query<Book>()).makeAsyncIterator()
             #expect(try await again.next()?.map(\.title) == ["elsewhere"])
             #expect(watcher.counts == (observers: 1, isRunning: true, starts: 2))
             try store.close()

@@ -43,11 +43,12 @@ final class SyncScenario {
         clockError: Int = 0,
         scope: DatabaseScope = .private,
         zones: ZoneLayout = .single("Records"),
-        change: (inout SyncSettings) -> Void = { _ in }
+        change: (inout StoreConfiguration) -> Void = { _ in }
     ) throws -> ScenarioDevice {
-        var settings = SyncSettings()
-        settings.random = { 1 }
-        change(&settings)
+        var configuration = StoreConfiguration()
+        configuration.checksUser = false
+        configuration.random = { 1 }
+        change(&configuration)
         let device = try ScenarioDevice(
             name,
             number: Int64(devices.count) + 1,
@@ -55,7 +56,7 @@ final class SyncScenario {
             clockError: clockError,
             scope: scope,
             zones: zones,
-            settings,
+            configuration,
             clock,
             service
         )
@@ -93,7 +94,7 @@ final class SyncScenario {
         try serviceRecords().first { $0.recordName == name }
     }
 
-    /// Deletes a zone, as a user does it in the settings of the account.
+    /// Deletes a zone, as a user does it in the configuration of the account.
     func purge(_ zone: ZoneID = SyncScenario.zone) throws {
         clock.advance(by: 1)
         let context = try emulator.request(
@@ -192,7 +193,7 @@ final class ScenarioDevice {
     var clockError: Int64
     private let scope: DatabaseScope
     private let zones: ZoneLayout
-    private let settings: SyncSettings
+    private let configuration: StoreConfiguration
     private let clock: TestClock
     private let service: EmulatorSyncService
 
@@ -203,7 +204,7 @@ final class ScenarioDevice {
         clockError: Int,
         scope: DatabaseScope,
         zones: ZoneLayout,
-        _ settings: SyncSettings,
+        _ configuration: StoreConfiguration,
         _ clock: TestClock,
         _ service: EmulatorSyncService
     ) throws {
@@ -211,7 +212,7 @@ final class ScenarioDevice {
         self.clockError = Int64(clockError) * 1000
         self.scope = scope
         self.zones = zones
-        self.settings = settings
+        self.configuration = configuration
         self.clock = clock
         self.service = service
         database = try DatabaseQueue()
@@ -223,13 +224,13 @@ final class ScenarioDevice {
             hasZonePerRoot: zones.isPerRoot,
             newDevice: { number }
         )
-        engine = SyncEngine(file: file, scope: scope, settings: settings)
+        engine = SyncEngine(file: file, scope: scope, configuration: configuration)
     }
 
     fileprivate init(_ name: String, copyOf other: ScenarioDevice) throws {
         self.name = name
         clockError = other.clockError
-        (scope, zones, settings) = (other.scope, other.zones, other.settings)
+        (scope, zones, configuration) = (other.scope, other.zones, other.configuration)
         (clock, service) = (other.clock, other.service)
         database = try DatabaseQueue()
         try other.database.backup(to: database)
@@ -246,7 +247,7 @@ final class ScenarioDevice {
             scopes: [scope: scope == .public ? .default : zones.homeZone],
             hasZonePerRoot: zones.isPerRoot
         )
-        engine = SyncEngine(file: file, scope: scope, settings: settings)
+        engine = SyncEngine(file: file, scope: scope, configuration: configuration)
         try engine.start(at: now)
     }
 
@@ -334,7 +335,7 @@ final class ScenarioDevice {
     func zone(of name: String) throws -> ZoneID? {
         try database.read { db in
             let row = try file.orderedTables.flatMap { try $0.allRows(db) }.first { $0.name == name }
-            return try row.flatMap { try ZoneRow.fetch($0.zone, db)?.zoneID }
+            return try row.flatMap { try StoredZone.fetch($0.zone, db)?.zoneID }
         }
     }
 

@@ -30,7 +30,9 @@ struct TwoStoresPromiseTests {
     ) async throws {
         for store in stores {
             for (name, book) in books {
-                let found = try await store.privateDatabase.read { try $0.fetchIfPresent(Book.self, name)?.model }
+                let found = try await store.privateDatabase.read {
+                    try $0.fetchIfPresent(Book.self, named: name)?.model
+                }
                 #expect(found == book, sourceLocation: sourceLocation)
             }
         }
@@ -43,7 +45,7 @@ struct TwoStoresPromiseTests {
             try await phone.privateDatabase.add(Book(title: "B"), named: "b")
             #expect(try await phone.sync().sent == 2)
             try await laptop.sync()
-            try await laptop.privateDatabase.remove(Book.self, "b")
+            try await laptop.privateDatabase.remove(Book.self, named: "b")
             try await laptop.privateDatabase.add(Book(title: "AA", tags: ["x"]), named: "a")
             try await laptop.sync()
             try await phone.sync()
@@ -57,7 +59,7 @@ struct TwoStoresPromiseTests {
             try await phone.privateDatabase.add(Book(title: "B"), named: "b")
             try await phone.sync()
             try await laptop.sync()
-            try await phone.privateDatabase.remove(Book.self, "b")
+            try await phone.privateDatabase.remove(Book.self, named: "b")
             try await laptop.privateDatabase.add(Book(title: "edited"), named: "b")
             for store in deleteIsFirst ? [phone, laptop, phone] : [laptop, phone, laptop] { try await store.sync() }
             try await expect(["b": nil], in: phone, laptop)

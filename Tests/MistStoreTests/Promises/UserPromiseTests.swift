@@ -78,9 +78,7 @@ struct UserPromiseTests {
                     containerIdentifier: emulator.containerIdentifier,
                     environment: emulator.environment,
                     tokenManager: manager,
-                    serverURL: emulator.serverURL,
-                    transport: emulator.transport,
-                    retryPolicy: .never
+                    configuration: emulator.serviceConfiguration
                 )
                 let store = try open(folder, service)
                 for _ in 1...3 { try await store.sync() }

@@ -41,6 +41,29 @@ struct WaitingPromiseTests {
         while store.loop?.waitingCalls != count { await Task.yield() }
     }
 
+    @Test(
+        "31, P10. Of two calls, the one that is cancelled ends at once, and the other has its result",
+        arguments: [0, 1]
+    )
+    func cancellationEndsOneOfTwoCalls(cancelled: Int) async throws {
+        try await withHeldService { phone, held, laptop, _ in
+            try await phone.privateDatabase.add(Book(title: "A"), named: "a")
+            held.holdNextChange()
+            var calls = [Task { try await phone.sync() }]
+            await held.waitForChange()
+            calls.append(Task { try await phone.sync() })
+            await wait(for: 2, in: phone)
+            calls[cancelled].cancel()
+            // The request is still held.
+            await #expect(throws: CancellationError.self) { try await calls[cancelled].value }
+            #expect(phone.loop?.waitingCalls == 1)
+            held.release()
+            #expect(try await calls[1 - cancelled].value.sent == 1)
+            #expect(try await phone.privateDatabase.status().isSynchronised)
+            #expect(try await laptop.sync().fetched == 1)
+        }
+    }
+
     @Test("31, P10. Cancelling one of three calls ends that call alone; the others have what was sent")
     func cancellationEndsOneCall() async throws {
         try await withHeldService { phone, held, _, _ in
@@ -152,16 +175,6 @@ struct WaitingPromiseTests {
             #expect(try await again.sync().sent == 1)
             #expect(try await laptop.sync().fetched == 1)
             try again.close()
-        }
-    }
-
-    @Test("1. A store without a service says so when it is to synchronise")
-    func storesWithoutAServiceDoNotSynchronise() async throws {
-        try await inTemporaryFolder { folder in
-            let store = try MistStore(at: folder, records: [Shelf.self])
-            let error = await #expect(throws: StoreError.self) { try await store.sync() }
-            #expect(error?.code == .noService)
-            try store.close()
         }
     }
 }

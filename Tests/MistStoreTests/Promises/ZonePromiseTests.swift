@@ -453,7 +453,7 @@ struct RootZonePromiseTests {
             try perRoot.close()
             let again = try open(.single("Home"))
             #expect(try await again.privateDatabase.add(Shelf(name: "last")).zoneID?.zoneName == "Home")
-            #expect(try await again.privateDatabase.fetch(Shelf.self, "new").zoneID == root.zoneID)
+            #expect(try await again.privateDatabase.fetch(Shelf.self, named: "new").zoneID == root.zoneID)
             try again.close()
         }
     }

@@ -67,7 +67,7 @@ struct ReadingRowsTests {
             #expect(found.first?.recordChangeTag == nil)
             #expect(found.first?.zoneID == ZoneID(zoneName: "Records"))
             #expect(found.first?.otherFields.isEmpty == true)
-            #expect(try await store.privateDatabase.fetch(Sample.self, "a").model == Self.sample)
+            #expect(try await store.privateDatabase.fetch(Sample.self, named: "a").model == Self.sample)
             try store.close()
         }
     }
@@ -133,7 +133,7 @@ struct ReadingRowsTests {
                 #"The field "counts" cannot be read. The column holds a value that no field of type INT64_LIST has."#
             #expect(unreadable.last?.reason == reason)
             #expect(unreadable.last?.fields["text"] == .string(Self.sample.text))
-            let large = await #expect(throws: StoreError.self) { try await samples.fetch(Sample.self, "a") }
+            let large = await #expect(throws: StoreError.self) { try await samples.fetch(Sample.self, named: "a") }
             #expect(large?.code == .value)
             #expect(large?.recordName == "a")
             await #expect(
@@ -144,9 +144,9 @@ struct ReadingRowsTests {
                     recordName: "b",
                     fieldName: "counts"
                 )
-            ) { try await samples.fetch(Sample.self, "b") }
+            ) { try await samples.fetch(Sample.self, named: "b") }
             // The observation sees both records leave the list of unreadable ones.
-            var lists = samples.unreadableRecords(of: Query<Sample>()).makeAsyncIterator()
+            var lists = samples.unreadableUpdates(of: Query<Sample>()).makeAsyncIterator()
             #expect(try await lists.next()?.map(\.recordName) == ["a", "b"])
             for name in ["a", "b"] { try await samples.add(Self.sample, named: name) }
             while let list = try await lists.next(), !list.isEmpty {}
@@ -163,7 +163,7 @@ struct ReadingRowsTests {
                 let samples = store.privateDatabase
                 try await samples.add(OldSample(count: 1, text: "T"), named: "a")
                 try await store.sync()
-                let tag = try await samples.fetch(OldSample.self, "a").recordChangeTag
+                let tag = try await samples.fetch(OldSample.self, named: "a").recordChangeTag
                 #expect(tag != nil)
                 let queue = try DatabaseQueue(path: folder.appending(path: "user.sqlite").path)
                 try await queue.write { db in

@@ -1,7 +1,7 @@
 import CloudKitModel
 
 /// The subject of a filter or a sort: a field of the record type, or a system field.
-struct QuerySubject {
+struct QueryColumn {
     /// The field's name, as errors print it.
     let name: String
     /// The value in SQL: a column with its table, or an expression.
@@ -88,5 +88,5 @@ struct QuerySubject {
     }
 
     /// The record name. It is unique in its zone, and so has an index.
-    static let recordName = QuerySubject(.recordID)
+    static let recordName = QueryColumn(.recordID)
 }

@@ -14,7 +14,7 @@ import OpenAPISwiftRuntime
 /// and certificates with the service, and answers 421 on a connection that was made for the service. The URLs of files
 /// are secrets and work without credentials. So no middleware sees the requests, a log shows only the host of a URL,
 /// and bodies are not collected.
-struct AssetHost: Sendable {
+struct AssetHostClient: Sendable {
     let transport: any ClientTransport
     /// Decides when a failed transfer continues.
     let retrier: Retrier

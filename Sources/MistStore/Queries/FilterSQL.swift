@@ -11,7 +11,7 @@ struct SQLFragment: Hashable {
 /// A filter as SQL.
 ///
 /// A record that lacks the field matches no filter, not even a negated one, because the SQL expression is null.
-struct QueryCondition {
+struct FilterSQL {
     /// An expression that is true for the records that match.
     let fragment: SQLFragment
     /// Whether an index of ``QueryIndexes`` finds these records.
@@ -33,7 +33,7 @@ struct QueryCondition {
         let comparator = filter.comparator.known
         guard case .words(let makeTest)? = comparator?.operand, filter.fieldName == nil, filter.systemFieldName == nil
         else {
-            let subject = try QuerySubject(
+            let subject = try QueryColumn(
                 fieldName: filter.fieldName,
                 systemFieldName: filter.systemFieldName,
                 in: table
@@ -44,7 +44,7 @@ struct QueryCondition {
                 throw StoreError(.query, error.reason, recordType: table.recordType, fieldName: subject.name)
             }
             let isFoundByIndex = comparator?.isFoundByOrderedIndex == true
-            isByName = isFoundByIndex && subject.sql == QuerySubject.recordName.sql
+            isByName = isFoundByIndex && subject.sql == QueryColumn.recordName.sql
             usesIndex = isFoundByIndex && subject.isIndexed
             return
         }
@@ -52,7 +52,7 @@ struct QueryCondition {
         let texts = table.fields.filter { $0.type == .string && !$0.schema.isEncrypted }
         let text = texts.map { "coalesce(\(table.name).\($0.column), '')" }.joined(separator: " || ' ' || ")
         do throws(Mismatch) {
-            let subject = QuerySubject(name: "", sql: texts.isEmpty ? "''" : text, type: .string)
+            let subject = QueryColumn(name: "", sql: texts.isEmpty ? "''" : text, type: .string)
             fragment = try Self.sql(of: makeTest(try Self.words(filter.fieldValue.plain)), subject, isNegated: false)
         } catch {
             throw StoreError(.query, error.reason, recordType: table.recordType)
@@ -69,7 +69,7 @@ struct QueryCondition {
         }
     }
 
-    private static func fragment(_ filter: QueryFilter, _ subject: QuerySubject) throws(Mismatch) -> SQLFragment {
+    private static func fragment(_ filter: QueryFilter, _ subject: QueryColumn) throws(Mismatch) -> SQLFragment {
         guard let comparator = filter.comparator.known else {
             throw Mismatch("The comparator \(filter.comparator.rawValue) is not known.")
         }
@@ -107,7 +107,7 @@ struct QueryCondition {
 
 // MARK: - The value to compare with
 
-extension QueryCondition {
+extension FilterSQL {
     /// The value of a filter in the form of the field's column. Of a reference, only the record name counts.
     private static func scalar(_ value: FieldValue, _ type: FieldType.Known) throws(Mismatch) -> ColumnValue {
         if type == .reference, let reference = value.referenceValue { return .text(reference.recordName) }
@@ -154,11 +154,11 @@ extension QueryCondition {
 
 // MARK: - SQL
 
-extension QueryCondition {
+extension FilterSQL {
     /// The SQL of a test, or of its negation.
     private static func sql(
         of test: FieldTest,
-        _ subject: QuerySubject,
+        _ subject: QueryColumn,
         isNegated: Bool
     ) throws(Mismatch) -> SQLFragment {
         let (sql, type) = (subject.sql, subject.type)
@@ -218,7 +218,7 @@ extension QueryCondition {
 
     private static func contains(
         _ wanted: [FieldValue],
-        _ list: QuerySubject,
+        _ list: QueryColumn,
         all isAll: Bool,
         isNegated: Bool
     ) throws(Mismatch) -> SQLFragment {
@@ -242,7 +242,7 @@ extension QueryCondition {
     private static func near(
         _ center: Location,
         metres: Double,
-        _ subject: QuerySubject,
+        _ subject: QueryColumn,
         isNegated: Bool
     ) -> SQLFragment {
         let distance = "\(QueryFunctions.distance)(\(subject.sql), ?, ?)"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MistStore
 
-struct PageAheadTests {
+struct RequestAheadTests {
     private static func cursor(_ zone: String, _ token: String?) -> SyncRequest.ZoneCursor {
         SyncRequest.ZoneCursor(zoneID: ZoneID(zoneName: zone), token: token)
     }
@@ -52,6 +52,6 @@ struct PageAheadTests {
 
     @Test(arguments: cases.indices) func theRequestAheadIsTheOneThatFollows(index: Int) {
         let (request, reply, ahead) = Self.cases[index]
-        #expect(PageAhead.request(after: request, reply) == ahead)
+        #expect(RequestAhead.request(after: request, reply) == ahead)
     }
 }

@@ -26,7 +26,7 @@ struct ScopeRow {
         restsUntil = row?["rests_until"] ?? 0
         pushRestsUntil = row?["push_rests_until"] ?? 0
         held = (row?["held_since"] ?? 0, row?["held_until"] ?? 0)
-        self.condition = condition.flatMap(SyncCondition.init)
+        self.condition = condition.map { SyncCondition(rawValue: $0) }
         detail = row?["detail"]
         failures = row?["failures"] ?? 0
         batch = row?["batch"] ?? 200

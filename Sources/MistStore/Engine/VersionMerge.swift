@@ -9,14 +9,14 @@ import MistKit
 #endif
 
 /// Merges a version of the service into the row of its name, or adds a row.
-struct RecordMerge: EngineProcedure {
+struct VersionMerge: EngineProcedure {
     let transaction: EngineTransaction
     let record: Record
     let name: String
     /// The version that was here before; `nil` for another life, and for a record that was never sent.
     let known: KnownVersion?
     let table: RecordTable
-    let zone: ZoneRow
+    let zone: StoredZone
 
     func apply() throws {
         let row = try table.row(named: name, in: zone.id, db)
@@ -148,11 +148,11 @@ struct RecordMerge: EngineProcedure {
     }
 
     private func rules(of table: RecordTable) -> MergeRules {
-        var rules = MergeRules(closures: settings.closures[table.recordType] ?? [:])
+        var rules = MergeRules(closures: configuration.closures[table.recordType] ?? [:])
         for field in table.fields where field.schema.merge != .latest {
             rules.policies[field.name] = field.schema.merge
         }
-        rules.ignoresEditTimes = settings.typesWithoutEditTimes.contains(table.recordType)
+        rules.ignoresEditTimes = configuration.typesWithoutEditTimes.contains(table.recordType)
         return rules
     }
 }
@@ -172,7 +172,7 @@ private struct UncertainWrite {
     }
 }
 
-extension RecordMerge {
+extension VersionMerge {
     private func uncertainWrite(of row: LocalRow) throws -> UncertainWrite? {
         guard let sent = try sentOperations.uncertain(row.name, in: zone.id) else { return nil }
         var values: [String: FieldValue?] = [:]
@@ -199,7 +199,7 @@ private struct IncomingVersion {
     /// The bytes of `mist_edits`.
     let timesBytes: Data?
 
-    init(_ record: Record, of table: RecordTable, in zone: ZoneRow) {
+    init(_ record: Record, of table: RecordTable, in zone: StoredZone) {
         var fields: [String: FieldValue] = [:]
         var bytes: Data?
         for (name, value) in record.fields where !value.isNull {

@@ -13,7 +13,7 @@ import StreamingJSON
 ///
 /// Requests to the courier have no credentials: the address is enough. So the address is a secret, and no log line
 /// contains it.
-struct Courier: Sendable {
+struct CourierClient: Sendable {
     static let operation = "pollCourier"
 
     private let transport: any ClientTransport

@@ -5,7 +5,7 @@ import MistKit
 /// Afterwards the engine decides on its next request, and uses the reply if the two requests are equal. So the service
 /// works on a page while this machine works on the page before it. A change and a page of its zone are never under way
 /// together.
-enum PageAhead {
+enum RequestAhead {
     /// The request that the engine is expected to send after a reply.
     ///
     /// - Parameters:

@@ -2,7 +2,7 @@ import CloudKitModel
 import MistKit
 
 /// Applies the reply to the request under way.
-struct Reply: EngineProcedure {
+struct RequestReply: EngineProcedure {
     let transaction: EngineTransaction
     let request: RequestRow
 
@@ -31,7 +31,7 @@ struct Reply: EngineProcedure {
     }
 
     /// The zone of a lookup, or of a request that changes records.
-    func zoneOfRequest() throws -> ZoneRow? { try request.zone.flatMap { try zones.fetch($0) } }
+    func zoneOfRequest() throws -> StoredZone? { try request.zone.flatMap { try zones.fetch($0) } }
 
     /// The procedure for the reply to a request that changes records.
     func pushReply() throws -> PushReply? {
@@ -47,7 +47,7 @@ struct Reply: EngineProcedure {
 
 // MARK: - The list of changed zones
 
-extension Reply {
+extension RequestReply {
     private func apply(_ page: SyncReply.DatabasePage) throws {
         // Without a token, the service lists the zones that exist, and not those that are gone. So each zone that this
         // device knows, for instance because it has created it, is fetched.
@@ -95,7 +95,7 @@ extension Reply {
 
 // MARK: - The changes of zones
 
-extension Reply {
+extension RequestReply {
     private func apply(_ pages: [Result<SyncReply.ZonePage, CloudKitError>]) throws {
         for (item, result) in zip(try requests.zones(), pages) {
             // A zone that is gone has no page. After a repair of the file, another one is due.
@@ -109,7 +109,7 @@ extension Reply {
         }
     }
 
-    private func apply(_ page: SyncReply.ZonePage, of zone: ZoneRow) throws {
+    private func apply(_ page: SyncReply.ZonePage, of zone: StoredZone) throws {
         for record in page.records { try changes.apply(record, in: zone) }
         for failure in page.failures {
             if let name = failure.undeliveredName { try failures.noteListed(name, failure, in: zone) }
@@ -123,14 +123,14 @@ extension Reply {
     }
 
     /// Ends the fetch of a zone that was read to its end.
-    private func endFetch(of zone: ZoneRow) throws {
+    private func endFetch(of zone: StoredZone) throws {
         if zone.isRefetching { try deletes.sweep(zone) }
         try deletes.complete(in: zone)
         try sentOperations.forgetDelivered(in: zone.id)
         try zones.markRead(zone.id)
     }
 
-    private func apply(_ error: CloudKitError, of zone: ZoneRow) throws {
+    private func apply(_ error: CloudKitError, of zone: StoredZone) throws {
         switch error.code {
         case .zoneNotFound:
             try deletes.applyEnd(of: zone)
@@ -149,7 +149,7 @@ extension Reply {
 
 // MARK: - New zones
 
-extension Reply {
+extension RequestReply {
     private func apply(created results: [Result<ZoneID, CloudKitError>]) throws {
         let asked = try requests.zones().compactMap { try zones.fetch($0.zone) }
         for result in results {
@@ -171,7 +171,7 @@ extension Reply {
 
 // MARK: - Lookups
 
-extension Reply {
+extension RequestReply {
     private func apply(found results: [Result<Record, CloudKitError>]) throws {
         guard let zone = try zoneOfRequest() else { return }
         let names = Set(try requests.names())
@@ -197,7 +197,7 @@ extension Reply {
     }
 
     /// Applies a lookup that has found nothing: the record is gone, or was never stored.
-    private func applyAbsence(of name: String, in zone: ZoneRow) throws {
+    private func applyAbsence(of name: String, in zone: StoredZone) throws {
         try failures.noteDelivery(of: name, in: zone)
         // The delete of this device was read, or the service could not deliver it. Another delete ends the life after
         // it.

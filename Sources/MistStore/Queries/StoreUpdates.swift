@@ -1,0 +1,111 @@
+import CloudKitModel
+import GRDB
+public import MistKit
+
+/// The present value of something in a store at once, then another after each commit that changes it.
+///
+/// ```swift
+/// for try await open in store.privateDatabase.recordUpdates(of: Query<Todo> { Filter(\.isDone == false) }) {
+///     print(open.map(\.title))
+/// }
+/// ```
+///
+/// Each call that returns one is named by what it observes: ``LocalDatabase/recordUpdates(of:)``,
+/// ``LocalDatabase/unreadableUpdates(of:)``, ``LocalDatabase/statusUpdates()`` and
+/// ``LocalDatabase/statusUpdates(of:named:)``.
+///
+/// When commits follow each other quickly, values in between may be left out, but never the last one. Commits of other
+/// processes are seen within about a quarter of a second. Nothing is read before the iteration begins, and each iteration
+/// observes on its own. Leaving the loop ends the observation.
+public struct StoreUpdates<Element: Sendable>: AsyncSequence, Sendable {
+    let observe: @Sendable () -> AsyncThrowingStream<Element, any Error>
+
+    /// The iterator of ``StoreUpdates``.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var values: AsyncThrowingStream<Element, any Error>.Iterator
+
+        /// Waits for the next value: the present one at first, then one that a commit has changed.
+        ///
+        /// - Parameter actor: The actor of the caller.
+        /// - Returns: The value; `nil` when the task is cancelled.
+        /// - Throws: A ``StoreError`` when the value cannot be read, such as `query` or `closed`.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
+            try await values.next(isolation: actor)
+        }
+    }
+
+    /// Begins to observe.
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(values: observe().makeAsyncIterator())
+    }
+}
+
+/// A record with its fields. Records are compared by their fields, because a model does not have to be `Equatable`.
+private struct ObservedRow<Model: CloudKitRecord>: Equatable, Sendable {
+    let record: StoredRecord<Model>
+    let fields: CloudKitModel.Record.Fields
+
+    static func == (left: ObservedRow, right: ObservedRow) -> Bool {
+        left.record.recordName == right.record.recordName
+            && left.record.recordChangeTag == right.record.recordChangeTag && left.fields == right.fields
+    }
+}
+
+extension LocalDatabase {
+    /// The records of a query: the present ones at once, then another list after each commit that changes it.
+    ///
+    /// - Parameter query: The query.
+    /// - Returns: The lists.
+    public func recordUpdates<Model: CloudKitRecord>(of query: Query<Model>) -> StoreUpdates<[StoredRecord<Model>]> {
+        StoreUpdates {
+            observe(watchesOtherProcesses: true) { db in
+                try StoreReader(database: self, db: db).find(query).map {
+                    ObservedRow(record: $0, fields: $0.record.fields)
+                }
+            } yielding: { rows in
+                rows.map(\.record)
+            }
+        }
+    }
+
+    /// The result of `read`: at once, and again after each commit that changes it.
+    ///
+    /// - Parameters:
+    ///   - region: The tables that a commit must change before `read` is called again; `nil` for the tables that `read`
+    ///     reads. SQLite does not report changes of tables that are `WITHOUT ROWID`.
+    ///   - watchesOtherProcesses: Whether commits of other processes count.
+    ///   - read: Reads the value.
+    /// - Returns: The values.
+    func observe<Value: Equatable & Sendable>(
+        in region: DatabaseRegion? = nil,
+        watchesOtherProcesses: Bool,
+        _ read: @escaping @Sendable (Database) throws -> Value
+    ) -> AsyncThrowingStream<Value, any Error> {
+        observe(in: region, watchesOtherProcesses: watchesOtherProcesses, read, yielding: \.self)
+    }
+
+    /// The result of `read`, in another form: at once, and again after each commit that changes it.
+    private func observe<Value: Equatable & Sendable, Element: Sendable>(
+        in region: DatabaseRegion? = nil,
+        watchesOtherProcesses: Bool,
+        _ read: @escaping @Sendable (Database) throws -> Value,
+        yielding element: @escaping @Sendable (Value) -> Element
+    ) -> AsyncThrowingStream<Element, any Error> {
+        AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            let tracking = region.map { ValueObservation.tracking(region: $0, fetch: read) } ?? .tracking(read)
+            let cancellable = tracking.removeDuplicates().start(
+                in: file.database,
+                scheduling: .task,
+                onError: { [file] error in
+                    continuation.finish(throwing: (error as? DatabaseError).map { file.storeError($0) } ?? error)
+                },
+                onChange: { continuation.yield(element($0)) }
+            )
+            if watchesOtherProcesses { file.commitWatcher.add(file.database) }
+            continuation.onTermination = { _ in
+                cancellable.cancel()
+                if watchesOtherProcesses { file.commitWatcher.remove(file.database) }
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+package import GRDB
+public import Logging
+public import MistKit
+import Tracing
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// The settings of a store.
+public struct StoreConfiguration: Sendable {
+    /// The zones of the private database that the records are kept in: one zone, or one for each record without a
+    /// parent.
+    public var zones = ZoneLayout.single("Records")
+
+    /// Gives the machine's time. Tests replace it.
+    ///
+    /// The store's own calls give this time to the triggers that record edits. Changes by other programs are recorded at
+    /// the machine's time.
+    public var clock: @Sendable () -> Date {
+        get { ownClock ?? { Date() } }
+        set { ownClock = newValue }
+    }
+
+    /// The clock that the program has set; `nil` for that of the machine, which the triggers read themselves.
+    var ownClock: (@Sendable () -> Date)?
+
+    /// Gives a random number from 0 up to, but not including, 1, for waiting times. Tests replace it.
+    public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+
+    /// The time between two synchronisations of ``MistStore/run()`` while there are changes.
+    public var syncInterval = Duration.seconds(30)
+
+    /// The longest time between two synchronisations of ``MistStore/run()`` while nothing changes.
+    public var longestSyncInterval = Duration.seconds(15 * 60)
+
+    /// The number of days for which the recovery log keeps values that lost.
+    public var recoveryDays = 30
+
+    /// The most bytes of the recovery log. When it has more, the oldest entries are removed.
+    public var recoveryBytes: Int64 = 100_000_000
+
+    /// The logger for the store's log lines.
+    ///
+    /// The default logs warnings and errors alone, so that notices do not appear in the output of programs that set up
+    /// no logging. ``ScopeStatus`` has what the notices say.
+    public var logger = Self.quietLogger
+
+    /// Is called with the time for which each transaction of the engine held the file's write lock, for the benchmarks.
+    @_spi(Benchmarks) public var onEngineTransaction: (@Sendable (Duration) -> Void)?
+
+    /// The tracer for spans; `nil` is the tracer of the process.
+    var tracer: (any Tracer)?
+
+    /// The merge closures by record type and field.
+    package var closures: [String: [String: MergeClosure]] = [:]
+
+    /// The types whose records have no field for edit times.
+    package private(set) var typesWithoutEditTimes: Set<String> = []
+
+    // MARK: For tests of the engine
+
+    /// Is notified of every commit of the files, for tests that stop the process there.
+    package var transactionObserver: (any TransactionObserver & Sendable)?
+
+    /// Whether the user who is signed in is compared with the owner of the file. Tests of single steps leave it out.
+    package var checksUser = true
+
+    /// The most records of a request: 200, or fewer.
+    package var batchSize: Int64 = 200
+
+    /// The most bytes of a request: the service accepts 2 MB.
+    package var bytesOfRequest = 1_900_000
+
+    /// The shortest time between two searches for deletes in the public database, in milliseconds: a quarter of an
+    /// hour.
+    package var sweepInterval: Int64 = 15 * 60 * 1000
+
+    /// The shortest time between two automatic requests of a followed query, in milliseconds: half a minute.
+    package var pollInterval: Int64 = 30 * 1000
+
+    /// Gives the number of a copy of a file that is noticed.
+    package var newDevice: @Sendable () -> Int64 = { Int64.random(in: 1...Int64.max) }
+
+    /// Makes the default settings.
+    public init() {}
+
+    /// Merges a field with a closure where both sides changed it.
+    ///
+    /// ```swift
+    /// var configuration = StoreConfiguration()
+    /// configuration.merge("note", of: Todo.self) { base, local, remote in
+    ///     .string([local?.stringValue, remote?.stringValue].compactMap(\.self).sorted().joined(separator: "\n"))
+    /// }
+    /// ```
+    ///
+    /// All devices must come to the same value in the end, so the result may depend on the three values only. It is a
+    /// new edit of this device. When the closure throws, this record is parked, and no other.
+    ///
+    /// - Parameters:
+    ///   - field: The field's name.
+    ///   - type: The record type.
+    ///   - closure: A closure that gets the value that both sides began with, the value of this device and the value of
+    ///     the service, and returns the merged value. A value is `nil` where the field is absent.
+    public mutating func merge<Model: CloudKitRecord>(
+        _ field: String,
+        of type: Model.Type,
+        _ closure:
+            @escaping @Sendable (_ base: FieldValue?, _ local: FieldValue?, _ remote: FieldValue?) throws -> FieldValue?
+    ) {
+        closures[Model.recordType, default: [:]][field] = closure
+    }
+
+    /// Chooses the source of the times at which the fields of a type's records were edited.
+    ///
+    /// ```swift
+    /// var configuration = StoreConfiguration()
+    /// configuration.setEditTimes(.ofRecord, of: Todo.self)
+    /// ```
+    ///
+    /// All devices must make the same choice. It is part of the configuration and not of the type, because a client
+    /// without a store knows nothing of edit times.
+    ///
+    /// - Parameters:
+    ///   - source: The source. A type with a counter needs ``EditTimeSource/ofFields``: opening a store fails
+    ///     otherwise, with the code ``StoreError/Code-swift.struct/schema``.
+    ///   - type: The record type.
+    public mutating func setEditTimes<Model: CloudKitRecord>(_ source: EditTimeSource, of type: Model.Type) {
+        switch source.kind {
+        case .ofFields: typesWithoutEditTimes.remove(Model.recordType)
+        case .ofRecord: typesWithoutEditTimes.insert(Model.recordType)
+        }
+    }
+
+    /// Checks that the choices fit the record types.
+    func check(_ schemas: [RecordSchema]) throws(StoreError) {
+        for schema in schemas where typesWithoutEditTimes.contains(schema.recordType) {
+            guard let counter = schema.fields.first(where: { $0.merge == .counter }) else { continue }
+            throw StoreError(
+                .schema,
+                """
+                A counter needs the edit times of fields, in which each device notes what it has added. Choose .ofFields for the type, or \
+                another merge policy for the field.
+                """,
+                recordType: schema.recordType,
+                fieldName: counter.name
+            )
+        }
+    }
+
+    private static var quietLogger: Logger {
+        var logger = Logger(label: "MistStore")
+        logger.logLevel = .warning
+        return logger
+    }
+}
+
+/// The source of the times at which the fields of a record were edited.
+public struct EditTimeSource: Hashable, Sendable {
+    fileprivate enum Kind: String {
+        case ofFields, ofRecord
+    }
+
+    fileprivate let kind: Kind
+
+    private init(_ kind: Kind) {
+        self.kind = kind
+    }
+
+    /// The field `mist_edits` of the record, of the type `BYTES`, which the store writes. The latest edit of each field
+    /// wins.
+    public static let ofFields = Self(.ofFields)
+
+    /// The record's modification time. No field is needed, and the order of arrival at the service decides.
+    ///
+    /// If the service has another value of a field than the one that this device began with, the field counts as edited
+    /// when the service stored that version. A later edit on this device wins, an earlier one loses. Edits of different
+    /// fields are all kept.
+    public static let ofRecord = Self(.ofRecord)
+}
+
+extension EditTimeSource: CustomStringConvertible {
+    /// The name of the source.
+    public var description: String { kind.rawValue }
+}
