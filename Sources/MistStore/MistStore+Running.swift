@@ -51,7 +51,7 @@ extension MistStore {
         var interval = configuration.syncInterval
         var signals = wakes.makeAsyncIterator()
         while true {
-            let isIdle = try await sync(isAutomatic: true).isEmpty
+            let isIdle = try await sync(by: .loop).isEmpty
             interval = isIdle ? min(interval * 2, configuration.longestSyncInterval) : configuration.syncInterval
             let pause = interval
             let timer = Task {

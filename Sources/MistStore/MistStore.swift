@@ -161,11 +161,11 @@ public final class MistStore: Sendable {
     ///   changes stay, a later call sends them, and ``SyncSummary/scopes`` says so.
     @discardableResult
     public func sync() async throws -> SyncSummary {
-        try await sync(isAutomatic: false)
+        try await sync(by: .program)
     }
 
-    func sync(isAutomatic: Bool) async throws -> SyncSummary {
-        try await startedLoop().sync(isAutomatic: isAutomatic)
+    func sync(by asker: SyncEngine.Asker) async throws -> SyncSummary {
+        try await startedLoop().sync(by: asker)
     }
 
     /// The loop.

@@ -17,7 +17,7 @@ struct NextStep: EngineProcedure {
         try abandonRequest()
         let state = try scopeState.row()
         if state.condition == .signedOut { return .blocked(.signedOut) }
-        if let end = state.end(at: now) { return .wait(until: end.rawValue) }
+        if let end = state.end(at: now) { return .wait(until: end) }
         if scope == .public {
             if let step = try pageOfFollowedQuery() { return step }
         } else {
@@ -103,7 +103,7 @@ struct NextStep: EngineProcedure {
             try parking.earliestRetry(after: now), try undelivered.earliestLookup(after: now),
             try zones.earliestFetch(after: now), state.endOfRest(at: now),
         ]
-        return times.compactMap(\.self).min().map { .wait(until: $0.rawValue) } ?? .idle
+        return times.compactMap(\.self).min().map { .wait(until: $0) } ?? .idle
     }
 
     /// Whether the file has changes that were not acknowledged.

@@ -29,7 +29,7 @@ struct PushReply: EngineProcedure {
         try scopeState.growBatch()
         let times = results.compactMap { try? $0.get().modified?.time }
         if let latest = times.max() {
-            try ServiceClock(transaction: transaction, sent: request.sent).learn(ofWrite: latest)
+            try ServiceClock(transaction: transaction, sent: request.sent).correctOffset(ofWrite: latest)
         }
     }
 

@@ -8,7 +8,7 @@ struct RequestReply: EngineProcedure {
 
     /// Learns the service's time, applies the reply or the failure, and ends the request.
     func apply(_ result: Result<SyncReply, CloudKitError>) throws {
-        try ServiceClock(transaction: transaction, sent: request.sent).learn(from: result)
+        try ServiceClock(transaction: transaction, sent: request.sent).correctOffset(from: result)
         switch result {
         case .failure(let error): try apply(error)
         case .success(let reply):

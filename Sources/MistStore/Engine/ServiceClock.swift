@@ -38,7 +38,7 @@ enum ClockOffset {
     ///   - sent: When the request was sent, by the machine's clock.
     ///   - received: When the reply arrived, by the machine's clock.
     /// - Returns: A better offset, or `nil` when the old one fits.
-    static func learned(
+    static func corrected(
         _ old: Int64,
         from time: ClockReading,
         sent: MachineTime,
@@ -65,37 +65,37 @@ enum ClockOffset {
     }
 }
 
-/// Learns the offset of the service's clock from replies.
+/// Corrects the offset of the service's clock by the times of replies.
 struct ServiceClock: EngineProcedure {
     let transaction: EngineTransaction
     /// When the request was sent.
     let sent: MachineTime
 
-    /// Learns from the time of a response, and from the versions in it, before the reply is applied.
-    func learn(from result: Result<SyncReply, CloudKitError>) throws {
+    /// Corrects it by the time of a response, and by the versions in it, before the reply is applied.
+    func correctOffset(from result: Result<SyncReply, CloudKitError>) throws {
         let version = (try? result.get())?.latestModification
         let bias = try fileState.dateBias
         guard let reading = ClockReading(date: transaction.date.map { $0 + bias }, version: version) else { return }
-        try learn(reading)
+        try correctOffset(by: reading)
     }
 
-    /// Learns from the stamp of a write. This is exact, and corrects the header field `Date`.
-    func learn(ofWrite write: ServiceTime) throws {
+    /// Corrects it by the stamp of a write. This is exact, and corrects the header field `Date`.
+    func correctOffset(ofWrite write: ServiceTime) throws {
         if let date = transaction.date { try fileState.setDateBias(ClockOffset.bias(ofWrite: write, date: date)) }
-        try learn(ClockReading(ofWrite: write))
+        try correctOffset(by: ClockReading(ofWrite: write))
     }
 
     /// The service handled a request after it was sent and before now, so the offset lies between two bounds. An old
     /// offset that is less than two seconds outside of the bounds stays.
-    private func learn(_ reading: ClockReading) throws {
+    private func correctOffset(by reading: ClockReading) throws {
         let old = try fileState.clockOffset
-        guard let offset = ClockOffset.learned(old, from: reading, sent: sent, received: now) else {
+        guard let offset = ClockOffset.corrected(old, from: reading, sent: sent, received: now) else {
             // A version alone does not show that the clock is not ahead.
             if reading.latest != nil { try fileState.confirmOffset(at: reading.earliest) }
             return
         }
         try correctEdits(with: offset, present: max(reading.earliest, now.service(offset: offset)))
-        try fileState.setOffset(offset, learnedAt: reading.earliest)
+        try fileState.setOffset(offset, confirmedAt: reading.earliest)
     }
 
     /// Gives edits that were not sent the time that they would have had with a new offset.
@@ -122,6 +122,6 @@ extension EngineProcedure {
         let limited = clamped.count { $0 != $1 }
         if limited > 0 { summary.clamped += limited }
         let latest = clamped.map(\.1.milliseconds).max() ?? 0
-        fileState.hear(ServiceTime(max(latest, modified.rawValue) + 1))
+        fileState.noteTime(ServiceTime(max(latest, modified.rawValue) + 1))
     }
 }

@@ -4,13 +4,6 @@ import MistKit
 struct Start: EngineProcedure {
     let transaction: EngineTransaction
 
-    /// The code that asks for a synchronisation.
-    enum Asker {
-        case program
-        /// The store's own loop.
-        case loop
-    }
-
     /// Begins after a start of the process.
     func start() throws {
         try changes.adoptForeign()
@@ -22,7 +15,7 @@ struct Start: EngineProcedure {
 
     /// Asks for changes. Waits of the store's own choice end; the times that the service named hold. Only a program
     /// asks at once for what the service could not deliver, and for followed queries that are not due yet.
-    func requestPull(by asker: Asker) throws {
+    func requestPull(by asker: SyncEngine.Asker) throws {
         try ForeignTriggers.check(db)
         // The zones of a request are those that were due when it was sent.
         try abandonRequest()
@@ -45,7 +38,7 @@ struct Start: EngineProcedure {
         try ZoneAssignment(file: file, scope: scope, db: db).removeUnused()
     }
 
-    private func beginFollowing(by asker: Asker) throws {
+    private func beginFollowing(by asker: SyncEngine.Asker) throws {
         let longest = PollInterval.next(afterIdle: .max, from: configuration.pollInterval, doublings: 5)
         if try followedQueries.beginPasses(dueAt: asker == .loop ? now : nil, longest: longest) {
             try scopeState.forgetMissingSchema()

@@ -30,16 +30,24 @@ package struct SyncEngine: Sendable {
     package enum Step: Hashable, Sendable {
         /// Send the request, and hand the reply to ``SyncEngine/handle(_:to:at:)`` with its number.
         case send(SyncRequest, number: RequestNumber)
-        /// Do nothing before this time of the machine, in milliseconds since 1970.
-        case wait(until: Int64)
+        /// Do nothing before this time.
+        case wait(until: MachineTime)
         /// Everything is fetched and acknowledged, except for parked records.
         case idle
         /// A person has to act first.
         case blocked(SyncCondition)
     }
 
+    /// The code that asks for a synchronisation.
+    package enum Asker: Hashable, Sendable {
+        case program
+        /// The store's own loop. Followed queries that are not due yet are left out, and what the service could not
+        /// deliver.
+        case loop
+    }
+
     /// Runs a transaction of the engine, with the triggers of record types off.
-    private func write<Value>(at now: Int64, _ body: (EngineTransaction) throws -> Value) throws -> Value {
+    private func write<Value>(at now: MachineTime, _ body: (EngineTransaction) throws -> Value) throws -> Value {
         var begin: ContinuousClock.Instant?
         defer { if let begin { configuration.onEngineTransaction?(begin.duration(to: .now)) } }
         return try file.wrapping {
@@ -50,12 +58,12 @@ package struct SyncEngine: Sendable {
                     scope: scope,
                     configuration: configuration,
                     userCheck: userCheck,
-                    at: MachineTime(now),
+                    at: now,
                     db
                 )
                 return try db.applying {
                     let value = try body(transaction)
-                    try transaction.fileState.writeHeardTimes()
+                    try transaction.fileState.writeLatestTime()
                     return value
                 }
             }
@@ -70,9 +78,9 @@ package struct SyncEngine: Sendable {
     /// the program did not know before, and knows now, become rows. Types that the service did not know are tried
     /// again.
     ///
-    /// - Parameter now: The machine's time in milliseconds since 1970.
+    /// - Parameter now: The machine's time.
     /// - Throws: A ``StoreError`` when the file fails.
-    package func start(at now: Int64) throws {
+    package func start(at now: MachineTime) throws {
         try write(at: now) { try Start(transaction: $0).start() }
     }
 
@@ -85,16 +93,16 @@ package struct SyncEngine: Sendable {
     ///
     /// - Parameters:
     ///   - cycle: The cycle.
-    ///   - now: The machine's time in milliseconds since 1970.
+    ///   - now: The machine's time.
     /// - Returns: The summary.
     /// - Throws: A ``StoreError`` when the file fails.
-    func scopeSummary(of cycle: SyncCycle, at now: Int64) throws -> ScopeSummary {
+    func scopeSummary(of cycle: SyncCycle, at now: MachineTime) throws -> ScopeSummary {
         let row = try read { db in try ScopeState(scope: scope, db: db).row() }
         var summary = ScopeSummary()
         summary.counts = cycle.summary
         summary.condition = cycle.end == .blocked(.otherUser) ? .otherUser : cycle.condition
         summary.detail = row.detail
-        summary.restsUntil = row.endOfPushes(at: MachineTime(now)).map(ColumnValue.date)
+        summary.restsUntil = row.endOfPushes(at: now).map(ColumnValue.date)
         return summary
     }
 
@@ -106,17 +114,16 @@ package struct SyncEngine: Sendable {
     /// Asks for changes of the service: the next cycle begins with a request for them.
     ///
     /// - Parameters:
-    ///   - now: The machine's time in milliseconds since 1970.
-    ///   - isAutomatic: Whether the store's own loop asks, and not the program. Then followed queries that are not due
-    ///     yet are left out, and what the service could not deliver.
+    ///   - now: The machine's time.
+    ///   - asker: Who asks.
     /// - Throws: A ``StoreError`` when the file fails.
-    package func requestPull(at now: Int64, isAutomatic: Bool = false) throws {
+    package func requestPull(by asker: Asker, at now: MachineTime) throws {
         try write(at: now) { transaction in
             // After a refusal, another user may be signed in.
             let start = Start(transaction: transaction)
             let isSignedOut = try start.scopeState.row().condition == .signedOut
             if userCheck.state == .refused || isSignedOut { sessionHasChanged() }
-            try start.requestPull(by: isAutomatic ? .loop : .program)
+            try start.requestPull(by: asker)
         }
     }
 
@@ -127,10 +134,10 @@ package struct SyncEngine: Sendable {
 
     /// Decides what to do. A request that it returns is stored as the request under way.
     ///
-    /// - Parameter now: The machine's time in milliseconds since 1970.
+    /// - Parameter now: The machine's time.
     /// - Returns: The request to send, or what the engine waits for.
     /// - Throws: A ``StoreError`` when the file fails.
-    package func next(at now: Int64) throws -> Step {
+    package func next(at now: MachineTime) throws -> Step {
         try write(at: now) { transaction in
             // Triggers may have begun cascades.
             try Cascades(file: file, db: transaction.db).complete()
@@ -143,20 +150,19 @@ package struct SyncEngine: Sendable {
     /// - Parameters:
     ///   - result: The reply, or the error of the request.
     ///   - number: The number of the request. A reply to a request that is not under way any more is dropped.
-    ///   - now: The machine's time in milliseconds since 1970.
-    ///   - date: When the service sent the response, in milliseconds since 1970 by its clock, in whole seconds or
-    ///     exactly; `nil` where it is unknown.
+    ///   - now: The machine's time.
+    ///   - date: When the service sent the response, in whole seconds or exactly; `nil` where it is unknown.
     /// - Returns: What changed.
     /// - Throws: A ``StoreError`` when the file fails.
     @discardableResult
     package func handle(
         _ result: Result<SyncReply, CloudKitError>,
         to number: RequestNumber,
-        at now: Int64,
-        date: Int64? = nil
+        at now: MachineTime,
+        date: ServiceTime? = nil
     ) throws -> SyncSummary {
         try write(at: now) { transaction in
-            transaction.date = date.map { ServiceTime($0) }
+            transaction.date = date
             guard let request = try Requests(scope: scope, db: transaction.db).underWay(), request.number == number
             else { return SyncSummary() }
             let reply = RequestReply(transaction: transaction, request: request)

@@ -35,7 +35,7 @@ final class SyncLoop: Sendable {
     /// A call that waits.
     private struct Waiter {
         let call: Int
-        let isAutomatic: Bool
+        let asker: SyncEngine.Asker
         let continuation: CheckedContinuation<SyncSummary, any Error>
         /// The result of the pass that was under way when the call came.
         var summary = SyncSummary()
@@ -50,8 +50,7 @@ final class SyncLoop: Sendable {
         for engine in engines { try engine.start(at: now) }
     }
 
-    /// The machine's time in milliseconds since 1970.
-    private var now: Int64 { configuration.clock().milliseconds }
+    private var now: MachineTime { configuration.clock().machineTime }
 
     // MARK: Waiting
 
@@ -60,18 +59,18 @@ final class SyncLoop: Sendable {
 
     /// Waits for a pass over all scopes that begins now, or for the pass under way and the one after it.
     ///
-    /// - Parameter isAutomatic: Whether the store's own loop asks, and not the program.
+    /// - Parameter asker: Who asks.
     /// - Returns: The counts of the passes.
     /// - Throws: A ``StoreError`` when the file fails, when the store is closed, or when another user is signed in;
     ///   `CancellationError` when the task of this call was cancelled. Other calls wait on.
-    func sync(isAutomatic: Bool = false) async throws -> SyncSummary {
+    func sync(by asker: SyncEngine.Asker) async throws -> SyncSummary {
         let call = state.withLock { state in
             state.calls += 1
             return state.calls
         }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let waiter = Waiter(call: call, isAutomatic: isAutomatic, continuation: continuation)
+                let waiter = Waiter(call: call, asker: asker, continuation: continuation)
                 let refusal = state.withLock { state -> (any Error)? in
                     if state.isClosed { return StoreError.storeIsClosed }
                     // If the task was cancelled before this, the cancellation handler found no call to end.
@@ -110,9 +109,9 @@ final class SyncLoop: Sendable {
 
     /// Makes passes as long as calls wait.
     private func work() async {
-        while let isAutomatic = beginPass() {
+        while let asker = beginPass() {
             do {
-                endPass(.success(try await cycle(isAutomatic: isAutomatic)))
+                endPass(.success(try await cycle(by: asker)))
             } catch {
                 endPass(.failure(error))
             }
@@ -121,10 +120,10 @@ final class SyncLoop: Sendable {
 
     /// Begins a pass for the calls that wait for the next one.
     ///
-    /// - Returns: Whether the pass is automatic: no program waits for it. `nil` when no call waits, or when this task
-    ///   was cancelled. Then another task makes the pass of the calls that came since.
-    private func beginPass() -> Bool? {
-        let (isAutomatic, cancelled) = state.withLock { state -> (Bool?, [Waiter]) in
+    /// - Returns: Who asks for the pass: the loop, unless a program waits for it. `nil` when no call waits, or when this
+    ///   task was cancelled. Then another task makes the pass of the calls that came since.
+    private func beginPass() -> SyncEngine.Asker? {
+        let (asker, cancelled) = state.withLock { state -> (SyncEngine.Asker?, [Waiter]) in
             let cancelled = state.next.filter(\.isCancelled)
             state.next.removeAll(where: \.isCancelled)
             guard !state.next.isEmpty, !state.isCancelled else {
@@ -133,10 +132,10 @@ final class SyncLoop: Sendable {
                 return (nil, cancelled)
             }
             (state.underWay, state.next) = (state.next, [])
-            return (state.underWay.allSatisfy(\.isAutomatic), cancelled)
+            return (state.underWay.contains { $0.asker == .program } ? .program : .loop, cancelled)
         }
         for waiter in cancelled { waiter.continuation.resume(throwing: CancellationError()) }
-        return isAutomatic
+        return asker
     }
 
     /// Ends a pass, and the calls that waited for it.
@@ -171,7 +170,7 @@ final class SyncLoop: Sendable {
 
     // MARK: Working
 
-    private func cycle(isAutomatic: Bool) async throws -> SyncSummary {
+    private func cycle(by asker: SyncEngine.Asker) async throws -> SyncSummary {
         var summary = SyncSummary()
         var refusal: StoreError?
         for engine in engines {
@@ -180,7 +179,7 @@ final class SyncLoop: Sendable {
                 logger: configuration.logger,
                 tracer: configuration.tracer
             )
-            let cycle = try await observer.cycle { try await run(engine, isAutomatic: isAutomatic, observer) }
+            let cycle = try await observer.cycle { try await run(engine, by: asker, observer) }
             if cycle.end == .blocked(.otherUser) { refusal = try .otherUser(engine.file) }
             summary += cycle.summary
             summary.scopes[engine.scope] = try engine.scopeSummary(of: cycle, at: now)
@@ -190,9 +189,11 @@ final class SyncLoop: Sendable {
     }
 
     /// Sends until there is nothing left to do now.
-    private func run(_ engine: SyncEngine, isAutomatic: Bool, _ observer: SyncObserver) async throws -> SyncCycle {
+    private func run(_ engine: SyncEngine, by asker: SyncEngine.Asker, _ observer: SyncObserver) async throws
+        -> SyncCycle
+    {
         let offset = try engine.clockOffset()
-        try engine.requestPull(at: now, isAutomatic: isAutomatic)
+        try engine.requestPull(by: asker, at: now)
         let service = service
         return try await withThrowingTaskGroup(of: SyncResponse.self) { group in
             defer { group.cancelAll() }
@@ -225,7 +226,7 @@ final class SyncLoop: Sendable {
                     to: number,
                     at: now,
                     // The engine does not know when a request that was sent ahead was sent.
-                    date: isAhead ? nil : response.date?.milliseconds
+                    date: isAhead ? nil : response.date.map { ServiceTime($0.milliseconds) }
                 )
             }
         }

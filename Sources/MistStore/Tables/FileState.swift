@@ -156,13 +156,13 @@ extension FileState {
         )
     }
 
-    /// Sets another offset, learned from a reply.
+    /// Sets another offset, which a reply has shown.
     ///
     /// - Parameters:
     ///   - offset: The service's time minus the machine's, in milliseconds.
     ///   - time: When the service handled the request at the earliest.
     /// - Throws: A `DatabaseError` when the file fails.
-    func setOffset(_ offset: Int64, learnedAt time: ServiceTime) throws {
+    func setOffset(_ offset: Int64, confirmedAt time: ServiceTime) throws {
         try db.run(
             """
             UPDATE mist_state SET clock_offset = ?, heard = min(heard, ?), offset_learned = min(offset_learned, ?)
@@ -173,12 +173,12 @@ extension FileState {
 
     /// Takes note of a time: later edits of this device have times after it. It is written at the end of the
     /// transaction.
-    func hear(_ time: ServiceTime) {
+    func noteTime(_ time: ServiceTime) {
         latestTime = max(latestTime ?? time, time)
     }
 
     /// Writes what the transaction has kept in memory until its end.
-    func writeHeardTimes() throws {
+    func writeLatestTime() throws {
         guard let latestTime else { return }
         try db.run("UPDATE mist_state SET heard = max(heard, ?)", [latestTime])
     }

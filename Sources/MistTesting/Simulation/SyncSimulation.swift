@@ -113,7 +113,7 @@ private final class SimulatedDevice {
         let request: SyncRequest
         var reply: Result<SyncReply, CloudKitError>?
         /// When the service answered, in milliseconds since 1970; `nil` where it did not.
-        var date: Int64?
+        var date: ServiceTime?
         /// Whether the request reaches the service only when the reply is due.
         let isSlowRequest: Bool
     }
@@ -148,7 +148,7 @@ private final class SimulatedDevice {
     }
 
     /// A device with a copy of another device's file.
-    init(name: String, copyOf other: SimulatedDevice, configuration: StoreConfiguration, at now: Int64) throws {
+    init(name: String, copyOf other: SimulatedDevice, configuration: StoreConfiguration, at now: MachineTime) throws {
         self.name = name
         simulation = other.simulation
         clockError = other.clockError
@@ -175,7 +175,7 @@ private final class SimulatedDevice {
     }
 
     /// The process dies and starts again. Everything except for the file is lost.
-    func restart(configuration: StoreConfiguration, at now: Int64) throws {
+    func restart(configuration: StoreConfiguration, at now: MachineTime) throws {
         flight = nil
         forms = []
         file = try simulation.open(database)
@@ -262,7 +262,7 @@ private struct SimulatedWorld {
                 clockError: generator.chance(0.5) ? Int64(Double.random(in: -error...error, using: &generator)) : 0
             )
             // A store begins with a request for changes, and learns the service's time.
-            try device.engine.requestPull(at: time.withLock { $0 } + device.clockError)
+            try device.engine.requestPull(by: .program, at: MachineTime(time.withLock { $0 } + device.clockError))
             devices.append(device)
         }
         self.generator = generator
@@ -281,7 +281,9 @@ private struct SimulatedWorld {
         time.withLock { $0 += step }
     }
 
-    private func now(of device: SimulatedDevice) -> Int64 { time.withLock { $0 } + device.clockError }
+    private func now(of device: SimulatedDevice) -> MachineTime {
+        MachineTime(time.withLock { $0 } + device.clockError)
+    }
 
     // MARK: Steps
 
@@ -370,7 +372,7 @@ private struct SimulatedWorld {
             try handle(last.reply, to: last.number, on: device)
         }
         if device.flight != nil { return try deliverFaulty(to: device) }
-        if generator.chance(0.2) { try device.engine.requestPull(at: now(of: device)) }
+        if generator.chance(0.2) { try device.engine.requestPull(by: .program, at: now(of: device)) }
         guard case .send(let request, let number) = try device.engine.next(at: now(of: device)) else { return }
         counts.requests += 1
         if request.isAtomic { counts.atomicRequests += 1 }
@@ -450,7 +452,7 @@ private struct SimulatedWorld {
     }
 
     /// The header field `Date` of a response at this moment, in milliseconds since 1970: it has whole seconds.
-    private var date: Int64 { time.withLock { $0 / 1000 * 1000 } }
+    private var date: ServiceTime { ServiceTime(time.withLock { $0 / 1000 * 1000 }) }
 
     private func answer(_ request: SyncRequest) -> Result<SyncReply, CloudKitError> {
         do throws(CloudKitError) {
@@ -483,7 +485,7 @@ private struct SimulatedWorld {
         _ reply: Result<SyncReply, CloudKitError>,
         to number: RequestNumber,
         on device: SimulatedDevice,
-        date: Int64? = nil
+        date: ServiceTime? = nil
     ) throws {
         let edits = try device.read { db in try PendingValues(device.file, db) }
         let summary = try device.engine.handle(reply, to: number, at: now(of: device), date: date)
@@ -525,7 +527,7 @@ private struct SimulatedWorld {
                 }
                 let zoneID = try assignment(db).removeOutside(&fields, of: table, zone: zone)
                 let pairs = try table.columnPairs(of: fields, named: name, in: zoneID)
-                try table.insert(pairs, named: name, in: zone, at: now, db)
+                try table.insert(pairs, named: name, in: zone, at: now.rawValue, db)
                 lines.append("\(device.name) adds \(table.recordType) \(name) \(fields.summary)")
                 try model.note(table, named: name, in: zone, isShared: isShared, fields, at: trueTime, db)
             } else if kind < 0.85 {
@@ -563,7 +565,7 @@ private struct SimulatedWorld {
                 }
                 guard !fields.isEmpty else { return }
                 let pairs = try table.columnPairs(of: fields, named: row.name, in: zoneID)
-                try table.update(row.id, pairs, at: now, db)
+                try table.update(row.id, pairs, at: now.rawValue, db)
                 let place = form == nil ? "" : " in a stale form"
                 lines.append("\(device.name) changes \(table.recordType) \(row.name)\(place) \(fields.summary)")
                 // What the form only shows is no edit.
@@ -599,7 +601,7 @@ private struct SimulatedWorld {
                 // One hour ends every wait.
                 time.withLock { $0 += 3_600_000 }
                 while device.flight != nil { try deliver(to: device) }
-                try device.engine.requestPull(at: now(of: device))
+                try device.engine.requestPull(by: .program, at: now(of: device))
                 var requests = 0
                 loop: while true {
                     switch try device.engine.next(at: now(of: device)) {
@@ -612,7 +614,7 @@ private struct SimulatedWorld {
                         tell("\(device.name) gets \(reply.summary)")
                         try handle(reply, to: number, on: device, date: date)
                     case .wait(let until):
-                        time.withLock { $0 = max($0, until - device.clockError + 1) }
+                        time.withLock { $0 = max($0, until.rawValue - device.clockError + 1) }
                     case .idle: break loop
                     case .blocked(let condition): throw failure("\(device.name) is blocked: \(condition).")
                     }

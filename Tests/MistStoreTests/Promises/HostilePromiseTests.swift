@@ -59,7 +59,7 @@ struct HostilePromiseTests {
         // A local edit, the program, and the loop of the store ask.
         try phone.run("INSERT INTO Book (_recordName) VALUES ('b')")
         #expect(try phone.sync().lines == [])
-        try phone.engine.requestPull(at: phone.now, isAutomatic: true)
+        try phone.engine.requestPull(by: .loop, at: phone.now)
         #expect(try phone.go().end == .wait(until: end))
         try await phone.local.retryParked()
         #expect(try phone.sync().end == .wait(until: end))
@@ -68,7 +68,7 @@ struct HostilePromiseTests {
         var configuration = StoreConfiguration()
         configuration.clock = { [clock = scenario.clock] in clock.now }
         let database = LocalDatabase(file: phone.file, scope: .private, configuration: configuration)
-        #expect(try await database.status().restsUntil.map(\.milliseconds) == end)
+        #expect(try await database.status().restsUntil.map(\.machineTime) == end)
         scenario.clock.advance(by: 30)
         #expect(try phone.sync().writes == ["zones/modify Records", "modify create b"])
     }

@@ -331,7 +331,7 @@ struct PushPromiseTests {
         let scenario = try SyncScenario()
         let phone = try scenario.device("phone") { $0.random = { 0.5 } }
         var waits: [Int64] = []
-        try phone.engine.requestPull(at: phone.now)
+        try phone.engine.requestPull(by: .program, at: phone.now)
         for _ in 1...11 {
             let trace = try phone.go { _ in .reply(.failure(.service(.internalError))) }
             guard case .wait(let until)? = trace.end else { continue }

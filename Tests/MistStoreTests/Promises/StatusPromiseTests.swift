@@ -133,7 +133,7 @@ struct StatusPromiseTests {
         try phone.run("INSERT INTO Book (_recordName) VALUES ('a'), ('b'), ('c')")
         var states: [ScopeStatus] = []
         func status() throws -> ScopeStatus { try phone.database.read { try phone.local.status($0) } }
-        try phone.engine.requestPull(at: phone.now)
+        try phone.engine.requestPull(by: .program, at: phone.now)
         states.append(try status())
         try phone.go { _ in
             states.append(try status())
@@ -421,7 +421,7 @@ struct StatusPromiseTests {
             var last = laptop.now
             while waits.count < count {
                 scenario.clock.advance(by: 10)
-                try laptop.engine.requestPull(at: laptop.now, isAutomatic: true)
+                try laptop.engine.requestPull(by: .loop, at: laptop.now)
                 guard try laptop.go().lines.contains("query") else { continue }
                 waits.append((laptop.now - last) / 10_000)
                 last = laptop.now

@@ -251,8 +251,8 @@ final class ScenarioDevice {
         try engine.start(at: now)
     }
 
-    /// The time of the device's own clock, in milliseconds since 1970.
-    var now: Int64 { Int64((clock.now.timeIntervalSince1970 * 1000).rounded()) + clockError }
+    /// The time of the device's own clock.
+    var now: MachineTime { MachineTime(Int64((clock.now.timeIntervalSince1970 * 1000).rounded()) + clockError) }
 
     /// Changes records with SQL, as a program does, a second after the last event.
     func run(_ statements: String...) throws {
@@ -271,7 +271,7 @@ final class ScenarioDevice {
     /// Fetches changes, and sends until nothing is left to do now.
     @discardableResult
     func sync(_ delivery: (SyncRequest) throws -> Delivery = { _ in .answered }) throws -> Trace {
-        try engine.requestPull(at: now)
+        try engine.requestPull(by: .program, at: now)
         return try go(delivery)
     }
 
@@ -307,7 +307,7 @@ final class ScenarioDevice {
             case .reply(let other): reply = other
             }
             // The header field `Date` of the response, in whole seconds.
-            let date = isLost ? nil : (now - clockError) / 1000 * 1000
+            let date = isLost ? nil : ServiceTime((now - clockError).rawValue / 1000 * 1000)
             trace.summary += try engine.handle(reply, to: number, at: now, date: date)
         }
         Issue.record("\(name) does not come to an end: \(trace.lines.suffix(10))")

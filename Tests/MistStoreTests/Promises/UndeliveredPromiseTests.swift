@@ -41,7 +41,7 @@ struct UndeliveredPromiseTests {
             #expect(trace.writes == ["modify create n\(number)"])
             #expect(try laptop.value("SELECT count(*) FROM Book WHERE _recordName = 'p\(number)'") == 1)
         }
-        let until = try laptop.value("SELECT until FROM mist_undelivered")
+        let until = MachineTime(try laptop.value("SELECT until FROM mist_undelivered"))
         #expect(until >= laptop.now + 100_000)
         #expect(try laptop.engine.next(at: laptop.now) == .wait(until: until))
         try scenario.synchronise()
@@ -228,12 +228,12 @@ struct UndeliveredPromiseTests {
         let (phone, laptop) = try scenario.twoDevices()
         try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
         try phone.sync()
-        try laptop.engine.requestPull(at: laptop.now)
+        try laptop.engine.requestPull(by: .program, at: laptop.now)
         guard case .send(let request, let number) = try laptop.engine.next(at: laptop.now) else {
             Issue.record("No request was sent.")
             return
         }
-        try laptop.engine.requestPull(at: laptop.now)
+        try laptop.engine.requestPull(by: .program, at: laptop.now)
         _ = try laptop.engine.handle(laptop.answer(request), to: number, at: laptop.now)
         #expect(try laptop.value("SELECT count(*) FROM mist_zone WHERE is_stale = 1") == 0)
         try laptop.sync()
