@@ -19,7 +19,9 @@ struct ClaimTests {
             try await database.delete(feed)
             let another = try await database.save(Feed.swift, named: "another")
             try await database.forceDelete(another.recordName)
-            let error = await #expect(throws: CloudKitError.self) { try await database.fetch(Feed.self, "another") }
+            let error = await #expect(throws: CloudKitError.self) {
+                try await database.fetch(Feed.self, named: "another")
+            }
             #expect(error?.code == .notFound)
         }
     }

@@ -75,9 +75,9 @@ struct Page: Hashable {
         }
     }
 
-    /// Whether a line says that the block below it is a file.
+    /// Whether a line says that the block below it is a file of Swift.
     private static func isNameOfFile(_ line: Substring) -> Bool {
-        line.count > 3 && line.hasPrefix("`") && line.hasSuffix("`:") && !line.dropFirst().dropLast(2).contains("`")
+        line.hasPrefix("`") && line.hasSuffix(".swift`:") && !line.dropFirst().dropLast(2).contains("`")
     }
 }
 

@@ -43,6 +43,7 @@ struct PageTests {
             ),
             ("the reason has two lines", "<!-- not compiled: the\nold API -->\n\nText:\n\n```swift\na\n```\n", []),
             ("a file", "`Package.swift`:\n\n```swift\na\n```\n\n```swift\nb\n```\n", ["8 shown b"]),
+            ("code that is no file", "`f()`:\n\n```swift\na\n```\n", ["4 shown a"]),
             ("words before the name of a file", "In `Package.swift`:\n\n```swift\na\n```\n", ["4 shown a"]),
         ] as [(String, String, [String])]
     )
