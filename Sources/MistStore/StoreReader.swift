@@ -27,7 +27,8 @@ extension StoreReading {
     ///
     /// - Throws: A ``StoreError``: `notFound` when this machine has no record of that name, `value` when the record
     ///   cannot be read as the type.
-    public func fetch<Model: CloudKitRecord>(_ type: Model.Type, named recordName: String) throws -> StoredRecord<Model> {
+    public func fetch<Model: CloudKitRecord>(_ type: Model.Type, named recordName: String) throws -> StoredRecord<Model>
+    {
         let table = try database.file.table(of: Model.recordType)
         return try database.record(try row(named: recordName, table), as: type, table, db)
     }

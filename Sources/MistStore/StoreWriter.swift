@@ -129,7 +129,9 @@ public struct StoreWriter: StoreReading {
             table,
             db
         )
-        guard let changed = try table.row(named: recordName, in: zone, db) else { return try fetch(type, named: recordName) }
+        guard let changed = try table.row(named: recordName, in: zone, db) else {
+            return try fetch(type, named: recordName)
+        }
         return try database.record(changed, as: type, table, db)
     }
 
