@@ -23,7 +23,7 @@ extension CloudKitEmulatorServer {
     ///
     /// ```swift
     /// try await server.withRunningServer { address in
-    ///     let service = CloudKitService(…, serverURL: address)
+    ///     let service = CloudKitService(…, configuration: .init(serverURL: address))
     /// }
     /// ```
     ///

@@ -114,8 +114,8 @@ package struct SyncEngine: Sendable {
     /// Asks for changes of the service: the next cycle begins with a request for them.
     ///
     /// - Parameters:
+    ///   - asker: The code that asks.
     ///   - now: The machine's time.
-    ///   - asker: Who asks.
     /// - Throws: A ``StoreError`` when the file fails.
     package func requestPull(by asker: Asker, at now: MachineTime) throws {
         try write(at: now) { transaction in

@@ -59,7 +59,7 @@ final class SyncLoop: Sendable {
 
     /// Waits for a pass over all scopes that begins now, or for the pass under way and the one after it.
     ///
-    /// - Parameter asker: Who asks.
+    /// - Parameter asker: The code that asks.
     /// - Returns: The counts of the passes.
     /// - Throws: A ``StoreError`` when the file fails, when the store is closed, or when another user is signed in;
     ///   `CancellationError` when the task of this call was cancelled. Other calls wait on.
@@ -120,8 +120,8 @@ final class SyncLoop: Sendable {
 
     /// Begins a pass for the calls that wait for the next one.
     ///
-    /// - Returns: Who asks for the pass: the loop, unless a program waits for it. `nil` when no call waits, or when this
-    ///   task was cancelled. Then another task makes the pass of the calls that came since.
+    /// - Returns: The code that asks for the pass: the loop, unless a program waits for it. `nil` when no call waits, or
+    ///   when this task was cancelled. Then another task makes the pass of the calls that came since.
     private func beginPass() -> SyncEngine.Asker? {
         let (asker, cancelled) = state.withLock { state -> (SyncEngine.Asker?, [Waiter]) in
             let cancelled = state.next.filter(\.isCancelled)
