@@ -39,6 +39,12 @@ struct ServerRoutes: Sendable {
             }
         }
 
+        /// Whether the request is for the web courier, where it waits for a push.
+        var isCourier: Bool {
+            guard case .courier = destination else { return false }
+            return true
+        }
+
         /// Whether the request is for the administration.
         var isAdministration: Bool {
             guard case .administration = destination else { return false }

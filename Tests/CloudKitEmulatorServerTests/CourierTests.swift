@@ -68,6 +68,25 @@ struct CourierTests {
         }
     }
 
+    /// A device asks for the next push as soon as it has one. It does not need another connection for that.
+    @Test(.enabled(if: canRun("curl", ["--version"]), "curl"))
+    func aConnectionServesOneRequestToTheCourierAfterAnother() async throws {
+        try await withCloudKitEmulator(over: .socket) { emulator in
+            let path = try await courier(of: emulator)
+            try await subscribe(emulator)
+            for name in ["a", "b"] { try await save(name, in: emulator) }
+            let address = "\(emulator.serverURL)\(path)"
+            let (status, output) = try await run(
+                "curl",
+                ["--silent", "--write-out", "\n%{http_code} %{num_connects}\n", address, address]
+            )
+            #expect(status == 0)
+            let lines = output.split(separator: "\n")
+            #expect(lines.filter { $0.hasPrefix("200 ") } == ["200 1", "200 0"])
+            #expect(lines.count == 4)
+        }
+    }
+
     @Test func nothingComesWhenTheTimeIsUp() async throws {
         let clock = TestClock()
         try await withCloudKitEmulator(clock: clock) { emulator in

@@ -1,6 +1,7 @@
 import CloudKitEmulator
 import HTTPTypes
 import OpenAPISwiftRuntime
+import ServiceLifecycle
 
 /// The web courier: holds a request of a device until there is a push for it.
 ///
@@ -20,11 +21,16 @@ struct Courier {
         self.configuration = configuration
     }
 
-    /// Responds with the next push, or without a body when no push comes within the timeout.
+    /// Responds with the next push, or without a body when no push comes within the timeout or before the server stops.
     ///
     /// - Throws: `NOT_FOUND` for an address that belongs to no device, or no longer to one.
     func answer(courierID: String) async throws -> (HTTPResponse, HTTPBody?) {
-        let push = try await nextPush(courierID)
+        let push: [UInt8]?
+        do {
+            push = try await cancelWhenGracefulShutdown { try await nextPush(courierID) }
+        } catch is CancellationError where Task.isShuttingDownGracefully {
+            push = nil
+        }
         return (HTTPResponse(status: .ok), push.map { HTTPBody($0) })
     }
 
