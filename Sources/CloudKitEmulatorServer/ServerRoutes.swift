@@ -90,7 +90,7 @@ struct ServerRoutes: Sendable {
         try add(.assetUpload, AssetHost.uploadMethods, AssetHost.uploadPath)
         try add(.assetDownload, AssetHost.downloadMethods, AssetHost.downloadPath)
         try add(.signInPage, [.get, .head, .post], SignInPage.path)
-        try add(.courier, Courier.methods, Courier.path + "{courier}")
+        try add(.courier, Courier.methods, CloudKitEmulator.courierPath + "{courier}")
         guard servesAdministration else { return }
         for operation in try AdministrationHost.operations() {
             try add(.administration(operation), [operation.method], operation.path)

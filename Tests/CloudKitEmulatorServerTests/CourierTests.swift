@@ -1,6 +1,7 @@
 import CloudKitEmulator
 import CloudKitEmulatorServer
 import CloudKitModel
+import CloudKitWebServices
 import Foundation
 import HTTPTypes
 import Logging
@@ -201,12 +202,13 @@ struct CourierTests {
         let rules = try CloudKitEmulator()
         let user = try rules.createUser()
         let token = try rules.request(in: DatabaseAddress("iCloud.test", .development, .public), as: .user(user))
-            .createDeviceToken(apnsEnvironment: "development", clientID: "c")
+            .createDeviceToken(.init(apnsEnvironment: "development", clientId: "c"))
+        let courier = try #require(token.webcourierURL.flatMap(URL.init(string:))).path()
         let server = try CloudKitEmulatorServer(rules, configuration: .init(logger: logger))
         let held = try await server.withRunningServer { address in
             let held = Task {
                 try await AsyncHTTPClientTransport().send(
-                    HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/web-courier/\(token.courierID)"),
+                    HTTPRequest(method: .get, scheme: nil, authority: nil, path: courier),
                     body: nil,
                     baseURL: address,
                     operationID: "poll"

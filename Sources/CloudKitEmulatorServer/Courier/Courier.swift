@@ -9,8 +9,6 @@ import ServiceLifecycle
 /// one push, and then the client sends the next request. A response without bytes only keeps the connection alive
 /// (CloudKit JS, observed live).
 struct Courier {
-    /// The part of the path before a device's secret.
-    static let path = "/web-courier/"
     static let methods: [HTTPRequest.Method] = [.get, .options]
 
     private let emulator: CloudKitEmulator
