@@ -51,6 +51,19 @@ struct ServerTests {
         #expect(try await status(.post, "/logins", form, body: "name=Ada&password=guess") == 403)
     }
 
+    @Test func aServerCanAcceptMoreThanTheDocument() async throws {
+        let transport = InProcessTransport()
+        try Observatory().registerHandlers(on: transport, configuration: Configuration(lenientReading: .all))
+        // GET /sightings?limit=   is answered as GET /sightings; by default, it is answered by 400
+        let (response, _) = try await transport.send(
+            HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/sightings?limit="),
+            body: nil,
+            baseURL: .defaultOpenAPIServerURL,
+            operationID: ""
+        )
+        #expect(response.status == .ok)
+    }
+
     @Test func handlersAreGivenTheCaller() async throws {
         let keys = Keys(names: ["Bearer 2": "Ada"])
         let transport = InProcessTransport()
