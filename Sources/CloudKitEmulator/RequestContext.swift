@@ -26,8 +26,8 @@ package struct RequestContext: Sendable {
     package enum ReplyForm: Sendable {
         /// The caller reads them: records have their fields.
         case values
-        /// They are only written as JSON. A record whose reply is its stored form is not parsed: it has no fields, and
-        /// its content is `Record.encodedContent`.
+        /// They are only written as JSON. A record whose reply is its stored form is not parsed: it is a
+        /// `StoredRecordOutput`.
         case written
     }
 

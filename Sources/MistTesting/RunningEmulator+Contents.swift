@@ -49,7 +49,7 @@ extension RunningEmulator {
         while true {
             let page = try context.fetchRecordChanges(.init(zoneID: zone, syncToken: token))
             for result in page.records ?? [] {
-                let record = try result.record
+                let record = try result.result.record
                 if !record.isDeleted { records.append(record) }
             }
             guard page.moreComing == true else { return records }
@@ -66,7 +66,7 @@ extension RunningEmulator {
             repeat {
                 let query = RecordQuery(recordType: type.name)
                 let page = try context.queryRecords(.init(query: query, continuationMarker: marker))
-                for result in page.records ?? [] { records.append(try result.record) }
+                for result in page.records ?? [] { records.append(try result.result.record) }
                 marker = page.continuationMarker
             } while marker != nil
         }

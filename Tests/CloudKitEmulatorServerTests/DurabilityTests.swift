@@ -49,7 +49,7 @@ struct DurabilityTests {
                     .init(records: names.map { .init(recordName: $0) })
                 )
                 for (name, result) in zip(names, page.records ?? []) {
-                    guard case .success(let record) = result else {
+                    guard case .result(.success(let record)) = result else {
                         Issue.record("\(name) was answered and is lost")
                         continue
                     }

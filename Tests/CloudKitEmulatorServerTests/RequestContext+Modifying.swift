@@ -8,6 +8,6 @@ extension RequestContext {
     /// It is for the tests of the administration, whose document has a module with the same names as that of the
     /// service.
     func modify(_ operations: [RecordOperation]) throws -> [RecordResult] {
-        try modifyRecords(.init(operations: operations)).records ?? []
+        try modifyRecords(.init(operations: operations)).records?.map(\.result) ?? []
     }
 }

@@ -53,7 +53,7 @@ extension RequestContext {
             ),
             getCurrentSyncToken: getCurrentSyncToken
         )
-        return RecordPage(records: reply.records ?? [], syncToken: reply.syncToken)
+        return RecordPage(records: reply.records?.map(\.result) ?? [], syncToken: reply.syncToken)
     }
 
     func lookupRecords(
@@ -72,7 +72,7 @@ extension RequestContext {
             ),
             getCurrentSyncToken: getCurrentSyncToken
         )
-        return RecordPage(records: reply.records ?? [], syncToken: reply.syncToken)
+        return RecordPage(records: reply.records?.map(\.result) ?? [], syncToken: reply.syncToken)
     }
 
     func queryRecords(
@@ -98,7 +98,7 @@ extension RequestContext {
             getCurrentSyncToken: getCurrentSyncToken
         )
         return RecordPage(
-            records: reply.records ?? [],
+            records: reply.records?.map(\.result) ?? [],
             continuationMarker: reply.continuationMarker,
             syncToken: reply.syncToken
         )
@@ -113,7 +113,7 @@ extension RequestContext {
             return .success(
                 ZoneChangesPage(
                     zoneID: page.zoneID ?? .default,
-                    records: page.records ?? [],
+                    records: page.records?.map(\.result) ?? [],
                     syncToken: page.syncToken ?? "",
                     moreComing: page.moreComing ?? false,
                     reverse: page.reverse ?? false
@@ -141,7 +141,7 @@ extension RequestContext {
         )
         return ZoneChangesPage(
             zoneID: request.zoneID,
-            records: reply.records ?? [],
+            records: reply.records?.map(\.result) ?? [],
             syncToken: reply.syncToken ?? "",
             moreComing: reply.moreComing ?? false,
             reverse: reply.reverse ?? false

@@ -110,9 +110,10 @@ extension DatabaseContext {
             zoneID: zone.zoneID(in: self)
         )
         let records = try page.map { row in
-            try RecordResult(row.name) {
+            try RecordOutput(row.name) {
                 try self.request.deliveryFault?.check(row.name)
-                return row.isDeleted ? row.tombstone : try presentation.record(row, schema: schema)
+                return row.isDeleted
+                    ? .result(.success(row.tombstone)) : try presentation.output(row, schema: schema)
             }
         }
         var end = start
@@ -166,7 +167,8 @@ extension DatabaseContext {
         return Components.Schemas.ZoneChanges(
             zoneID: zone.zoneID(in: self),
             records: try page.map { item in
-                .success(item.isGone ? item.row.tombstone : try presentation.record(item.row, schema: schema))
+                item.isGone
+                    ? .result(.success(item.row.tombstone)) : try presentation.output(item.row, schema: schema)
             },
             syncToken: emulator.tokenKey.text(of: end),
             moreComing: rows.count > limit,

@@ -78,9 +78,9 @@ extension RequestContext {
                 if let zone = names[candidate.row.zone], isZoneWide || !zone.isDefault {
                     presentation.zoneID = zone.zoneID(in: context)
                 }
-                return try RecordResult(candidate.row.name) {
+                return try RecordOutput(candidate.row.name) {
                     try deliveryFault?.check(candidate.row.name)
-                    return try presentation.record(candidate.row, content: candidate.knownContent, schema: schema)
+                    return try presentation.output(candidate.row, content: candidate.knownContent, schema: schema)
                 }
             }
             var page = Components.Schemas.QueryRecordsResponse(records: records)

@@ -25,7 +25,7 @@ extension RequestContext {
             let access = try context.sharedAccess(to: [zone])
             let roles = database.scope == .public ? try context.callerRoles(in: schema) : nil
             let records = try lookups.map { lookup in
-                try RecordResult(lookup.recordName) {
+                try RecordOutput(lookup.recordName) {
                     try itemFault?.check(lookup.recordName)
                     try OperationRules.name.check(lookup.recordName)
                     try deliveryFault?.check(lookup.recordName)
@@ -44,7 +44,7 @@ extension RequestContext {
                         numbersAsStrings: request.numbersAsStrings ?? false,
                         zoneID: zone.isDefault ? nil : zone.zoneID(in: context)
                     )
-                    return try presentation.record(row, schema: schema)
+                    return try presentation.output(row, schema: schema)
                 }
             }
             return Components.Schemas.LookupRecordsResponse(

@@ -38,14 +38,14 @@ extension RequestContext {
         try makeUserRecords(named: operations.compactMap(\.record.recordName))
         /// Carries the results of a failed atomic batch out of the transaction that it undoes.
         struct AtomicFailure: Error {
-            let results: [RecordResult]
+            let results: [RecordOutput]
         }
         do {
             return try writeUnwrapped { context in
                 let zone = try context.zone(request.zoneID)
                 let isAtomic = try isAtomic(request.atomic, in: zone)
                 let writer = try RecordWriter(context, zone)
-                var results: [RecordResult] = []
+                var results: [RecordOutput] = []
                 results.reserveCapacity(operations.count)
                 for operation in operations where operation.makesRecord {
                     if let name = operation.record.recordName { writer.pendingNames.insert(name) }
@@ -58,12 +58,13 @@ extension RequestContext {
                         numbersAsStrings: operation.numbersAsStrings ?? request.numbersAsStrings ?? false
                     )
                     results.append(
-                        try RecordResult(name) {
+                        try RecordOutput(name) {
                             try itemFault?.check(name)
                             switch try writer.apply(operation) {
-                            case .deleted(let name): return Record(recordName: name, isDeleted: true)
+                            case .deleted(let name):
+                                return .result(.success(Record(recordName: name, isDeleted: true)))
                             case .saved(let row, let content):
-                                return try presentation.record(row, content: content, schema: writer.schema)
+                                return try presentation.output(row, content: content, schema: writer.schema)
                             }
                         }
                     )
@@ -139,14 +140,16 @@ extension RecordOperation {
     }
 }
 
-extension RecordResult {
+extension RecordOutput {
     fileprivate var isFailure: Bool {
-        if case .failure = self { true } else { false }
+        if case .result(.failure) = self { true } else { false }
     }
 
     /// The result in a failed atomic batch: a failed operation keeps its error, and all others have `ATOMIC_ERROR`.
-    fileprivate var withinFailedBatch: RecordResult {
-        isFailure
-            ? self : .failure(RecordError(id: itemID, serverErrorCode: .atomicError, reason: "Atomic failure"))
+    fileprivate var withinFailedBatch: RecordOutput {
+        if isFailure { return self }
+        return .result(
+            .failure(RecordError(id: recordName, serverErrorCode: .atomicError, reason: "Atomic failure"))
+        )
     }
 }

@@ -158,7 +158,7 @@ extension ZoneChanges {
             throw .noChanges(of: zone, in: origin)
         }
         self.init(
-            changes.records ?? [],
+            changes.records?.map(\.result) ?? [],
             token: next,
             moreComing: changes.moreComing ?? false,
             isNewestFirst: changes.reverse ?? false,

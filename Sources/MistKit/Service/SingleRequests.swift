@@ -59,7 +59,7 @@ extension CloudKitDatabase {
                 path: path,
                 body: .json(.init(operations: operations, zoneID: zone, atomic: atomic))
             ).ok
-            return (try response.body.json.records ?? [], response.headers.xAppleRequestUUID)
+            return (try response.body.json.records?.map(\.result) ?? [], response.headers.xAppleRequestUUID)
         }
         return BatchResults.align(reply, with: operations.map(\.record.recordName))
     }
@@ -76,7 +76,7 @@ extension CloudKitDatabase {
                 path: path,
                 body: .json(.init(records: names.map { .init(recordName: $0) }, zoneID: zone))
             ).ok
-            return (try response.body.json.records ?? [], response.headers.xAppleRequestUUID)
+            return (try response.body.json.records?.map(\.result) ?? [], response.headers.xAppleRequestUUID)
         }
         return BatchResults.align(reply, with: names)
     }
@@ -128,7 +128,7 @@ extension CloudKitDatabase {
             return (try response.body.json, response.headers.xAppleRequestUUID)
         }
         return (
-            (reply.body.records ?? []).map { $0.result(requested: nil, in: reply.origin) },
+            (reply.body.records ?? []).map { $0.result.result(requested: nil, in: reply.origin) },
             reply.body.continuationMarker
         )
     }

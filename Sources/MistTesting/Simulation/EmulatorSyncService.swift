@@ -115,15 +115,15 @@ extension RequestContext {
             )
         case .lookup(let names, let zone):
             let found = try lookupRecords(.init(records: names.map { .init(recordName: $0) }, zoneID: zone))
-            return .records((found.records ?? []).map(\.result))
+            return .records((found.records ?? []).map(\.result.result))
         case .modify(let operations, let zone, let isAtomic):
             let reply = try modifyRecords(.init(operations: operations, zoneID: zone, atomic: isAtomic))
-            return .records((reply.records ?? []).map(\.result))
+            return .records((reply.records ?? []).map(\.result.result))
         case .query(let query, let continuation, let desiredKeys):
             let page = try queryRecords(
                 .init(query: query, desiredKeys: desiredKeys, continuationMarker: continuation)
             )
-            return .query(records: (page.records ?? []).map(\.result), continuation: page.continuationMarker)
+            return .query(records: (page.records ?? []).map(\.result.result), continuation: page.continuationMarker)
         }
     }
 }
@@ -143,7 +143,7 @@ extension SyncReply.ZonePage {
         var records: [Record] = []
         var failures: [CloudKitError] = []
         for result in page.records ?? [] {
-            switch result.result {
+            switch result.result.result {
             case .success(let record): records.append(record)
             case .failure(let error): failures.append(error)
             }

@@ -661,7 +661,7 @@ private struct SimulatedWorld {
         repeat {
             let query = RecordQuery(recordType: type)
             let page = try context.queryRecords(.init(query: query, continuationMarker: continuation))
-            for case .success(var record) in page.records ?? [] {
+            for case .result(.success(var record)) in page.records ?? [] {
                 record.zoneID = .default
                 records.append(record)
             }
@@ -676,7 +676,7 @@ private struct SimulatedWorld {
         var token: String?
         while true {
             let page = try context.fetchRecordChanges(.init(zoneID: zone, syncToken: token))
-            for case .success(var record) in page.records ?? [] where !record.isDeleted {
+            for case .result(.success(var record)) in page.records ?? [] where !record.isDeleted {
                 record.zoneID = zone
                 records.append(record)
             }

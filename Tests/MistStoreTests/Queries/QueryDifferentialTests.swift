@@ -100,7 +100,7 @@ private struct QueryService {
         let found = try request.lookupRecords(
             .init(records: records.map { .init(recordName: $0.recordName ?? "") }, zoneID: zone)
         )
-        return try (found.records ?? []).map { try $0.get() }
+        return try (found.records ?? []).map { try $0.result.get() }
     }
 
     private func modify(_ operation: RecordOperation.OperationType, _ record: Record, as user: String) throws {
@@ -108,7 +108,7 @@ private struct QueryService {
         let reply = try request.modifyRecords(
             .init(operations: [RecordOperation(operation, record: record)], zoneID: zone)
         )
-        for result in reply.records ?? [] { _ = try result.get() }
+        for result in reply.records ?? [] { _ = try result.result.get() }
     }
 
     /// The names of the records that a query finds, in order; records that are equal in the sorts are ordered by name.
@@ -122,7 +122,7 @@ private struct QueryService {
             let page = try request.queryRecords(
                 .init(query: query, zoneID: zone, desiredKeys: [], continuationMarker: marker)
             )
-            found += (page.records ?? []).compactMap(\.itemID)
+            found += (page.records ?? []).compactMap(\.recordName)
             marker = page.continuationMarker
         } while marker != nil && limit.map { found.count < $0 } ?? true
         return limit.map { Array(found.prefix($0)) } ?? found
