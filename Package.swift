@@ -249,10 +249,12 @@ let package = Package(
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]
         ),
+        .target(name: "CloudKitRuleIDs"),
         .target(
             name: "CloudKitEmulator",
             dependencies: [
                 "CloudKitModel",
+                "CloudKitRuleIDs",
                 "CloudKitSchema",
                 "CloudKitWebServices",
                 "SearchWords",
@@ -285,6 +287,7 @@ let package = Package(
         .target(
             name: "CloudKitContract",
             dependencies: [
+                "CloudKitRuleIDs",
                 "OpenAPISwiftRuntime",
                 "StreamingJSON",
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -386,8 +389,8 @@ let package = Package(
             (
                 "CloudKitContract",
                 [
-                    "CloudKitEmulator", "CloudKitModel", "CloudKitSchema", "MistTesting", "OpenAPISwiftAsyncHTTPClient",
-                    "OpenAPISwiftRuntime", "StreamingJSON",
+                    "CloudKitEmulator", "CloudKitModel", "CloudKitRuleIDs", "CloudKitSchema", "MistTesting",
+                    "OpenAPISwiftAsyncHTTPClient", "OpenAPISwiftRuntime", "StreamingJSON",
                 ]
             ),
             (
