@@ -98,10 +98,10 @@ extension CloudKitDatabase {
         try await fetchDatabaseChanges(since: token.flatMap(DatabaseChangeToken.init), pageSize: nil)
     }
 
-    /// One page of `changes/zone` for each zone, in their order.
+    /// One page of `changes/zone` for each zone, in their order. The records are in the order of the service.
     package func zoneChangesOnce(
         _ zones: [(zoneID: ZoneID, token: String?)]
-    ) async throws(CloudKitError) -> [Result<ZoneChanges, CloudKitError>] {
+    ) async throws(CloudKitError) -> [Result<ZoneChangesPage, CloudKitError>] {
         let options = ZoneChangesOptions(
             desiredKeys: nil,
             desiredRecordTypes: nil,
