@@ -8,6 +8,7 @@
 /// // GET /sightings?limit=   is answered as GET /sightings; by default, it is answered by 400
 /// ```
 public struct LenientReading: OptionSet, Hashable, Sendable {
+    /// The bits of the deviations in the set.
     public var rawValue: Int
 
     /// Creates a set of deviations from its bits.
