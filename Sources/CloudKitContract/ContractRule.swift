@@ -1,3 +1,5 @@
+package import CloudKitRuleIDs
+
 /// One rule of the protocol: a sentence, its evidence, and a check of it.
 ///
 /// ```swift
@@ -53,6 +55,8 @@ public struct ContractRule: Sendable, Identifiable, CustomStringConvertible {
         case deviceTokens
     }
 
+    /// The identifier that a rule of writing of the emulator has, too; `nil` if there is no such rule.
+    package let identifier: RuleID?
     /// The rule, in a sentence that no other rule has.
     public let name: String
     /// The evidence for the rule.
@@ -82,6 +86,18 @@ public struct ContractRule: Sendable, Identifiable, CustomStringConvertible {
         requires: Set<Requirement> = [.user],
         check: @escaping @Sendable (inout ContractSession) async throws -> Void
     ) {
+        self.init(nil, name, evidence, requires: requires, check: check)
+    }
+
+    /// Makes a rule that the emulator's rules of writing have, too, under the same identifier.
+    init(
+        _ identifier: RuleID?,
+        _ name: String,
+        _ evidence: Set<ContractRule.Evidence>,
+        requires: Set<Requirement> = [.user],
+        check: @escaping @Sendable (inout ContractSession) async throws -> Void
+    ) {
+        self.identifier = identifier
         self.name = name
         self.evidence = evidence
         self.requires = requires

@@ -12,18 +12,13 @@ import Synchronization
 
 /// The rules of CloudKit Web Services over an SQLite database. It knows no HTTP.
 ///
-/// A caller's requests to a database are made through a ``RequestContext``, whose methods are the service's endpoints.
-/// The emulator's own methods do what happens outside of requests: the work of the console, signing in, and the hosts
-/// of files and pushes.
+/// Its methods do what happens outside of requests: the work of the console, signing in, and the hosts of files and
+/// pushes. `CloudKitEmulatorServer` answers requests by its rules, over a socket or in the same process.
 ///
 /// ```swift
 /// let emulator = try CloudKitEmulator(storage: .memory)
 /// let user = try emulator.createUser(NameComponents(givenName: "Mei", familyName: "Chen"))
-/// let notes = DatabaseAddress("iCloud.com.example.notes", .development, .private)
-/// let reply = try emulator.request(in: notes, as: .user(user)).modifyRecords(
-///     [RecordOperation(.create, record: Record(recordType: "Note", fields: ["title": "Milk"]))]
-/// )
-/// // [.record(Note, change tag "1", created by the user just now)]
+/// let server = try CloudKitEmulatorServer(emulator)
 /// ```
 ///
 /// The methods are synchronous: each is one transaction on a local database, and the longest (200 writes) takes
@@ -33,11 +28,6 @@ import Synchronization
 /// it was saved, with the mark that replies need.
 ///
 /// ## Topics
-///
-/// ### Requests
-/// - ``request(in:as:)``
-/// - ``RequestContext``
-/// - ``authenticate(_:for:in:at:)``
 ///
 /// ### The schema
 /// - ``schema(of:in:)``

@@ -1,4 +1,4 @@
-public import CloudKitModel
+package import CloudKitModel
 
 /// The database that a request is for: the path segments of its URL between the version and the endpoint.
 ///
@@ -6,16 +6,16 @@ public import CloudKitModel
 /// DatabaseAddress("iCloud.com.example.app", .development, .public)
 /// // /database/1/iCloud.com.example.app/development/public/…
 /// ```
-public struct DatabaseAddress: Hashable, Sendable {
+package struct DatabaseAddress: Hashable, Sendable {
     /// The container's identifier, such as `iCloud.com.example.app`.
-    public var container: String
+    package var container: String
     /// The environment within the container.
-    public var environment: ContainerEnvironment
+    package var environment: ContainerEnvironment
     /// The database within the environment. The caller decides whose private or shared database it is.
-    public var scope: DatabaseScope
+    package var scope: DatabaseScope
 
     /// Makes an address.
-    public init(_ container: String, _ environment: ContainerEnvironment, _ scope: DatabaseScope) {
+    package init(_ container: String, _ environment: ContainerEnvironment, _ scope: DatabaseScope) {
         self.container = container
         self.environment = environment
         self.scope = scope

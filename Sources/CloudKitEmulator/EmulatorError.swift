@@ -54,6 +54,16 @@ extension ItemResult {
     }
 }
 
+extension RecordOutput {
+    /// Makes the result for one record of a batch: what `body` returns, or the ``EmulatorError`` that it throws.
+    init(_ recordName: String?, _ body: () throws -> RecordOutput) throws {
+        switch try Result(ofItem: body) {
+        case .success(let output): self = output
+        case .failure(let error): self = .result(.failure(RecordError(id: recordName, response: error.response)))
+        }
+    }
+}
+
 extension EmulatorError {
     /// The error dictionary of a reply.
     package var response: ErrorResponse {

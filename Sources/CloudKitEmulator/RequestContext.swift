@@ -1,90 +1,48 @@
 import CloudKitModel
 
 #if canImport(FoundationEssentials)
-    public import FoundationEssentials
+    package import FoundationEssentials
 #else
-    public import Foundation
+    package import Foundation
 #endif
 
 /// One request, or a series of requests, of one caller to one database.
 ///
-/// Each endpoint of the service is a method. It takes the parts of a request as values of `CloudKitModel`, and returns
-/// the parts of the reply. A failure of the whole request is thrown as an ``EmulatorError``; the failure of one item is
-/// that item's result.
+/// Each endpoint of the service is a method: a rule. It takes the request as the document describes it, and returns
+/// the response, both as types that are generated from the document. A failure of the whole request is thrown as an
+/// ``EmulatorError``; the failure of one item is that item's result.
 ///
 /// ```swift
 /// let ann = try emulator.request(in: notes, as: .user(user))
-/// try ann.modifyRecords([RecordOperation(.create, record: Record(recordType: "Note", fields: ["title": "Milk"]))])
-/// try ann.queryRecords(RecordQuery(recordType: "Note")).records
+/// try ann.modifyRecords(.init(operations: [RecordOperation(.create, record: Record(recordType: "Note"))]))
+/// try ann.queryRecords(.init(query: RecordQuery(recordType: "Note"))).records
 /// ```
 ///
 /// A context is a value. It can be kept, copied and changed, and used from any number of threads.
 /// ``CloudKitEmulator/request(in:as:)`` makes a context, and decides once whether the caller may use the database. The
 /// caller's permissions there are decided for each record.
-///
-/// ## Topics
-///
-/// ### Records
-/// - ``modifyRecords(_:zoneID:atomic:desiredKeys:numbersAsStrings:getCurrentSyncToken:)``
-/// - ``lookupRecords(_:zoneID:desiredKeys:numbersAsStrings:getCurrentSyncToken:)``
-/// - ``queryRecords(_:zoneID:zoneWide:resultsLimit:continuationMarker:desiredKeys:numbersAsStrings:getCurrentSyncToken:)``
-///
-/// ### Changes
-/// - ``fetchZoneChanges(_:)``
-/// - ``fetchDatabaseChanges(since:resultsLimit:)``
-/// - ``fetchRecordChanges(_:)``
-/// - ``fetchZoneListChanges(since:resultsLimit:)``
-///
-/// ### Zones
-/// - ``listZones()``
-/// - ``lookupZones(_:)``
-/// - ``modifyZones(_:)``
-///
-/// ### Sharing
-/// - ``resolveShares(_:)``
-/// - ``acceptShares(_:)``
-///
-/// ### Subscriptions and pushes
-/// - ``listSubscriptions()``
-/// - ``lookupSubscriptions(_:)``
-/// - ``modifySubscriptions(_:)``
-/// - ``createDeviceToken(apnsEnvironment:clientID:)``
-/// - ``registerDeviceToken(_:apnsEnvironment:clientID:)``
-///
-/// ### Assets
-/// - ``requestAssetUploads(_:zoneID:)``
-/// - ``rereferenceAssets(_:zoneID:targetZoneID:)``
-///
-/// ### Users
-/// - ``fetchCaller()``
-/// - ``fetchCurrentUser()``
-/// - ``restrictUser()``
-/// - ``unrestrictUser()``
-/// - ``discoverUsers(_:)``
-/// - ``discoverAllUsers()``
-/// - ``lookupUsers(_:by:)``
-public struct RequestContext: Sendable {
+package struct RequestContext: Sendable {
     /// The form of the records of a reply.
     package enum ReplyForm: Sendable {
         /// The caller reads them: records have their fields.
         case values
-        /// They are only written as JSON. A record whose reply is its stored form is not parsed: it has no fields, and
-        /// its content is `Record.encodedContent`.
+        /// They are only written as JSON. A record whose reply is its stored form is not parsed: it is a
+        /// `StoredRecordOutput`.
         case written
     }
 
     let emulator: CloudKitEmulator
     /// The caller of the request.
-    public private(set) var caller: Caller
+    package private(set) var caller: Caller
     /// The database that the request is for.
-    public private(set) var database: DatabaseAddress
+    package private(set) var database: DatabaseAddress
     /// When the request is made; `nil` reads the emulator's clock at each call.
-    public var time: Date?
+    package var time: Date?
     /// Where files are uploaded to and downloaded from, without a slash at the end. The addresses of replies begin with
     /// it.
-    public var assetHostAddress = "http://assets.cloudkit.test"
+    package var assetHostAddress = "http://assets.cloudkit.test"
     /// The address of the server, as the client knows it, without a slash at the end.
-    public var serverAddress = "http://cloudkit.test"
+    package var serverAddress = "http://cloudkit.test"
     package var replyForm = ReplyForm.values
     /// Ends the reads of the request when its client has left; `nil` where they always run to their end.
     package var interruption: ReadInterruption?
@@ -123,7 +81,7 @@ extension CloudKitEmulator {
     /// ```swift
     /// let notes = DatabaseAddress("iCloud.com.example.notes", .development, .private)
     /// let ann = try emulator.request(in: notes, as: .user(user))
-    /// try ann.listZones().zones   // [.zone(_defaultZone)]
+    /// try ann.listZones().zones   // the zone _defaultZone
     /// ```
     ///
     /// Every caller may use public databases. Private and shared databases need a user.
@@ -137,7 +95,7 @@ extension CloudKitEmulator {
     ///   ``EmulatorConfiguration/Unsettled/serverKeyOnPrivateDatabase``; `BAD_REQUEST` for a container identifier with
     ///   a control character; ``EmulatorConfiguration/Unsettled/restrictedUser`` for a user who restricted the access to
     ///   their data.
-    public func request(in database: DatabaseAddress, as caller: Caller) throws -> RequestContext {
+    package func request(in database: DatabaseAddress, as caller: Caller) throws -> RequestContext {
         let context = try unrestrictingRequest(in: database, as: caller)
         if case .user(let user) = caller { try checkIsNotRestricted(user, in: database) }
         return context
@@ -151,7 +109,7 @@ extension CloudKitEmulator {
     ///   - caller: Who makes the request.
     /// - Returns: The context of the request.
     /// - Throws: The same errors as ``request(in:as:)``, without that for restricted users.
-    public func unrestrictingRequest(in database: DatabaseAddress, as caller: Caller) throws -> RequestContext {
+    package func unrestrictingRequest(in database: DatabaseAddress, as caller: Caller) throws -> RequestContext {
         guard !database.container.hasControlCharacters else {
             throw EmulatorError.controlCharacter(in: "a container identifier")
         }

@@ -289,7 +289,7 @@ public struct CloudKitEmulatorServer: Sendable {
                 context.interruption = interruption
                 let (response, body) = try await withTaskCancellationHandler {
                     try await operation.respond(
-                        to: request.relaxedForGeneratedCode(method: operation.method),
+                        to: request,
                         body: operation.method == .get ? nil : HTTPBody(bytes),
                         metadata: ServerRequestMetadata(pathParameters: route.parameters),
                         context: context

@@ -39,6 +39,12 @@ struct ServerRoutes: Sendable {
             }
         }
 
+        /// Whether the request is for the web courier, where it waits for a push.
+        var isCourier: Bool {
+            guard case .courier = destination else { return false }
+            return true
+        }
+
         /// Whether the request is for the administration.
         var isAdministration: Bool {
             guard case .administration = destination else { return false }
@@ -61,8 +67,12 @@ struct ServerRoutes: Sendable {
     /// - Throws: `RouteError` if two routes had the same method and path, which is not the case.
     init(servesAdministration: Bool) throws {
         self.servesAdministration = servesAdministration
-        // The service's replies are indented. These are not, which makes no difference to a program.
-        let operations = try EndpointHandlers().operations(configuration: Configuration(jsonEncodingOptions: []))
+        // The service's replies are indented. These are not, which makes no difference to a program. The service
+        // requires no content type, always responds with JSON, ignores query items without a value, and reads the
+        // `True` of Python as `true` (recorded: `remapEnums=True&getCurrentSyncToken=True`).
+        let operations = try EndpointHandlers().operations(
+            configuration: Configuration(jsonEncodingOptions: [], lenientReading: .all)
+        )
         for operation in operations {
             try add(.operation(operation), [operation.method], operation.path)
             // Lists also answer POST with the body `{}`, which Apple's web apps send (recorded for zones/list). POST to
@@ -84,7 +94,7 @@ struct ServerRoutes: Sendable {
         try add(.assetUpload, AssetHost.uploadMethods, AssetHost.uploadPath)
         try add(.assetDownload, AssetHost.downloadMethods, AssetHost.downloadPath)
         try add(.signInPage, [.get, .head, .post], SignInPage.path)
-        try add(.courier, Courier.methods, Courier.path + "{courier}")
+        try add(.courier, Courier.methods, CloudKitEmulator.courierPath + "{courier}")
         guard servesAdministration else { return }
         for operation in try AdministrationHost.operations() {
             try add(.administration(operation), [operation.method], operation.path)
@@ -125,30 +135,5 @@ struct ServerRoutes: Sendable {
         case .operation, .misplacedToken, .signInPage, .administration: break
         }
         return result
-    }
-}
-
-extension HTTPRequest {
-    /// The request in the form that generated code accepts, where the service accepts more.
-    ///
-    /// The service requires no content type and always responds with JSON. It ignores query items without a value, and
-    /// reads the `True` of Python as `true` (recorded: `remapEnums=True&getCurrentSyncToken=True`).
-    func relaxedForGeneratedCode(method: HTTPRequest.Method) -> HTTPRequest {
-        var relaxed = self
-        relaxed.method = method
-        relaxed.headerFields[.accept] = nil
-        relaxed.headerFields[.contentType] = "application/json"
-        guard let path, let mark = path.utf8.firstIndex(of: UInt8(ascii: "?")) else { return relaxed }
-        var isChanged = false
-        let items = path.queryItems.compactMap { item -> Substring? in
-            let value = item.firstIndex(of: UInt8(ascii: "=")).map { item[$0...] }
-            guard let value, !value.elementsEqual("=True".utf8), !value.elementsEqual("=False".utf8) else {
-                isChanged = true
-                return value.map { Substring(item.dropLast($0.count)) + String(Substring($0)).lowercased() }
-            }
-            return Substring(item)
-        }
-        if isChanged { relaxed.path = path[...mark] + items.joined(separator: "&") }
-        return relaxed
     }
 }

@@ -151,7 +151,6 @@ extension Record {
         var participants: [Participant]?
         var owner: Participant?
         var currentUserParticipant: Participant?
-        var encodedContent: JSONRawValue?
     }
 
     fileprivate var parts: Sharing {
@@ -211,19 +210,6 @@ extension Record {
     public var currentUserParticipant: Participant? {
         get { sharing?.value.currentUserParticipant }
         set { parts.currentUserParticipant = newValue }
-    }
-}
-
-// MARK: Encoded content
-
-extension Record {
-    /// The fields and the sharing members of a record as one JSON object.
-    ///
-    /// It is for code that forwards records from a storage and does not need their values. Such a record can only be
-    /// written: ``fields`` and the properties of sharing are empty, and only the JSON object is written.
-    package var encodedContent: JSONRawValue? {
-        get { sharing?.value.encodedContent }
-        set { parts.encodedContent = newValue }
     }
 }
 
@@ -335,18 +321,14 @@ extension Record: JSONBackedCodable {
         writer.beginObject()
         otherKeys.write("recordName", recordName, to: &writer)
         otherKeys.write("recordType", recordType, to: &writer)
-        if let encodedContent {
-            writer.writeMembers(of: encodedContent)
-        } else {
-            otherKeys.write("fields", fields.isEmpty && !hadFields.value ? nil : fields, to: &writer)
-        }
+        otherKeys.write("fields", fields.isEmpty && !hadFields.value ? nil : fields, to: &writer)
         otherKeys.write("pluginFields", pluginFields, to: &writer)
         otherKeys.write("recordChangeTag", recordChangeTag, to: &writer)
         otherKeys.write("created", created, to: &writer)
         otherKeys.write("modified", modified, to: &writer)
         otherKeys.write("deleted", deleted, to: &writer)
         otherKeys.write("zoneID", zoneID, to: &writer)
-        if encodedContent == nil, sharing != nil || !otherKeys.isUnused {
+        if sharing != nil || !otherKeys.isUnused {
             writeSharing(parts, to: &writer)
         }
         writer.writeMembers(otherKeys)

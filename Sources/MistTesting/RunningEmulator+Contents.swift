@@ -1,6 +1,7 @@
 import CloudKitEmulator
 import CloudKitModel
 import CloudKitSchema
+import CloudKitWebServices
 public import MistKit
 
 #if canImport(FoundationEssentials)
@@ -32,7 +33,7 @@ extension RunningEmulator {
         let address = DatabaseAddress(containerIdentifier, environment, scope)
         let context = try rules.request(in: address, as: .user(user ?? userRecordName))
         var zones: [(name: String, records: [Record])] = []
-        for zone in try context.listZones().zones.map({ try $0.get().zoneID }) {
+        for zone in try (context.listZones().zones ?? []).map({ try $0.get().zoneID }) {
             let isDefault = zone.zoneName == ZoneID.default.zoneName
             zones.append((zone.zoneName, try isDefault ? allQueried(in: context) : allChanged(in: zone, context)))
         }
@@ -46,13 +47,12 @@ extension RunningEmulator {
         var records: [Record] = []
         var token: String?
         while true {
-            let pages = try context.fetchZoneChanges([ZoneChangesRequest(zoneID: zone, syncToken: token)])
-            guard let page = try pages.first?.get() else { return records }
-            for result in page.records {
-                let record = try result.record
+            let page = try context.fetchRecordChanges(.init(zoneID: zone, syncToken: token))
+            for result in page.records ?? [] {
+                let record = try result.result.record
                 if !record.isDeleted { records.append(record) }
             }
-            guard page.moreComing else { return records }
+            guard page.moreComing == true else { return records }
             token = page.syncToken
         }
     }
@@ -64,8 +64,9 @@ extension RunningEmulator {
         for type in schema.recordTypes where !ContainerSchema.isServiceType(type.name) {
             var marker: String?
             repeat {
-                let page = try context.queryRecords(RecordQuery(recordType: type.name), continuationMarker: marker)
-                for result in page.records { records.append(try result.record) }
+                let query = RecordQuery(recordType: type.name)
+                let page = try context.queryRecords(.init(query: query, continuationMarker: marker))
+                for result in page.records ?? [] { records.append(try result.result.record) }
                 marker = page.continuationMarker
             } while marker != nil
         }

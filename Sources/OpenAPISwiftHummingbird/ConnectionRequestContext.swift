@@ -59,14 +59,7 @@ package final class Connection: Sendable {
         var tasks: [Int: @Sendable () -> Void] = [:]
     }
 
-    /// The event loop on which the connection reads and writes.
-    let eventLoop: any EventLoop
-
     private let state = Mutex(State())
-
-    private init(eventLoop: any EventLoop) {
-        self.eventLoop = eventLoop
-    }
 
     /// The connections by the identity of their channels. An entry is removed when its channel closes.
     private static let known = Mutex<[ObjectIdentifier: Connection]>([:])
@@ -76,7 +69,7 @@ package final class Connection: Sendable {
         let id = ObjectIdentifier(channel)
         let (connection, isNew) = known.withLock { known in
             if let connection = known[id] { return (connection, false) }
-            let connection = Connection(eventLoop: channel.eventLoop)
+            let connection = Connection()
             known[id] = connection
             return (connection, true)
         }

@@ -78,9 +78,8 @@ private struct OperationMiddleware<Context: RequestContext>: RouterMiddleware {
             guard let channel = (context as? any ConnectionRequestContext)?.channel else {
                 return try await answer(request, metadata: metadata, by: handler)
             }
-            let connection = await Connection.of(channel)
-            return try await connection.withCancellationOnClose {
-                try await answer(request, metadata: metadata, by: handler, on: connection)
+            return try await Connection.of(channel).withCancellationOnClose {
+                try await answer(request, metadata: metadata, by: handler, on: channel)
             }
         case .methodNotAllowed(let allowed):
             do {
@@ -99,92 +98,14 @@ private struct OperationMiddleware<Context: RequestContext>: RouterMiddleware {
         _ request: Request,
         metadata: ServerRequestMetadata,
         by handler: ServerTransport.Handler,
-        on connection: Connection? = nil
+        on channel: (any Channel)? = nil
     ) async throws -> Response {
         do {
             let (response, body) = try await handler(request.head, HTTPBody(of: request), metadata)
-            return Response(response, body: body, to: request.head, on: connection)
+            return Response(response, body: body, to: request.head, on: channel)
         } catch let error as ServerError {
             // An error of Hummingbird describes its own response.
             throw error.underlyingError as? any HTTPResponseError ?? error
         }
-    }
-}
-
-extension HTTPBody {
-
-    /// The body of a request, or nil if it has none.
-    ///
-    /// Clients also send the length 0 with requests that have no body, so an empty body counts only if it has a content
-    /// type.
-    fileprivate convenience init?(of request: Request) {
-        let fields = request.headers
-        let length = fields[.contentLength].flatMap { Int64($0) }
-        guard length ?? 0 > 0 || fields[.contentType] != nil || fields[.transferEncoding] != nil else { return nil }
-        if length == 0 {
-            self.init()
-        } else {
-            self.init(
-                request.body.map { ArraySlice($0.readableBytesView) },
-                length: length.map { .known($0) } ?? .unknown,
-                iterationBehavior: .single
-            )
-        }
-    }
-}
-
-extension Response {
-
-    fileprivate init(_ response: HTTPResponse, body: HTTPBody?, to request: HTTPRequest, on connection: Connection?) {
-        guard response.mayHaveBody(toRequest: request) else {
-            let length = response.headerFields[.contentLength]
-            self.init(status: response.status, headers: response.headerFields)
-            // Without this line, Hummingbird sends the length 0.
-            headers[.contentLength] = request.method == .head ? length : nil
-            return
-        }
-        self.init(status: response.status, headers: response.headerFields, body: Self.body(body, on: connection))
-    }
-
-    private static func body(_ body: HTTPBody?, on connection: Connection?) -> ResponseBody {
-        guard let body else { return ResponseBody() }
-        if let bytes = body.bufferedBytes {
-            return ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
-        }
-        var length: Int?
-        if case .known(let known) = body.length { length = Int(exactly: known) }
-        return ResponseBody(contentLength: length) { writer in
-            guard let connection else {
-                try await writer.write(chunksOf: body, on: nil)
-                return
-            }
-            // Only the new task uses the writer until it ends, and this function waits for the end.
-            nonisolated(unsafe) let shared = writer
-            try await connection.withCancellationOnClose {
-                var writer = shared
-                try await writer.write(chunksOf: body, on: connection.eventLoop)
-            }
-        }
-    }
-}
-
-extension ResponseBodyWriter {
-
-    /// Writes a whole body, as fast as the connection and its event loop accept the chunks.
-    @concurrent mutating func write(chunksOf body: HTTPBody, on eventLoop: (any EventLoopGroup)?) async throws {
-        var count = 0
-        for try await chunk in body {
-            try await write(ByteBuffer(bytes: chunk))
-            count += chunk.count
-            // If chunks arrive faster than the event loop runs, they pile up before it can report that the connection
-            // is full. So the body waits for the event loop after each mebibyte.
-            if count >= 1 << 20 {
-                count = 0
-                try await eventLoop?.any().submit {}.get()
-            }
-        }
-        // A stream also ends when its task is cancelled, and is then not the whole body.
-        try Task.checkCancellation()
-        try await finish(nil)
     }
 }

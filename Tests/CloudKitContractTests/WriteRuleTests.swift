@@ -1,38 +1,41 @@
 import CloudKitContract
 import CloudKitEmulator
+import CloudKitRuleIDs
 import Foundation
 import Testing
 
-/// Each rule of the emulator about writing records names the contract rule or the suite that checks it.
+/// Each rule of the emulator about writing records is checked by the contract or by a suite.
 struct WriteRuleTests {
-    @Test func eachRuleNamesRulesOfTheContractOrASuite() {
-        let contract = Set(CloudKitContract.rules.map(\.name))
+    @Test func eachIdentifierIsOfOneRuleOfTheContractAndOneOfTheEmulator() {
+        #expect(CloudKitContract.rules.compactMap(\.identifier).sorted() == RuleID.allCases.sorted())
+        let ofTheEmulator = WriteRuleChecks.all.flatMap { checks -> [RuleID] in
+            if case .contract(let identifiers) = checks { identifiers } else { [] }
+        }
+        #expect(ofTheEmulator.sorted() == RuleID.allCases.sorted())
+    }
+
+    @Test func rulesWithoutIdentifierNameASuite() {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../CloudKitEmulatorTests")
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)?.compactMap {
             $0 as? URL
         }
         let suites = Set((files ?? []).map { $0.deletingPathExtension().lastPathComponent })
-        for rule in WriteRuleSummary.all {
-            for name in rule.contract where !contract.contains(name) {
-                Issue.record(
-                    "Sources/CloudKitContract/Rules has no rule with the name '\(name)'; WriteRule '\(rule.name)'"
-                )
-            }
-            if let tests = rule.tests, !suites.contains(tests) {
-                Issue.record("Tests/CloudKitEmulatorTests has no suite \(tests); WriteRule '\(rule.name)'")
-            }
-            #expect(!rule.contract.isEmpty || rule.tests != nil, "nothing checks '\(rule.name)'")
+        var sentences: [String] = []
+        for checks in WriteRuleChecks.all {
+            guard case .suite(let suite, let sentence) = checks else { continue }
+            sentences.append(sentence)
+            #expect(suites.contains(suite), "Tests/CloudKitEmulatorTests has no suite \(suite); rule '\(sentence)'")
         }
+        #expect(Set(sentences).count == sentences.count)
+        #expect(!sentences.isEmpty)
     }
 
     @Test func noTwoRulesOfTheContractHaveOneSentence() {
         let names = CloudKitContract.rules.map(\.name)
         #expect(Set(names).count == names.count)
     }
+}
 
-    @Test func noTwoRulesHaveOneName() {
-        let names = WriteRuleSummary.all.map(\.name)
-        #expect(Set(names).count == names.count)
-        #expect(!names.isEmpty)
-    }
+extension [RuleID] {
+    fileprivate func sorted() -> [String] { map(\.rawValue).sorted() }
 }

@@ -1,6 +1,7 @@
 import CloudKitEmulator
 import CloudKitEmulatorServer
 import CloudKitModel
+import CloudKitWebServices
 import Foundation
 import HTTPTypes
 import Logging
@@ -65,6 +66,25 @@ struct CourierTests {
                 let reply = try await emulator.send(.get, path, as: .anonymous)
                 #expect(reply.json["ck"]?["qry"]?["rid"] == .string(name))
             }
+        }
+    }
+
+    /// A device asks for the next push as soon as it has one. It does not need another connection for that.
+    @Test(.enabled(if: canRun("curl", ["--version"]), "curl"))
+    func aConnectionServesOneRequestToTheCourierAfterAnother() async throws {
+        try await withCloudKitEmulator(over: .socket) { emulator in
+            let path = try await courier(of: emulator)
+            try await subscribe(emulator)
+            for name in ["a", "b"] { try await save(name, in: emulator) }
+            let address = "\(emulator.serverURL)\(path)"
+            let (status, output) = try await run(
+                "curl",
+                ["--silent", "--write-out", "\n%{http_code} %{num_connects}\n", address, address]
+            )
+            #expect(status == 0)
+            let lines = output.split(separator: "\n")
+            #expect(lines.filter { $0.hasPrefix("200 ") } == ["200 1", "200 0"])
+            #expect(lines.count == 4)
         }
     }
 
@@ -182,12 +202,13 @@ struct CourierTests {
         let rules = try CloudKitEmulator()
         let user = try rules.createUser()
         let token = try rules.request(in: DatabaseAddress("iCloud.test", .development, .public), as: .user(user))
-            .createDeviceToken(apnsEnvironment: "development", clientID: "c")
+            .createDeviceToken(.init(apnsEnvironment: "development", clientId: "c"))
+        let courier = try #require(token.webcourierURL.flatMap(URL.init(string:))).path()
         let server = try CloudKitEmulatorServer(rules, configuration: .init(logger: logger))
         let held = try await server.withRunningServer { address in
             let held = Task {
                 try await AsyncHTTPClientTransport().send(
-                    HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/web-courier/\(token.courierID)"),
+                    HTTPRequest(method: .get, scheme: nil, authority: nil, path: courier),
                     body: nil,
                     baseURL: address,
                     operationID: "poll"

@@ -1,6 +1,7 @@
 import CloudKitEmulator
 import CloudKitEmulatorServer
 import CloudKitModel
+import CloudKitWebServices
 import Foundation
 import HTTPTypes
 import Logging
@@ -45,10 +46,10 @@ struct DurabilityTests {
             let reopened = try CloudKitEmulator(storage: .file(path: file))
             for names in answered.keys.sorted().chunks(of: 200) {
                 let page = try reopened.request(in: Self.database, as: .user(user)).lookupRecords(
-                    names.map { RecordLookup(recordName: $0) }
+                    .init(records: names.map { .init(recordName: $0) })
                 )
-                for (name, result) in zip(names, page.records) {
-                    guard case .success(let record) = result else {
+                for (name, result) in zip(names, page.records ?? []) {
+                    guard case .result(.success(let record)) = result else {
                         Issue.record("\(name) was answered and is lost")
                         continue
                     }

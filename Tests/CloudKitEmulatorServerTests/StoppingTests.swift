@@ -83,4 +83,32 @@ struct StoppingTests {
         }
         await #expect(throws: TransportError.self) { try await call.value }
     }
+
+    @Test(arguments: [Fault.hang, .delay(.seconds(3600)), .slowReply(chunkSize: 1, pause: .seconds(3600))])
+    func aServerThatStopsEndsTheWaitOfAFault(fault: Fault) async throws {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let clock = TestClock()
+        var configuration = CloudKitEmulatorServer.Configuration(logger: logger)
+        configuration.shutdownTimeout = .seconds(3600)
+        configuration.clock = clock.timer
+        configuration.faults = [FaultRule(fault)]
+        let server = try CloudKitEmulatorServer(CloudKitEmulator(), configuration: configuration)
+        let call = try await server.withRunningServer { address in
+            let call = Task {
+                let (_, body) = try await AsyncHTTPClientTransport().send(
+                    HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/"),
+                    body: nil,
+                    baseURL: address,
+                    operationID: "wait"
+                )
+                // The reply without a fault is an error dictionary of this length or more.
+                let bytes = try await [UInt8](collecting: try #require(body), upTo: 10_000)
+                #expect(bytes.count < 20)
+            }
+            await clock.waitForSleepers()
+            return call
+        }
+        _ = await call.result
+        #expect(clock.sleeperCount == 0)
+    }
 }

@@ -71,8 +71,8 @@ struct GeneratedClientTests {
         )
         #expect(page.continuationMarker == "m")
         #expect(page.records?.count == 2)
-        #expect(try page.records?.first?.get().fields["n"] == 1)
-        guard case .failure(let failure)? = page.records?.last else {
+        #expect(try page.records?.first?.result.get().fields["n"] == 1)
+        guard case .result(.failure(let failure))? = page.records?.last else {
             Issue.record("the failed item is no failure")
             return
         }

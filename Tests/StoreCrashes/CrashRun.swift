@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import CloudKitModel
+import CloudKitWebServices
 import Foundation
 import GRDB
 import MistKit
@@ -155,7 +156,7 @@ final class CrashRun {
                 in: DatabaseAddress(Self.container, .development, .private),
                 as: .user(user)
             )
-            _ = try context.modifyZones([ZoneOperation(.delete, zone: Zone(zoneID: Self.zone))])
+            _ = try context.modifyZones(.init(operations: [ZoneOperation(.delete, zone: Zone(zoneID: Self.zone))]))
             try write(to: .laptop) { db in try Self.note(number, db) }
         }
     }

@@ -158,15 +158,20 @@ struct Main {
             NameComponents(givenName: "Mei", familyName: "Chen"),
             emailAddress: "mei@example.com"
         )
-        let address = DatabaseAddress(container, .development, .public)
+        let quiet = Logger(label: "RecordStreams") { _ in SwiftLogNoOpLogHandler() }
+        let server = try CloudKitEmulatorServer(emulator, configuration: .init(logger: quiet))
+        let service = CloudKitService(
+            containerIdentifier: container,
+            apiToken: apiToken,
+            webAuthToken: try emulator.issueWebAuthToken(for: user, keepsSignedIn: true),
+            transport: server
+        )
         for start in stride(from: 0, to: count, by: 200) {
             let operations = (start..<min(start + 200, count)).map {
                 RecordOperation(.create, record: article($0))
             }
-            _ = try emulator.request(in: address, as: .user(user)).modifyRecords(operations)
+            for result in try await service.publicDatabase.modify(operations) { _ = try result.get() }
         }
-        let quiet = Logger(label: "RecordStreams") { _ in SwiftLogNoOpLogHandler() }
-        let server = try CloudKitEmulatorServer(emulator, configuration: .init(logger: quiet))
         try await server.run(port: 0) { url in
             print(url.absoluteString, apiToken)
             fflush(nil)

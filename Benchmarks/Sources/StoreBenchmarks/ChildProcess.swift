@@ -207,20 +207,24 @@ enum ChildProcess {
             NameComponents(givenName: "Mei", familyName: "Chen"),
             emailAddress: "mei@example.com"
         )
+        let quiet = Logger(label: "StoreBenchmarks") { _ in SwiftLogNoOpLogHandler() }
+        let server = try CloudKitEmulatorServer(emulator, configuration: .init(logger: quiet))
+        let webAuthToken = try emulator.issueWebAuthToken(for: user, keepsSignedIn: true)
         if count > 0 {
-            let address = DatabaseAddress(container, .development, .private)
-            func request() throws -> RequestContext { try emulator.request(in: address, as: .user(user)) }
-            _ = try request().modifyZones([ZoneOperation(.create, zone: Zone(zoneID: zone))])
+            let database = CloudKitService(
+                containerIdentifier: container,
+                apiToken: apiToken,
+                webAuthToken: webAuthToken,
+                transport: server
+            ).privateDatabase
+            _ = try await database.createZone(zone.zoneName)
             for start in stride(from: 0, to: count, by: 200) {
                 let operations = (start..<min(start + 200, count)).map {
                     RecordOperation(.create, record: Article.storeRecord($0))
                 }
-                _ = try request().modifyRecords(operations, zoneID: zone)
+                for result in try await database.modify(operations, inZone: zone) { _ = try result.get() }
             }
         }
-        let quiet = Logger(label: "StoreBenchmarks") { _ in SwiftLogNoOpLogHandler() }
-        let server = try CloudKitEmulatorServer(emulator, configuration: .init(logger: quiet))
-        let webAuthToken = try emulator.issueWebAuthToken(for: user, keepsSignedIn: true)
         try await server.run(port: 0) { url in
             print(url.absoluteString, apiToken, webAuthToken)
             fflush(nil)

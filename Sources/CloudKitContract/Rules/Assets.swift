@@ -1,3 +1,4 @@
+import CloudKitRuleIDs
 import HTTPTypes
 import OpenAPISwiftRuntime
 import StreamingJSON
@@ -169,7 +170,8 @@ let assetRules: [ContractRule] = [
         try tampered.require((400..<500).contains(tampered.status), "a refusal")
         try tampered.require(tampered.body?["serverErrorCode"] == nil, "no error dictionary")
     },
-    ContractRule("an asset that was read has no place in another record", [.observed]) { session in
+    ContractRule(.assetWithoutReceipt, "an asset that was read has no place in another record", [.observed]) {
+        session in
         let zone = try await session.makeZone()
         _ = try await session.savedAsset(picture, named: "a", in: zone)
         let read = try await session.lookup(["a"], in: zone).body?["records"]?[0]?["fields"]?["photo"]?["value"]
@@ -177,7 +179,8 @@ let assetRules: [ContractRule] = [
             .expectRecords([.failure("b", "BAD_REQUEST")])
         try await session.lookup(["b"], in: zone).expectRecords([.failure("b", "NOT_FOUND")])
     },
-    ContractRule("an asset is saved in the record and field that it was uploaded for", [.archive]) { session in
+    ContractRule(.assetOfAnotherField, "an asset is saved in the record and field that it was uploaded for", [.archive])
+    { session in
         let zone = try await session.makeZone()
         let asset = Field.typed(try await session.uploaded(picture, for: "photo", named: "a", in: zone), "ASSETID")
         try await session.modify([.create("b", ["photo": asset])], in: zone)

@@ -1,3 +1,4 @@
+import CloudKitRuleIDs
 import StreamingJSON
 
 /// The environments of a container: development and production.
@@ -17,7 +18,12 @@ let environmentRules: [ContractRule] = [
         request.path = request.path.inProduction
         try await session.send(request).expectError("AUTHENTICATION_FAILED")
     },
-    ContractRule("production takes no record type that was not deployed", [.native], requires: [.user, .production]) {
+    ContractRule(
+        .typeNotDeployed,
+        "production takes no record type that was not deployed",
+        [.native],
+        requires: [.user, .production]
+    ) {
         session in
         guard let production = session.target.production else { return }
         // No schema has this type, because the session's random ending is in its name.

@@ -1,3 +1,4 @@
+import CloudKitRuleIDs
 import StreamingJSON
 
 /// The values that a field refuses.
@@ -93,7 +94,11 @@ let fieldTypeRules: [ContractRule] = [
         try await session.query(filters: [filter], in: zone)
             .expectError("BAD_REQUEST", reason: "BadRequestException: Unexpected input")
     },
-    ContractRule("field names begin with a letter and hold letters, digits and underscores", [.inferred]) { session in
+    ContractRule(
+        .fieldNameForm,
+        "field names begin with a letter and hold letters, digits and underscores",
+        [.inferred]
+    ) { session in
         let zone = try await session.makeZone()
         for name in ["1a", "a-b", "a b", "", "_a"] {
             let reply = try await session.modify([.create("a", [name: "x"])], in: zone)
@@ -135,7 +140,12 @@ let fieldTypeRules: [ContractRule] = [
         try await session.query(type, filters: [.filter("LESS_THAN", "whole", 10)], in: zone)
             .expectNames(unordered: ["b", "c"])
     },
-    ContractRule("a record type has at most 256 fields", [.native, .unconfirmed], requires: [.user, .openSchema]) {
+    ContractRule(
+        .fieldsOfType,
+        "a record type has at most 256 fields",
+        [.native, .unconfirmed],
+        requires: [.user, .openSchema]
+    ) {
         session in
         let zone = try await session.makeZone()
         let type = "ContractWide_\(session.ending)"
@@ -146,7 +156,7 @@ let fieldTypeRules: [ContractRule] = [
         try await session.lookup(["a", "b"], in: zone)
             .expectRecords([.record("a", fields, type: type), .failure("b", "NOT_FOUND")])
     },
-    ContractRule("a field that the record type does not have is refused", [.observed]) { session in
+    ContractRule(.unknownField, "a field that the record type does not have is refused", [.observed]) { session in
         // Where the schema is open, the save creates the field instead.
         let zone = try await session.makeZone()
         let open = session.target.hasOpenSchema

@@ -1,3 +1,4 @@
+import CloudKitRuleIDs
 import StreamingJSON
 
 /// The members of replies to records/modify, and the limits of its requests.
@@ -87,8 +88,11 @@ let modifyReplyRules: [ContractRule] = [
         let zone = try await session.makeZone()
         try await session.modify([], in: zone).expectRecords([])
     },
-    ContractRule("a record of more than 1 MB is refused, and the rest of the batch is saved", [.archive, .unconfirmed])
-    { session in
+    ContractRule(
+        .recordSize,
+        "a record of more than 1 MB is refused, and the rest of the batch is saved",
+        [.archive, .unconfirmed]
+    ) { session in
         let zone = try await session.makeZone()
         let large = String(repeating: "AAAA", count: 400_000)
         let reply = try await session.modify([.create("large", ["data": .bytes(large)]), .create("small")], in: zone)

@@ -1,3 +1,4 @@
+import CloudKitRuleIDs
 import StreamingJSON
 
 /// The seven operations of records/modify in each state that a record can have: one rule for each row of a table.
@@ -40,13 +41,22 @@ private enum Effect {
 }
 
 private struct Line {
+    /// The identifier that the emulator's rule has, too.
+    var identifier: RuleID?
     var operation: String
     var state: State
     /// The possible effects; only one where the sources agree.
     var effects: [Effect]
     var evidence: Set<ContractRule.Evidence>
 
-    init(_ operation: String, _ state: State, _ effects: [Effect], _ evidence: Set<ContractRule.Evidence>) {
+    init(
+        _ operation: String,
+        _ state: State,
+        _ effects: [Effect],
+        _ evidence: Set<ContractRule.Evidence>,
+        _ identifier: RuleID? = nil
+    ) {
+        self.identifier = identifier
         self.operation = operation
         self.state = state
         self.effects = effects
@@ -67,15 +77,15 @@ private let untagged = [
 
 private let operationTable: [Line] = [
     Line("create", .missing, [.created], [.archive, .recorded]),
-    Line("create", .missingWithTag, [gone], [.inferred]),
+    Line("create", .missingWithTag, [gone], [.inferred], .createWithTag),
     Line("create", .untagged, exists, [.archive, .native, .liveTests, .unconfirmed]),
-    Line("create", .current, exists, [.archive, .native, .liveTests, .unconfirmed]),
+    Line("create", .current, exists, [.archive, .native, .liveTests, .unconfirmed], .createOfExisting),
     Line("create", .stale, exists, [.archive, .native, .liveTests, .unconfirmed]),
 
     Line("update", .current, [.updated], [.archive, .recorded]),
-    Line("update", .stale, [stale], [.archive, .native, .peers]),
-    Line("update", .untagged, untagged + [.updated], [.archive, .liveTests, .unconfirmed]),
-    Line("update", .missingWithTag, [gone], [.native, .observed]),
+    Line("update", .stale, [stale], [.archive, .native, .peers], .updateWithOldTag),
+    Line("update", .untagged, untagged + [.updated], [.archive, .liveTests, .unconfirmed], .updateWithoutTag),
+    Line("update", .missingWithTag, [gone], [.native, .observed], .updateOfMissing),
     Line("update", .missing, untagged + [.refused("NOT_FOUND")], [.archive, .liveTests, .unconfirmed]),
 
     Line("forceUpdate", .current, [.updated], [.archive]),
@@ -85,7 +95,7 @@ private let operationTable: [Line] = [
     Line("forceUpdate", .missingWithTag, [.created], [.archive, .inferred]),
 
     Line("replace", .current, [.replaced], [.archive]),
-    Line("replace", .stale, [stale], [.archive]),
+    Line("replace", .stale, [stale], [.archive], .replaceWithOldTag),
     Line("replace", .untagged, untagged + [.replaced], [.archive, .unconfirmed]),
     Line("replace", .missingWithTag, [gone], [.inferred]),
     Line("replace", .missing, untagged + [.refused("NOT_FOUND")], [.archive, .unconfirmed]),
@@ -97,22 +107,22 @@ private let operationTable: [Line] = [
     Line("forceReplace", .missingWithTag, [.created], [.archive, .inferred]),
 
     Line("delete", .current, [.deleted], [.archive, .peers]),
-    Line("delete", .stale, [stale], [.archive, .inferred]),
-    Line("delete", .untagged, untagged + [.deleted], [.archive, .unconfirmed]),
+    Line("delete", .stale, [stale], [.archive, .inferred], .deleteWithOldTag),
+    Line("delete", .untagged, untagged + [.deleted], [.archive, .unconfirmed], .deleteWithoutTag),
     Line("delete", .missingWithTag, [.refused("NOT_FOUND")], [.inferred]),
     Line("delete", .missing, untagged + [.refused("NOT_FOUND")], [.archive, .unconfirmed]),
 
     Line("forceDelete", .current, [.deleted], [.archive]),
     Line("forceDelete", .stale, [.deleted], [.archive]),
     Line("forceDelete", .untagged, [.deleted], [.archive]),
-    Line("forceDelete", .missing, [.deleted, .refused("NOT_FOUND")], [.unconfirmed]),
+    Line("forceDelete", .missing, [.deleted, .refused("NOT_FOUND")], [.unconfirmed], .forceDeleteOfMissing),
     Line("forceDelete", .missingWithTag, [.deleted, .refused("NOT_FOUND")], [.unconfirmed]),
 ]
 
 extension Line {
     var rule: ContractRule {
         let clauses = effects.map(\.clause).joined(separator: ", or ")
-        return ContractRule("\(operation) \(state.rawValue) \(clauses)", evidence) { session in
+        return ContractRule(identifier, "\(operation) \(state.rawValue) \(clauses)", evidence) { session in
             try await check(in: &session)
         }
     }

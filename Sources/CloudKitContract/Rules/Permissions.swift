@@ -1,3 +1,4 @@
+import CloudKitRuleIDs
 import StreamingJSON
 
 /// Permissions in the public database with the default grants: every caller reads, users create, creators write.
@@ -11,6 +12,7 @@ let permissionRules: [ContractRule] = [
             .expectRecords([])
     },
     ContractRule(
+        .createWithoutUser,
         "with the API token alone, nothing can be created: the request is refused, or each record",
         [.observed, .liveTests, .unconfirmed],
         requires: []
@@ -21,6 +23,7 @@ let permissionRules: [ContractRule] = [
         try await session.lookup([name], in: everyone).expectRecords([.failure(name, "NOT_FOUND")])
     },
     ContractRule(
+        .recordOfAnotherUser,
         "a user does not write a record that another user made",
         [.archive, .observed],
         requires: [.user, .secondUser]

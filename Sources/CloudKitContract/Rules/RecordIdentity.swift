@@ -1,3 +1,4 @@
+import CloudKitRuleIDs
 import StreamingJSON
 
 /// Names, types, zones and change tags of records.
@@ -11,13 +12,21 @@ let recordIdentityRules: [ContractRule] = [
             .record(reply.names[0], ["title": "a"]), .record(reply.names[1], ["title": "b"]),
         ])
     },
-    ContractRule("create without a record type is refused, and nothing is saved", [.archive, .inferred]) { session in
+    ContractRule(
+        .createWithoutType,
+        "create without a record type is refused, and nothing is saved",
+        [.archive, .inferred]
+    ) { session in
         let zone = try await session.makeZone()
         let reply = try await session.modify([Operation("create", "a", ["title": "a"], type: nil)], in: zone)
         try reply.expectRecords([.failure("a", "BAD_REQUEST")])
         try await session.lookup(["a"], in: zone).expectRecords([.failure("a", "NOT_FOUND")])
     },
-    ContractRule("forceUpdate and forceReplace of a missing record need a record type", [.archive, .inferred]) {
+    ContractRule(
+        .forcedOperationWithoutType,
+        "forceUpdate and forceReplace of a missing record need a record type",
+        [.archive, .inferred]
+    ) {
         session in
         let zone = try await session.makeZone()
         for type in ["forceUpdate", "forceReplace"] {
@@ -37,7 +46,11 @@ let recordIdentityRules: [ContractRule] = [
         try await session.modify([Operation("update", "a", ["title": "b"], type: nil, tag: tag)], in: zone)
             .expectRecords([.record("a", ["title": "b", "count": 1])])
     },
-    ContractRule("update with another record type does not change the record's type", [.unconfirmed]) { session in
+    ContractRule(
+        .updateWithAnotherType,
+        "update with another record type does not change the record's type",
+        [.unconfirmed]
+    ) { session in
         let zone = try await session.makeZone()
         let before = try await session.save("a", ["title": "a"], in: zone)
         let tag = before["recordChangeTag"]?.stringValue
@@ -106,7 +119,8 @@ let recordIdentityRules: [ContractRule] = [
         }
         try await session.lookup(["a"], in: zone).expectRecords([.failure("a", "NOT_FOUND")])
     },
-    ContractRule("update, replace and delete need a record name", [.archive, .inferred]) { session in
+    ContractRule(.missingRecordName, "update, replace and delete need a record name", [.archive, .inferred]) {
+        session in
         let zone = try await session.makeZone()
         let tag = try await session.save("a", ["title": "a"], in: zone)["recordChangeTag"]?.stringValue
         for type in ["update", "replace", "delete"] {
@@ -128,6 +142,7 @@ let recordIdentityRules: [ContractRule] = [
         try await session.lookup(names, in: zone).expectRecords(records)
     },
     ContractRule(
+        .recordNameForm,
         "record names are not empty, not longer than 255 characters, ASCII, and do not begin with _",
         [.native]
     ) {
@@ -140,8 +155,11 @@ let recordIdentityRules: [ContractRule] = [
         }
         try await session.query(in: zone).expectNames(["good"])
     },
-    ContractRule("a record name with a control character is refused, and no record changes", [.inferred, .unconfirmed])
-    { session in
+    ContractRule(
+        .controlCharacterInRecordName,
+        "a record name with a control character is refused, and no record changes",
+        [.inferred, .unconfirmed]
+    ) { session in
         let zone = try await session.makeZone()
         let tag = try await session.save("a", ["title": "a"], in: zone)["recordChangeTag"]?.stringValue
         for ending in ["\u{0}", "\u{0}b", "\u{1}"] {

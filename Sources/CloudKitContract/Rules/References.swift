@@ -1,3 +1,4 @@
+import CloudKitRuleIDs
 import StreamingJSON
 
 /// References between records.
@@ -76,7 +77,7 @@ let referenceRules: [ContractRule] = [
         try await session.modify([.forceDelete("two")], in: zone).expectRecords([.deleted("two")])
         try await session.lookup(["child"], in: zone).expectRecords([.failure("child", "NOT_FOUND")])
     },
-    ContractRule("a VALIDATE reference needs its target", [.archive]) { session in
+    ContractRule(.targetOfValidate, "a VALIDATE reference needs its target", [.archive]) { session in
         let zone = try await session.makeZone()
         try await session.save("t", in: zone)
         try await session.modify(
@@ -91,7 +92,11 @@ let referenceRules: [ContractRule] = [
         ])
         try await session.lookup(["b"], in: zone).expectRecords([.failure("b", "NOT_FOUND")])
     },
-    ContractRule("what a VALIDATE reference points to cannot be deleted until the referrer is", [.archive]) { session in
+    ContractRule(
+        .deletionOfValidatedTarget,
+        "what a VALIDATE reference points to cannot be deleted until the referrer is",
+        [.archive]
+    ) { session in
         let zone = try await session.makeZone()
         try await session.save("t", ["title": "t"], in: zone)
         try await session.save("a", ["link": .reference("t", "VALIDATE")], in: zone)
@@ -141,7 +146,8 @@ let referenceRules: [ContractRule] = [
             .record("t"),
         ])
     },
-    ContractRule("at most 750 references with DELETE_SELF lead to one record", [.archive]) { session in
+    ContractRule(.referencesWithDeleteSelf, "at most 750 references with DELETE_SELF lead to one record", [.archive]) {
+        session in
         let zone = try await session.makeZone()
         try await session.save("t", in: zone)
         let link: Fields = ["link": .reference("t", "DELETE_SELF")]

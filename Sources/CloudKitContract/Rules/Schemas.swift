@@ -1,8 +1,14 @@
+import CloudKitRuleIDs
 import StreamingJSON
 
 /// The effects of a container's schema: fields, indexes and grants. The rules need ``CloudKitContract/schema``.
 let schemaRules: [ContractRule] = [
-    ContractRule("a save of a field that the schema lacks is refused", [.observed], requires: [.user, .closedSchema]) {
+    ContractRule(
+        .fieldNotInSchema,
+        "a save of a field that the schema lacks is refused",
+        [.observed],
+        requires: [.user, .closedSchema]
+    ) {
         session in
         let name = session.unique("a")
         let failure = JSONPattern.failure(
@@ -13,6 +19,7 @@ let schemaRules: [ContractRule] = [
         try await session.modify([.create(name, ["unheard": "a"])], in: .privateDatabase).expectRecords([failure])
     },
     ContractRule(
+        .unknownTypeOfServerKey,
         "a record type that the schema lacks is NOT_FOUND for a server-to-server key, or a BAD_REQUEST",
         [.liveTests, .unconfirmed],
         requires: [.serverKey, .closedSchema]
@@ -73,6 +80,7 @@ let schemaRules: [ContractRule] = [
         try await session.lookup([name], in: others).expectRecords([.failure(name, "ACCESS_DENIED", "NOT_FOUND")])
     },
     ContractRule(
+        .createWithoutGrant,
         "a record type without a grant of CREATE takes no records",
         [.observed],
         requires: [.user, .closedSchema]

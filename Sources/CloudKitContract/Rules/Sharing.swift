@@ -1,3 +1,4 @@
+import CloudKitRuleIDs
 import StreamingJSON
 
 /// Shares. They are records of their own type, which users resolve and accept by short GUID, and then find in the
@@ -38,7 +39,7 @@ let sharingRules: [ContractRule] = [
             )
         ])
     },
-    ContractRule("the type that Apple's page prints is no share", [.observed]) { session in
+    ContractRule(.misspelledShareType, "the type that Apple's page prints is no share", [.observed]) { session in
         let zone = try await session.makeZone()
         let root = try await session.modify([.root("root")], in: zone).text("records", "0", "recordChangeTag")
         try await session.modify([.share(of: "root", tag: root, type: "cloudKit.share")], in: zone).expectRecords([
@@ -47,12 +48,12 @@ let sharingRules: [ContractRule] = [
             )
         ])
     },
-    ContractRule("a share of a record that is not there is refused", [.inferred]) { session in
+    ContractRule(.shareOfMissingRecord, "a share of a record that is not there is refused", [.inferred]) { session in
         let zone = try await session.makeZone()
         try await session.modify([.share(of: "nothing", tag: "1")], in: zone)
             .expectRecords([.including(["serverErrorCode": .text, "reason": .text], without: ["shortGUID"])])
     },
-    ContractRule("a share of an old version of a record is refused", [.inferred]) { session in
+    ContractRule(.shareOfOldVersion, "a share of an old version of a record is refused", [.inferred]) { session in
         let zone = try await session.makeZone()
         let tag = try await session.modify([.root("root")], in: zone).text("records", "0", "recordChangeTag")
         try await session.modify([.update("root", ["title": "b"], tag: tag)], in: zone)

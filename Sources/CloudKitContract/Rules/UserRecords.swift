@@ -1,3 +1,4 @@
+import CloudKitRuleIDs
 import StreamingJSON
 
 /// The records of type `Users` in the public database.
@@ -24,7 +25,8 @@ let userRecordRules: [ContractRule] = [
             .expectRecords([.failure(name, "ACCESS_DENIED")])
         try await session.lookup([name], in: others).expectRecords([changed])
     },
-    ContractRule("clients neither create nor delete records of people", [.unconfirmed]) { session in
+    ContractRule(.userRecordOfClient, "clients neither create nor delete records of people", [.unconfirmed]) {
+        session in
         let destination = Destination.publicDatabase(as: .user)
         let name = try await session.get("users/caller", in: destination).text("userRecordName")
         let made = session.unique("a")

@@ -1,5 +1,6 @@
 public import CloudKitModel
 import CloudKitSchema
+package import CloudKitWebServices
 import Crypto
 import GRDB
 
@@ -8,38 +9,6 @@ import GRDB
 #else
     public import Foundation
 #endif
-
-/// A request for an address to upload a file to.
-///
-/// The file is for one field of one record.
-public struct AssetUploadRequest: Hashable, Sendable {
-    /// The record's name; the emulator makes a name when `nil`.
-    public var recordName: String?
-    /// The record's type.
-    public var recordType: String
-    /// The field's name.
-    public var fieldName: String
-
-    /// Makes a request.
-    public init(recordName: String? = nil, recordType: String, fieldName: String) {
-        self.recordName = recordName
-        self.recordType = recordType
-        self.fieldName = fieldName
-    }
-}
-
-/// An address to which one file may be sent.
-public struct AssetUploadTicket: Hashable, Sendable {
-    /// The record that the file is for. The record must be saved under this name. Where the request had no name, it can
-    /// also be saved without one, and then gets this name.
-    public var recordName: String
-    /// The field that the file is for.
-    public var fieldName: String
-    /// The last part of the address, for ``CloudKitEmulator/beginAssetUpload(_:length:at:)``.
-    public var token: String
-    /// The address.
-    public var url: String
-}
 
 /// Why the asset host refuses a request.
 ///
@@ -61,39 +30,29 @@ public enum AssetHostError: Error, Hashable, Sendable {
 extension RequestContext {
     /// Issues addresses to upload files to (`assets/upload`).
     ///
-    /// ```swift
-    /// let ticket = try emulator.request(in: notes, as: .user(user)).requestAssetUploads(
-    ///     [AssetUploadRequest(recordType: "Note", fieldName: "photo")])[0]
-    /// var upload = try emulator.beginAssetUpload(ticket.token)
-    /// try upload.append(bytes[...])
-    /// let photo = try upload.finish()     // fileChecksum, size, receipt
-    /// ```
-    ///
-    /// - Parameters:
-    ///   - requests: The record and field of each file, at most 200.
-    ///   - zoneID: The zone of the records; the default zone when `nil`.
-    /// - Returns: One address for each request, in order, valid for 15 minutes.
+    /// - Parameter request: The record and field of each file, at most 200.
+    /// - Returns: One address for each file, in order, valid for 15 minutes. The record must be saved under the name of
+    ///   the reply. Where the request had no name, it can also be saved without one, and then gets this name.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for too many, and for a field that holds something else than
     ///   files; `ZONE_NOT_FOUND`; in the public database without a user `AUTHENTICATION_REQUIRED` or `ACCESS_DENIED`,
     ///   see ``EmulatorConfiguration/Unsettled/anonymousWrite``.
-    public func requestAssetUploads(
-        _ requests: [AssetUploadRequest],
-        zoneID: ZoneID? = nil
-    ) throws -> [AssetUploadTicket] {
+    package func requestAssetUploads(
+        _ request: Components.Schemas.RequestAssetUploadsRequest
+    ) throws -> Components.Schemas.RequestAssetUploadsResponse {
         try configuration.limits.check(
-            requests.count,
+            request.tokens.count,
             of: "tokens",
             atMost: configuration.limits.uploadTokensPerRequest
         )
         try checkCallerMayWrite()
-        return try write { context in
+        let tokens = try write { context in
             if database.scope == .public, user == nil { throw EmulatorError.denied("CREATE") }
             try AssetFile.sweep(now: now, context.db)
-            let zone = try context.zone(zoneID)
+            let zone = try context.zone(request.zoneID)
             let schema = try context.schema()
-            return try requests.map { request in
-                try check(request, in: zone, schema: schema, context.db)
-                let name = request.recordName ?? identifiers.uuid()
+            return try request.tokens.map { upload in
+                try check(upload, in: zone, schema: schema, context.db)
+                let name = upload.recordName ?? identifiers.uuid()
                 let token = identifiers.hex(24)
                 try context.db.run(
                     """
@@ -101,21 +60,26 @@ extension RequestContext {
                     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                     """,
                     [
-                        token, zone.id, name, request.recordType, request.fieldName, database.scope != .public,
-                        now + Int64(configuration.assets.uploadURLLifetime * 1000), request.recordName == nil,
+                        token, zone.id, name, upload.recordType, upload.fieldName, database.scope != .public,
+                        now + Int64(configuration.assets.uploadURLLifetime * 1000), upload.recordName == nil,
                     ]
                 )
-                return AssetUploadTicket(
+                return Components.Schemas.AssetUploadToken(
                     recordName: name,
-                    fieldName: request.fieldName,
-                    token: token,
+                    fieldName: upload.fieldName,
                     url: "\(assetHostAddress)/asset-upload/\(token)"
                 )
             }
         }
+        return Components.Schemas.RequestAssetUploadsResponse(tokens: tokens)
     }
 
-    private func check(_ request: AssetUploadRequest, in zone: ZoneRow, schema: Schema, _ db: Database) throws {
+    private func check(
+        _ request: Components.Schemas.AssetUploadRequest,
+        in zone: ZoneRow,
+        schema: Schema,
+        _ db: Database
+    ) throws {
         let limit = configuration.limits.nameLength
         for name in [request.recordType, request.fieldName] where !name.isSchemaIdentifier || name.utf8.count > limit {
             throw EmulatorError.badRequest("'\(name)' is not a valid name")
@@ -144,7 +108,7 @@ extension CloudKitEmulator {
     /// The address can be used again until a whole file has arrived there.
     ///
     /// - Parameters:
-    ///   - token: The ``AssetUploadTicket/token``.
+    ///   - token: The last part of the upload address.
     ///   - length: The file's length in bytes, where it is known already.
     ///   - time: When the request is made; now when `nil`.
     /// - Returns: The upload, which takes the bytes.

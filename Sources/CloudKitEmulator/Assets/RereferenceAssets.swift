@@ -1,58 +1,58 @@
-public import CloudKitModel
+import CloudKitModel
+package import CloudKitWebServices
 import GRDB
-
-/// A field of a record that holds a file.
-public struct AssetFieldID: Hashable, Sendable {
-    /// The record's name.
-    public var recordName: String
-    /// The field's name.
-    public var fieldName: String
-
-    /// Makes an identifier.
-    public init(recordName: String, fieldName: String) {
-        self.recordName = recordName
-        self.fieldName = fieldName
-    }
-}
 
 extension RequestContext {
     /// Makes files of records usable in other records, without another upload (`assets/rereference`).
     ///
-    /// - Parameters:
-    ///   - fields: The fields that hold the files, at most 200. A field with a list of files is refused, because the
-    ///     request cannot say which file it means.
-    ///   - zoneID: The zone of the records that hold the files; the default zone when `nil`.
-    ///   - targetZoneID: The zone of the records that will hold them; the same zone when `nil`.
+    /// - Parameter request: The fields that hold the files, at most 200. A field with a list of files is refused,
+    ///   because the request cannot say which file it means. Without a target zone, the files are for the same zone.
     /// - Returns: For each field, in order, the dictionary to save, with a receipt that can be used once; or an error:
     ///   `NOT_FOUND` where there is no such record or file, `BAD_REQUEST` where the field holds no file or a list of
     ///   them.
     /// - Throws: An ``EmulatorError``: `ZONE_NOT_FOUND`; in the public database without a user
     ///   `AUTHENTICATION_REQUIRED` or `ACCESS_DENIED`, see
     ///   ``EmulatorConfiguration/Unsettled/anonymousWrite``; `BAD_REQUEST` for too many.
-    public func rereferenceAssets(
-        _ fields: [AssetFieldID],
-        zoneID: ZoneID? = nil,
-        targetZoneID: ZoneID? = nil
-    ) throws -> [Result<Asset, EmulatorError>] {
-        try configuration.limits.check(fields.count, of: "assets", atMost: configuration.limits.uploadTokensPerRequest)
+    package func rereferenceAssets(
+        _ request: Components.Schemas.RereferenceAssetsRequest
+    ) throws -> Components.Schemas.RereferenceAssetsResponse {
+        try configuration.limits.check(
+            request.assets.count,
+            of: "assets",
+            atMost: configuration.limits.uploadTokensPerRequest
+        )
         try checkCallerMayWrite()
-        return try write { context in
+        let assets = try write { context in
             if database.scope == .public, user == nil { throw EmulatorError.denied("CREATE") }
             try AssetFile.sweep(now: now, context.db)
-            let zone = try context.zone(zoneID)
+            let zone = try context.zone(request.zoneID)
             let access = try context.sharedAccess(to: [zone])
-            let target = try targetZoneID.map { try context.zone($0) } ?? zone
-            return try fields.map { field in
-                try Result(ofItem: {
+            let target = try request.targetZoneID.map { try context.zone($0) } ?? zone
+            return try request.assets.map { field -> Components.Schemas.AssetResult in
+                let result = try Result(ofItem: {
                     try OperationRules.name.check(field.recordName)
                     return try rereference(field, in: zone, for: target, context.db) { try access?.sees($0) ?? true }
                 })
+                switch result {
+                case .success(let asset): return .Asset(asset)
+                case .failure(let error):
+                    return .AssetError(
+                        Components.Schemas.AssetError(
+                            recordName: field.recordName,
+                            fieldName: field.fieldName,
+                            serverErrorCode: error.serverErrorCode.rawValue,
+                            reason: error.reason,
+                            retryAfter: error.retryAfter
+                        )
+                    )
+                }
             }
         }
+        return Components.Schemas.RereferenceAssetsResponse(assets: assets)
     }
 
     private func rereference(
-        _ field: AssetFieldID,
+        _ field: Components.Schemas.AssetField,
         in zone: ZoneRow,
         for target: ZoneRow,
         _ db: Database,

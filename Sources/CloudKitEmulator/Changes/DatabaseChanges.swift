@@ -1,37 +1,44 @@
 import CloudKitModel
+package import CloudKitWebServices
 import GRDB
 
 extension RequestContext {
     /// Fetches which zones changed (`changes/database`): custom zones of private and shared databases.
     ///
-    /// - Parameters:
-    ///   - syncToken: The token of the previous page; `nil` for all zones.
-    ///   - resultsLimit: The number of zones of one page; more than 200 are never sent.
-    /// - Returns: The zones in the order of their last change, each once; deleted zones carry `deleted`. Without a
+    /// - Parameter request: The token of the previous page; without one, all zones are sent.
+    /// - Returns: At most 200 zones, in the order of their last change, each once; deleted zones carry `deleted`. Without a
     ///   token, deleted zones are left out.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for the public database, for an invalid token and for a token of
     ///   another database.
-    public func fetchDatabaseChanges(
-        since syncToken: String?,
-        resultsLimit: Int? = nil
-    ) throws -> ZonePage {
+    package func fetchDatabaseChanges(
+        _ request: Components.Schemas.FetchDatabaseChangesRequest
+    ) throws -> Components.Schemas.FetchDatabaseChangesResponse {
         guard database.scope != .public else { throw EmulatorError.notApplicable(in: .public) }
-        return try read { context in
-            try context.changedZones(since: syncToken, kind: .database, resultsLimit: resultsLimit)
+        let page = try read { context in
+            try context.changedZones(since: request.syncToken, kind: .database, resultsLimit: request.resultsLimit)
         }
+        return Components.Schemas.FetchDatabaseChangesResponse(
+            zones: page.zones,
+            syncToken: page.token,
+            moreComing: page.moreComing
+        )
     }
 
     /// Fetches which zones changed (`zones/changes`, deprecated: use
-    /// ``fetchDatabaseChanges(since:resultsLimit:)``). Its tokens are of a kind of their own.
+    /// ``fetchDatabaseChanges(_:)``). Its tokens are of a kind of their own.
     ///
-    /// - Throws: An ``EmulatorError``, as ``fetchDatabaseChanges(since:resultsLimit:)``.
-    public func fetchZoneListChanges(
-        since metaSyncToken: String?,
-        resultsLimit: Int? = nil
-    ) throws -> ZonePage {
-        try read { context in
-            try context.changedZones(since: metaSyncToken, kind: .zoneList, resultsLimit: resultsLimit)
+    /// - Throws: An ``EmulatorError``, as ``fetchDatabaseChanges(_:)``.
+    package func fetchZoneListChanges(
+        _ request: Components.Schemas.FetchZoneListChangesRequest
+    ) throws -> Components.Schemas.FetchZoneListChangesResponse {
+        let page = try read { context in
+            try context.changedZones(since: request.metaSyncToken, kind: .zoneList, resultsLimit: request.resultsLimit)
         }
+        return Components.Schemas.FetchZoneListChangesResponse(
+            zones: page.zones,
+            metaSyncToken: page.token,
+            moreComing: page.moreComing
+        )
     }
 }
 
@@ -39,8 +46,8 @@ extension DatabaseContext {
     fileprivate func changedZones(
         since text: String?,
         kind: SyncToken.Kind,
-        resultsLimit: Int?
-    ) throws -> ZonePage {
+        resultsLimit: ResultsLimit?
+    ) throws -> (zones: [ZoneResult], token: String, moreComing: Bool) {
         var token = SyncToken(kind: kind, database: databaseID, position: 0)
         if let text, text.isEmpty {
             if configuration.unsettled.emptySyncToken == .caughtUp { token.position = sequence }
@@ -70,7 +77,7 @@ extension DatabaseContext {
         let page = rows.prefix(limit)
         let moreComing = rows.count > limit
         token.position = moreComing ? page.last?.databaseSequence ?? token.position : sequence
-        return ZonePage(
+        return (
             zones: page.map { zone in
                 .success(
                     Zone(
@@ -80,7 +87,7 @@ extension DatabaseContext {
                     )
                 )
             },
-            syncToken: emulator.tokenKey.text(of: token),
+            token: emulator.tokenKey.text(of: token),
             moreComing: moreComing
         )
     }

@@ -1,87 +1,82 @@
-public import CloudKitModel
+import CloudKitModel
+package import CloudKitWebServices
 import GRDB
-
-/// A request for the changes of one zone.
-public struct ZoneChangesRequest: Hashable, Sendable {
-    /// The zone.
-    ///
-    /// The default zone has no changes to fetch.
-    public var zoneID: ZoneID
-    /// The token of the previous page; `nil` for the whole history.
-    public var syncToken: String?
-    /// Whether the newest changes come first.
-    public var reverse: Bool
-    /// The fields to return; `nil` for all.
-    public var desiredKeys: [String]?
-    /// Whether numbers of the reply are JSON strings.
-    public var numbersAsStrings: Bool
-    /// The number of records of one page; more than 200 are never sent.
-    public var resultsLimit: Int?
-    /// The record types to return; `nil` for all.
-    public var desiredRecordTypes: [String]?
-
-    /// Makes a request.
-    public init(
-        zoneID: ZoneID,
-        syncToken: String? = nil,
-        reverse: Bool = false,
-        desiredKeys: [String]? = nil,
-        numbersAsStrings: Bool = false,
-        resultsLimit: Int? = nil,
-        desiredRecordTypes: [String]? = nil
-    ) {
-        self.zoneID = zoneID
-        self.syncToken = syncToken
-        self.reverse = reverse
-        self.desiredKeys = desiredKeys
-        self.numbersAsStrings = numbersAsStrings
-        self.resultsLimit = resultsLimit
-        self.desiredRecordTypes = desiredRecordTypes
-    }
-}
-
-/// One page of a zone's changes.
-public struct ZoneChangesPage: Hashable, Sendable {
-    /// The zone.
-    public var zoneID: ZoneID
-    /// Each record that changed, once, in its latest state, in the order of the last writes.
-    ///
-    /// Deleted records have a name, a change tag and `deleted`.
-    public var records: [RecordResult]
-    /// The token for the next page. Every page has a new one, and the client may keep any of them.
-    public var syncToken: String
-    /// Whether the next page has more.
-    public var moreComing: Bool
-    /// Whether the newest changes came first.
-    public var reverse = false
-}
 
 extension RequestContext {
     /// Fetches the changes of zones (`changes/zone`): custom zones of private and shared databases.
     ///
-    /// - Parameter requests: The zones, each with its token.
+    /// - Parameter request: The zones, each with its token. What a zone does not say, the whole request says for it.
     /// - Returns: One page or failure for each zone, in order. An invalid token fails with `BAD_REQUEST`, an
-    ///   unknown zone with `ZONE_NOT_FOUND`, the default zone with `BAD_REQUEST`.
+    ///   unknown zone with `ZONE_NOT_FOUND`, the default zone with `BAD_REQUEST`. A page has at most 200 records: each
+    ///   record that changed, once, in its latest state, in the order of the last writes. Deleted records have a name,
+    ///   a change tag and `deleted`. Every page has a new token, and the client may keep any of them.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for the public database.
-    public func fetchZoneChanges(_ requests: [ZoneChangesRequest]) throws -> [Result<ZoneChangesPage, ZoneError>] {
+    package func fetchZoneChanges(
+        _ request: Components.Schemas.FetchZoneChangesRequest
+    ) throws -> Components.Schemas.FetchZoneChangesResponse {
         guard database.scope != .public else { throw EmulatorError.notApplicable(in: .public) }
-        return try read { context in
-            try requests.map { request in
-                try Result(ofItem: { try context.changes(request) }).mapError {
-                    ZoneError(id: request.zoneID.withoutNulls, response: $0.response)
+        let pages = try read { context in
+            try request.zones.map { zone in
+                switch try Result(ofItem: { try context.changes(zone.completed(by: request)) }) {
+                case .success(var page):
+                    if page.reverse == false { page.reverse = nil }
+                    return page
+                case .failure(let error):
+                    return Components.Schemas.ZoneChanges(
+                        zoneID: zone.zoneID.withoutNulls,
+                        serverErrorCode: error.serverErrorCode.rawValue,
+                        reason: error.reason,
+                        retryAfter: error.retryAfter
+                    )
                 }
             }
         }
+        return Components.Schemas.FetchZoneChangesResponse(zones: pages)
     }
 
     /// Fetches the changes of one zone (`records/changes`, deprecated: use ``fetchZoneChanges(_:)``).
     ///
     /// - Throws: An ``EmulatorError``: what ``fetchZoneChanges(_:)`` returns as the zone's failure.
-    public func fetchRecordChanges(_ request: ZoneChangesRequest) throws -> ZoneChangesPage {
+    package func fetchRecordChanges(
+        _ request: Components.Schemas.FetchRecordChangesRequest
+    ) throws -> Components.Schemas.FetchRecordChangesResponse {
         guard database.scope != .public else { throw EmulatorError.notApplicable(in: .public) }
-        return try read { context in
-            try context.changes(request)
+        let page = try read { context in
+            try context.changes(
+                Components.Schemas.ZoneChangesRequest(
+                    zoneID: request.zoneID,
+                    syncToken: request.syncToken,
+                    resultsLimit: request.resultsLimit,
+                    desiredKeys: request.desiredKeys,
+                    numbersAsStrings: request.numbersAsStrings
+                )
+            )
         }
+        return Components.Schemas.FetchRecordChangesResponse(
+            records: page.records,
+            syncToken: page.syncToken,
+            moreComing: page.moreComing,
+            reverse: page.reverse
+        )
+    }
+}
+
+extension Components.Schemas.ZoneChangesRequest {
+    /// The request for one zone: the zone's own keys, with those of the whole request as defaults.
+    fileprivate func completed(
+        by request: Components.Schemas.FetchZoneChangesRequest
+    ) -> Components.Schemas.ZoneChangesRequest {
+        Components.Schemas.ZoneChangesRequest(
+            zoneID: zoneID,
+            syncToken: syncToken ?? request.syncToken,
+            reverse: reverse ?? request.reverse,
+            resultsLimit: resultsLimit ?? request.resultsLimit,
+            desiredKeys: desiredKeys ?? request.desiredKeys,
+            desiredRecordTypes: desiredRecordTypes ?? request.desiredRecordTypes,
+            // The flag has two spellings, that of CloudKit JS and that of Apple's page.
+            numbersAsStrings: numbersAsStrings ?? numberAsStrings ?? request.numbersAsStrings
+                ?? request.numberAsStrings
+        )
     }
 }
 
@@ -91,7 +86,9 @@ extension DatabaseContext {
         emulator.tokenKey.text(of: .zone(zone, in: self, at: zone.sequence))
     }
 
-    fileprivate func changes(_ request: ZoneChangesRequest) throws -> ZoneChangesPage {
+    fileprivate func changes(
+        _ request: Components.Schemas.ZoneChangesRequest
+    ) throws -> Components.Schemas.ZoneChanges {
         let zone = try zone(request.zoneID)
         guard !zone.isDefault else {
             // Observed live.
@@ -109,13 +106,14 @@ extension DatabaseContext {
 
         let presentation = self.request.presentation(
             desiredKeys: request.desiredKeys,
-            numbersAsStrings: request.numbersAsStrings,
+            numbersAsStrings: request.numbersAsStrings ?? false,
             zoneID: zone.zoneID(in: self)
         )
         let records = try page.map { row in
-            try RecordResult(row.name) {
+            try RecordOutput(row.name) {
                 try self.request.deliveryFault?.check(row.name)
-                return row.isDeleted ? row.tombstone : try presentation.record(row, schema: schema)
+                return row.isDeleted
+                    ? .result(.success(row.tombstone)) : try presentation.output(row, schema: schema)
             }
         }
         var end = start
@@ -127,7 +125,7 @@ extension DatabaseContext {
         } else {
             end.position = zone.sequence
         }
-        return ZoneChangesPage(
+        return Components.Schemas.ZoneChanges(
             zoneID: zone.zoneID(in: self),
             records: records,
             syncToken: emulator.tokenKey.text(of: end),
@@ -138,11 +136,11 @@ extension DatabaseContext {
 
     /// A page of the changes that a participant sees in a zone of another user.
     private func sharedChanges(
-        _ request: ZoneChangesRequest,
+        _ request: Components.Schemas.ZoneChangesRequest,
         from start: SyncToken,
         of zone: ZoneRow,
         user: String
-    ) throws -> ZoneChangesPage {
+    ) throws -> Components.Schemas.ZoneChanges {
         guard start.kind == .zone else {
             throw EmulatorError.badRequest("the feed of a shared zone goes forwards only")
         }
@@ -158,7 +156,7 @@ extension DatabaseContext {
         let page = rows.prefix(limit)
         let presentation = self.request.presentation(
             desiredKeys: request.desiredKeys,
-            numbersAsStrings: request.numbersAsStrings,
+            numbersAsStrings: request.numbersAsStrings ?? false,
             zoneID: zone.zoneID(in: self)
         )
         var end = SyncToken.zone(zone, in: self, at: zone.sequence)
@@ -166,19 +164,21 @@ extension DatabaseContext {
             end.position = last.position
             end.top = last.row.id
         }
-        return ZoneChangesPage(
+        return Components.Schemas.ZoneChanges(
             zoneID: zone.zoneID(in: self),
             records: try page.map { item in
-                .success(item.isGone ? item.row.tombstone : try presentation.record(item.row, schema: schema))
+                item.isGone
+                    ? .result(.success(item.row.tombstone)) : try presentation.output(item.row, schema: schema)
             },
             syncToken: emulator.tokenKey.text(of: end),
-            moreComing: rows.count > limit
+            moreComing: rows.count > limit,
+            reverse: false
         )
     }
 
     /// The point in the feed that a request starts from.
     private func start(
-        of request: ZoneChangesRequest,
+        of request: Components.Schemas.ZoneChangesRequest,
         zone: ZoneRow
     ) throws(EmulatorError) -> SyncToken {
         var start = SyncToken.zone(zone, in: self, at: 0)
@@ -200,7 +200,7 @@ extension DatabaseContext {
             start.position = token.position
             start.top = token.top
         }
-        if request.reverse {
+        if request.reverse == true {
             // Changes below `position` are still to come. `top` is where the client goes on forwards afterwards.
             start.kind = .reversedZone
             start.top = zone.sequence
@@ -235,8 +235,8 @@ extension DatabaseContext {
 
 extension EmulatorConfiguration.Limits {
     /// The number of records of one page.
-    func pageSize(_ resultsLimit: Int?) throws(EmulatorError) -> Int {
-        let resultsLimit = resultsLimit ?? .max
+    func pageSize(_ resultsLimit: ResultsLimit?) throws(EmulatorError) -> Int {
+        let resultsLimit = resultsLimit?.count ?? .max
         guard resultsLimit > 0 else { throw .badRequest("resultsLimit must be positive") }
         return min(resultsLimit, recordsPerResponse)
     }

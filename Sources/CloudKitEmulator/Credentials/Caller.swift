@@ -1,5 +1,5 @@
 /// The caller of a request, as its credentials show.
-public enum Caller: Hashable, Sendable {
+package enum Caller: Hashable, Sendable {
     /// A caller with an API token only: the role `_world`.
     case anonymous
     /// A signed-in user, by user record name: the roles `_icloud` and, for records that the user created, `_creator`.
@@ -13,7 +13,7 @@ public enum Caller: Hashable, Sendable {
     }
 
     /// The user record name in `created` and `modified` of the records that the caller writes.
-    public var userRecordName: String? {
+    package var userRecordName: String? {
         switch self {
         case .anonymous: nil
         case .user(let name): name

@@ -1,22 +1,22 @@
-public import CloudKitModel
+package import CloudKitModel
 
 #if canImport(FoundationEssentials)
-    public import FoundationEssentials
+    package import FoundationEssentials
 #else
-    public import Foundation
+    package import Foundation
 #endif
 
 /// The credentials that a request carries.
-public struct Credentials: Hashable, Sendable {
+package struct Credentials: Hashable, Sendable {
     /// The query item `ckAPIToken`.
-    public var apiToken: String?
+    package var apiToken: String?
     /// The query item `ckWebAuthToken`, percent-decoded.
-    public var webAuthToken: String?
+    package var webAuthToken: String?
     /// The three headers of a request signed by a server-to-server key.
-    public var signature: ServerKeySignature?
+    package var signature: ServerKeySignature?
 
     /// Makes credentials.
-    public init(apiToken: String? = nil, webAuthToken: String? = nil, signature: ServerKeySignature? = nil) {
+    package init(apiToken: String? = nil, webAuthToken: String? = nil, signature: ServerKeySignature? = nil) {
         self.apiToken = apiToken
         self.webAuthToken = webAuthToken
         self.signature = signature
@@ -24,12 +24,12 @@ public struct Credentials: Hashable, Sendable {
 }
 
 /// The result of valid credentials.
-public struct Authentication: Hashable, Sendable {
+package struct Authentication: Hashable, Sendable {
     /// The caller of the request.
-    public var caller: Caller
+    package var caller: Caller
     /// The token for the next request, for the response header `X-Apple-CloudKit-Web-Auth-Token`; `nil` when the
     /// request had no web authentication token.
-    public var nextWebAuthToken: String?
+    package var nextWebAuthToken: String?
 }
 
 extension CloudKitEmulator {
@@ -48,7 +48,7 @@ extension CloudKitEmulator {
     /// - Throws: An ``EmulatorError``: `AUTHENTICATION_FAILED`, "Authentication failed", with no hint which part was
     ///   wrong. For an invalid web authentication token, the code is ``EmulatorConfiguration/WebAuthTokens/rejection``.
     ///   A `BAD_REQUEST` for a container identifier that is longer than ``EmulatorConfiguration/Limits/nameLength``.
-    public func authenticate(
+    package func authenticate(
         _ credentials: Credentials,
         for container: String,
         in environment: ContainerEnvironment,

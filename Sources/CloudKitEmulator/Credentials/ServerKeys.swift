@@ -9,20 +9,20 @@ import GRDB
 #endif
 
 /// The signature of a request by a server-to-server key.
-public struct ServerKeySignature: Hashable, Sendable {
+package struct ServerKeySignature: Hashable, Sendable {
     /// The header `X-Apple-CloudKit-Request-KeyID`.
-    public var keyID: String
+    package var keyID: String
     /// The header `X-Apple-CloudKit-Request-ISO8601Date`, as it came: `2016-01-25T22:15:43Z`.
-    public var date: String
+    package var date: String
     /// The SHA-256 digest of the body's bytes, 32 bytes.
-    public var bodyDigest: [UInt8]
+    package var bodyDigest: [UInt8]
     /// The path of the request from `/database` or `/device` on, query included, as on the request line.
-    public var subpath: String
+    package var subpath: String
     /// The header `X-Apple-CloudKit-Request-SignatureV1`: base64 of the ASN.1 DER form.
-    public var signature: String
+    package var signature: String
 
     /// Makes a signature over a body whose digest is known.
-    public init(keyID: String, date: String, bodyDigest: [UInt8], subpath: String, signature: String) {
+    package init(keyID: String, date: String, bodyDigest: [UInt8], subpath: String, signature: String) {
         self.keyID = keyID
         self.date = date
         self.bodyDigest = bodyDigest
@@ -31,7 +31,7 @@ public struct ServerKeySignature: Hashable, Sendable {
     }
 
     /// Makes a signature over a body.
-    public init(keyID: String, date: String, body: [UInt8], subpath: String, signature: String) {
+    package init(keyID: String, date: String, body: [UInt8], subpath: String, signature: String) {
         self.init(
             keyID: keyID,
             date: date,

@@ -1,5 +1,6 @@
-public import CloudKitModel
+import CloudKitModel
 import CloudKitSchema
+package import CloudKitWebServices
 import GRDB
 import StreamingJSON
 
@@ -9,41 +10,24 @@ extension RequestContext {
     /// A record must match all filters. Records come in the order of the sorts, equal ones in creation order. A saved
     /// record is found at once (the service takes a few seconds).
     ///
-    /// ```swift
-    /// let page = try emulator.request(in: notes, as: .user(user)).queryRecords(
-    ///     RecordQuery(recordType: "Note", filters: [QueryFilter("stars", .greaterThan, 3)], sorts: [QuerySort("title")])
-    /// )
-    /// // page.records: at most 200; page.continuationMarker: what to send with the same query for the next page
-    /// ```
-    ///
     /// - Parameters:
-    ///   - query: Type, filters and sorts. Without an imported schema, every field can be queried, sorted and searched.
-    ///   - zoneID: The zone; the default zone when `nil`.
-    ///   - zoneWide: Whether all zones of a private or shared database are queried. Ignored beside a `zoneID`.
-    ///   - resultsLimit: The number of records of the page; more than 200 are never sent.
-    ///   - continuationMarker: Where the page begins: the marker of the previous page, with the same query.
-    ///   - desiredKeys: The fields to return; `nil` for all, an empty list for none.
-    ///   - numbersAsStrings: Whether numbers of the reply are JSON strings.
+    ///   - request: Without an imported schema, every field can be queried, sorted and searched. `zoneWide` is ignored
+    ///     beside a `zoneID`, and in public databases.
     ///   - getCurrentSyncToken: Whether the reply carries the zone's sync token.
-    /// - Returns: A page of records.
+    /// - Returns: A page of at most 200 records. Its marker belongs to the same query.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for an invalid query, in the recorded words where they are known;
     ///   `ZONE_NOT_FOUND`; `ACCESS_DENIED` where no grant of the type lets the caller read.
-    public func queryRecords(
-        _ query: RecordQuery,
-        zoneID: ZoneID? = nil,
-        zoneWide: Bool = false,
-        resultsLimit: Int? = nil,
-        continuationMarker: String? = nil,
-        desiredKeys: [String]? = nil,
-        numbersAsStrings: Bool = false,
+    package func queryRecords(
+        _ request: Components.Schemas.QueryRecordsRequest,
         getCurrentSyncToken: Bool = false
-    ) throws -> RecordResults {
-        let limit = try configuration.limits.pageSize(resultsLimit)
+    ) throws -> Components.Schemas.QueryRecordsResponse {
+        let query = request.query
+        let limit = try configuration.limits.pageSize(request.resultsLimit)
         try checkQuery(ofType: query.recordType)
         if query.recordType == ContainerSchema.userType { try makeUserRecords(named: nil) }
         return try read { context in
-            let isZoneWide = zoneWide && zoneID == nil && database.scope != .public
-            let zones = isZoneWide ? try context.zones() : [try context.zone(zoneID)]
+            let isZoneWide = request.zoneWide == true && request.zoneID == nil && database.scope != .public
+            let zones = isZoneWide ? try context.zones() : [try context.zone(request.zoneID)]
             let schema = try context.schema()
             guard let type = schema[query.recordType] else {
                 throw EmulatorError(
@@ -68,7 +52,11 @@ extension RequestContext {
                 limit: limit,
                 db: context.db
             )
-            let start = try start(continuationMarker, fingerprint: queryFingerprint, keys: plan.order.sorts.count)
+            let start = try start(
+                request.continuationMarker,
+                fingerprint: queryFingerprint,
+                keys: plan.order.sorts.count
+            )
             let found = try QueryRun(
                 plan: plan,
                 conditions: conditions,
@@ -81,18 +69,21 @@ extension RequestContext {
             ).records()
 
             let names = Dictionary(uniqueKeysWithValues: zones.map { ($0.id, $0) })
-            var presentation = presentation(desiredKeys: desiredKeys, numbersAsStrings: numbersAsStrings)
+            var presentation = presentation(
+                desiredKeys: request.desiredKeys,
+                numbersAsStrings: request.numbersAsStrings ?? false
+            )
             let records = try found.prefix(limit).map { match in
                 let candidate = match.candidate
                 if let zone = names[candidate.row.zone], isZoneWide || !zone.isDefault {
                     presentation.zoneID = zone.zoneID(in: context)
                 }
-                return try RecordResult(candidate.row.name) {
+                return try RecordOutput(candidate.row.name) {
                     try deliveryFault?.check(candidate.row.name)
-                    return try presentation.record(candidate.row, content: candidate.knownContent, schema: schema)
+                    return try presentation.output(candidate.row, content: candidate.knownContent, schema: schema)
                 }
             }
-            var page = RecordResults(records: records)
+            var page = Components.Schemas.QueryRecordsResponse(records: records)
             if found.count > limit {
                 page.continuationMarker = ContinuationMarker(
                     query: queryFingerprint,

@@ -1,49 +1,31 @@
-public import CloudKitModel
+import CloudKitModel
+package import CloudKitWebServices
 import GRDB
-
-/// One record to look up.
-public struct RecordLookup: Hashable, Sendable {
-    /// The record's name.
-    public var recordName: String
-    /// The fields to return; `nil` for those of the whole request.
-    public var desiredKeys: [String]?
-
-    /// Makes a lookup.
-    public init(recordName: String, desiredKeys: [String]? = nil) {
-        self.recordName = recordName
-        self.desiredKeys = desiredKeys
-    }
-}
 
 extension RequestContext {
     /// Looks up records of one zone by name (`records/lookup`).
     ///
     /// - Parameters:
-    ///   - lookups: The names, at most 200.
-    ///   - zoneID: The zone; the default zone when `nil`.
-    ///   - desiredKeys: The fields to return; `nil` for all.
-    ///   - numbersAsStrings: Whether numbers of the reply are JSON strings.
+    ///   - request: At most 200 names. A record's own `desiredKeys` take precedence.
     ///   - getCurrentSyncToken: Whether the reply carries the zone's sync token.
     /// - Returns: One result for each lookup, in order; `NOT_FOUND`, "Record not found", where there is no such record
     ///   or the caller cannot see it, `ACCESS_DENIED` where no grant lets the caller read it, `BAD_REQUEST` for a name with a
     ///   control character.
     /// - Throws: An ``EmulatorError``: `ZONE_NOT_FOUND`, `BAD_REQUEST` for too many records.
-    public func lookupRecords(
-        _ lookups: [RecordLookup],
-        zoneID: ZoneID? = nil,
-        desiredKeys: [String]? = nil,
-        numbersAsStrings: Bool = false,
+    package func lookupRecords(
+        _ request: Components.Schemas.LookupRecordsRequest,
         getCurrentSyncToken: Bool = false
-    ) throws -> RecordResults {
+    ) throws -> Components.Schemas.LookupRecordsResponse {
+        let lookups = request.records
         try configuration.limits.check(lookups.count, of: "records", atMost: configuration.limits.recordsPerResponse)
         try makeUserRecords(named: lookups.map(\.recordName))
         return try read { context in
-            let zone = try context.zone(zoneID)
+            let zone = try context.zone(request.zoneID)
             let schema = try context.schema()
             let access = try context.sharedAccess(to: [zone])
             let roles = database.scope == .public ? try context.callerRoles(in: schema) : nil
             let records = try lookups.map { lookup in
-                try RecordResult(lookup.recordName) {
+                try RecordOutput(lookup.recordName) {
                     try itemFault?.check(lookup.recordName)
                     try OperationRules.name.check(lookup.recordName)
                     try deliveryFault?.check(lookup.recordName)
@@ -58,14 +40,14 @@ extension RequestContext {
                         throw EmulatorError.denied("READ")
                     }
                     let presentation = presentation(
-                        desiredKeys: lookup.desiredKeys ?? desiredKeys,
-                        numbersAsStrings: numbersAsStrings,
+                        desiredKeys: lookup.desiredKeys ?? request.desiredKeys,
+                        numbersAsStrings: request.numbersAsStrings ?? false,
                         zoneID: zone.isDefault ? nil : zone.zoneID(in: context)
                     )
-                    return try presentation.record(row, schema: schema)
+                    return try presentation.output(row, schema: schema)
                 }
             }
-            return RecordResults(
+            return Components.Schemas.LookupRecordsResponse(
                 records: records,
                 syncToken: getCurrentSyncToken ? context.syncToken(of: zone) : nil
             )

@@ -1,4 +1,5 @@
-public import CloudKitModel
+import CloudKitModel
+package import CloudKitWebServices
 import GRDB
 import StreamingJSON
 
@@ -9,34 +10,27 @@ extension RequestContext {
     /// operation that is refused is a failure at its index in the reply, and changes nothing.
     ///
     /// ```swift
-    /// try emulator.request(in: notes, as: .user(user)).modifyRecords([
-    ///     RecordOperation(.create, record: Record(recordType: "Note", recordName: "A", fields: ["title": "Milk"])),
-    ///     RecordOperation(.update, record: Record(recordName: "B", recordChangeTag: "old")),
-    /// ])
-    /// // [.record(A, change tag "1"), .failure(CONFLICT, "client oplock error updating record")]
+    /// // {"operations":[{"operationType":"create","record":{"recordType":"Note","recordName":"A"}},
+    /// //     {"operationType":"update","record":{"recordName":"B","recordChangeTag":"old"}}]}
+    /// // {"records":[{"recordName":"A","recordChangeTag":"1",…},
+    /// //     {"recordName":"B","serverErrorCode":"CONFLICT","reason":"client oplock error updating record"}]}
     /// ```
     ///
     /// - Parameters:
-    ///   - operations: At most 200, and at most one on each record.
-    ///   - zoneID: The zone of all the records; a zone within a record is ignored, as the service does. Default: the
-    ///     default zone.
-    ///   - atomic: Whether one failure undoes all operations. Only custom zones support it.
-    ///     ``EmulatorConfiguration/Unsettled`` decides the meaning of `nil`, and of `true` in other zones.
-    ///   - desiredKeys: The fields that the reply shows; `nil` for all. An operation's own list takes precedence.
-    ///   - numbersAsStrings: Whether numbers of the reply are JSON strings.
+    ///   - request: At most 200 operations, and at most one on each record. A zone within a record is ignored, as the
+    ///     service does. Only custom zones support atomic batches; ``EmulatorConfiguration/Unsettled`` decides the
+    ///     meaning of an absent `atomic`, and of `true` in other zones. An operation's own `desiredKeys` take
+    ///     precedence.
     ///   - getCurrentSyncToken: Whether the reply carries the zone's sync token.
     /// - Returns: One result for each operation, in order.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for too many operations or two on one record, `ZONE_NOT_FOUND`;
     ///   where the configuration says so, `AUTHENTICATION_REQUIRED` in the public database without a user,
     ///   `BAD_REQUEST` for a missing change tag, and `ATOMIC_ERROR`.
-    public func modifyRecords(
-        _ operations: [RecordOperation],
-        zoneID: ZoneID? = nil,
-        atomic: Bool? = nil,
-        desiredKeys: [String]? = nil,
-        numbersAsStrings: Bool = false,
+    package func modifyRecords(
+        _ request: Components.Schemas.ModifyRecordsRequest,
         getCurrentSyncToken: Bool = false
-    ) throws -> RecordResults {
+    ) throws -> Components.Schemas.ModifyRecordsResponse {
+        let operations = request.operations
         try checkCallerMayWrite()
         try checkBatch(operations)
         try checkTypes(of: operations)
@@ -44,14 +38,14 @@ extension RequestContext {
         try makeUserRecords(named: operations.compactMap(\.record.recordName))
         /// Carries the results of a failed atomic batch out of the transaction that it undoes.
         struct AtomicFailure: Error {
-            let results: [RecordResult]
+            let results: [RecordOutput]
         }
         do {
             return try writeUnwrapped { context in
-                let zone = try context.zone(zoneID)
-                let isAtomic = try isAtomic(atomic, in: zone)
+                let zone = try context.zone(request.zoneID)
+                let isAtomic = try isAtomic(request.atomic, in: zone)
                 let writer = try RecordWriter(context, zone)
-                var results: [RecordResult] = []
+                var results: [RecordOutput] = []
                 results.reserveCapacity(operations.count)
                 for operation in operations where operation.makesRecord {
                     if let name = operation.record.recordName { writer.pendingNames.insert(name) }
@@ -60,23 +54,24 @@ extension RequestContext {
                     let name = operation.record.recordName
                     if let name { writer.pendingNames.remove(name) }
                     let presentation = presentation(
-                        desiredKeys: operation.desiredKeysInAnyPlace ?? desiredKeys,
-                        numbersAsStrings: operation.numbersAsStrings ?? numbersAsStrings
+                        desiredKeys: operation.desiredKeysInAnyPlace ?? request.desiredKeys,
+                        numbersAsStrings: operation.numbersAsStrings ?? request.numbersAsStrings ?? false
                     )
                     results.append(
-                        try RecordResult(name) {
+                        try RecordOutput(name) {
                             try itemFault?.check(name)
                             switch try writer.apply(operation) {
-                            case .deleted(let name): return Record(recordName: name, isDeleted: true)
+                            case .deleted(let name):
+                                return .result(.success(Record(recordName: name, isDeleted: true)))
                             case .saved(let row, let content):
-                                return try presentation.record(row, content: content, schema: writer.schema)
+                                return try presentation.output(row, content: content, schema: writer.schema)
                             }
                         }
                     )
                 }
                 if isAtomic, results.contains(where: \.isFailure) { throw AtomicFailure(results: results) }
                 try writer.finish()
-                return RecordResults(
+                return Components.Schemas.ModifyRecordsResponse(
                     records: results,
                     syncToken: getCurrentSyncToken ? context.syncToken(of: writer.zone) : nil
                 )
@@ -85,7 +80,7 @@ extension RequestContext {
             if configuration.unsettled.atomicFailure == .wholeRequest {
                 throw EmulatorError(.atomicError, "Atomic failure")
             }
-            return RecordResults(records: failure.results.map(\.withinFailedBatch))
+            return Components.Schemas.ModifyRecordsResponse(records: failure.results.map(\.withinFailedBatch))
         } catch {
             throw EmulatorError(wrapping: error)
         }
@@ -145,14 +140,16 @@ extension RecordOperation {
     }
 }
 
-extension RecordResult {
+extension RecordOutput {
     fileprivate var isFailure: Bool {
-        if case .failure = self { true } else { false }
+        if case .result(.failure) = self { true } else { false }
     }
 
     /// The result in a failed atomic batch: a failed operation keeps its error, and all others have `ATOMIC_ERROR`.
-    fileprivate var withinFailedBatch: RecordResult {
-        isFailure
-            ? self : .failure(RecordError(id: itemID, serverErrorCode: .atomicError, reason: "Atomic failure"))
+    fileprivate var withinFailedBatch: RecordOutput {
+        if isFailure { return self }
+        return .result(
+            .failure(RecordError(id: recordName, serverErrorCode: .atomicError, reason: "Atomic failure"))
+        )
     }
 }

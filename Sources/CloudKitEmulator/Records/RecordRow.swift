@@ -180,13 +180,25 @@ struct RecordPresentation {
     var form: RequestContext.ReplyForm
 
     /// The record of a reply.
-    func record(_ row: RecordRow, content: Record? = nil, schema: Schema) throws -> Record {
-        if let spelled = encodedContent(of: row, schema: schema) {
-            var record = Record(recordName: nil)
-            record.encodedContent = spelled
-            stamp(&record, row, schema: schema)
-            return record
+    func output(_ row: RecordRow, content: Record? = nil, schema: Schema) throws -> RecordOutput {
+        guard let stored = storedContent(of: row, schema: schema) else {
+            return .result(.success(try record(row, content: content, schema: schema)))
         }
+        return .stored(
+            StoredRecordOutput(
+                recordName: row.name,
+                recordType: schema.name(of: row.type),
+                recordChangeTag: row.changeTag,
+                created: stamp(row.created, row.creator),
+                modified: stamp(row.modified, row.modifier),
+                zoneID: zoneID,
+                content: stored
+            )
+        )
+    }
+
+    /// The record of a reply, as values.
+    func record(_ row: RecordRow, content: Record? = nil, schema: Schema) throws -> Record {
         var record = try content ?? row.content()
         stamp(&record, row, schema: schema)
         if let user, let participants = record.participants {
@@ -207,7 +219,7 @@ struct RecordPresentation {
     }
 
     /// The content as it is stored; `nil` where the reply has it in another form.
-    private func encodedContent(of row: RecordRow, schema: Schema) -> JSONRawValue? {
+    private func storedContent(of row: RecordRow, schema: Schema) -> JSONRawValue? {
         guard form == .written, desiredKeys == nil, !numbersAsStrings, !schema.isTranslated(row.type) else {
             return nil
         }

@@ -8,7 +8,6 @@ extension CloudKitEmulator {
     /// It is the imported or deployed schema, with the types and fields that writes added.
     ///
     /// ```swift
-    /// try emulator.request(in: DatabaseAddress("iCloud.com.example", .development, .public), as: user).modifyRecords([create])
     /// print(try emulator.schema(of: "iCloud.com.example", in: .development))
     /// // DEFINE SCHEMA
     /// //
@@ -83,7 +82,6 @@ extension CloudKitEmulator {
     /// schema are enforced in production afterwards.
     ///
     /// ```swift
-    /// try emulator.request(in: DatabaseAddress("iCloud.com.example", .development, .public), as: user).modifyRecords([create])
     /// print(try emulator.deploySchema(of: "iCloud.com.example"))
     /// // + record type Note (title)
     /// ```

@@ -1,4 +1,5 @@
-public import CloudKitModel
+import CloudKitModel
+package import CloudKitWebServices
 import GRDB
 
 extension RequestContext {
@@ -7,24 +8,22 @@ extension RequestContext {
     /// Every caller that has the name of a public share may resolve it, signed in or not (recorded). Other shares are
     /// resolved only for the owner and for invited users.
     ///
-    /// ```swift
-    /// try emulator.request(in: publicDatabase, as: .user(ben)).resolveShares([ShortGUID("0NEa3AEPXwK71VM4gHFnvh2kw")])
-    /// // [.share(databaseScope "SHARED", participantStatus "INVITED", …)]
-    /// ```
-    ///
-    /// - Parameter shortGUIDs: The short names; at most 200.
+    /// - Parameter request: At most 200 short names.
     /// - Returns: One result for each name, in order. Where invitations went to addresses of unknown people, a caller
     ///   without an invitation gets these addresses in `potentialMatchList`, and no other part of the share.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another database and for too many names.
-    public func resolveShares(_ shortGUIDs: [ShortGUID]) throws -> [ShareResult] {
-        try checkShortGUIDs(shortGUIDs)
-        return try read { context in
-            try shortGUIDs.map(\.withoutNulls).map { shortGUID in
+    package func resolveShares(
+        _ request: Components.Schemas.ResolveSharesRequest
+    ) throws -> Components.Schemas.ResolveSharesResponse {
+        try checkShortGUIDs(request.shortGUIDs)
+        let results = try read { context in
+            try request.shortGUIDs.map(\.withoutNulls).map { shortGUID in
                 try ShareResult(shortGUID) {
                     try context.description(of: try SharedRecord(shortGUID, in: context), asked: shortGUID)
                 }
             }
         }
+        return Components.Schemas.ResolveSharesResponse(results: results)
     }
 
     /// Accepts shares on the caller's behalf (`records/accept`).
@@ -35,21 +34,24 @@ extension RequestContext {
     /// A user who accepts a public share without an invitation becomes a participant of the type `PUBLIC_USER`. Nothing
     /// changes when a user accepts again, or when the owner accepts.
     ///
-    /// - Parameter shortGUIDs: The short names; at most 200.
+    /// - Parameter request: At most 200 short names.
     /// - Returns: One result for each name, in order, of the same form as with ``resolveShares(_:)``.
     /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user, `AUTHENTICATION_FAILED` for a
     ///   server-to-server key, `BAD_REQUEST` for another database and for too many names.
-    public func acceptShares(_ shortGUIDs: [ShortGUID]) throws -> [ShareResult] {
-        try checkShortGUIDs(shortGUIDs)
+    package func acceptShares(
+        _ request: Components.Schemas.AcceptSharesRequest
+    ) throws -> Components.Schemas.AcceptSharesResponse {
+        try checkShortGUIDs(request.shortGUIDs)
         let user = try signedInUser()
-        return try inDatabase(.shared).write { context in
-            try shortGUIDs.map(\.withoutNulls).map { shortGUID in
+        let results = try inDatabase(.shared).write { context in
+            try request.shortGUIDs.map(\.withoutNulls).map { shortGUID in
                 try ShareResult(shortGUID) {
                     try context.accept(try SharedRecord(shortGUID, in: context), as: user)
                     return try context.description(of: try SharedRecord(shortGUID, in: context), asked: shortGUID)
                 }
             }
         }
+        return Components.Schemas.AcceptSharesResponse(results: results)
     }
 
     private func checkShortGUIDs(_ shortGUIDs: [ShortGUID]) throws(EmulatorError) {

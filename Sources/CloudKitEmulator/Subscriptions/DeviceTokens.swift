@@ -1,4 +1,5 @@
 import CloudKitModel
+package import CloudKitWebServices
 import GRDB
 
 #if canImport(FoundationEssentials)
@@ -7,86 +8,69 @@ import GRDB
     import Foundation
 #endif
 
-/// A token of a device, with the web courier of its pushes.
-public struct IssuedDeviceToken: Hashable, Sendable {
-    /// `development` or `production`.
-    public var apnsEnvironment: String
-    /// The token: base64, as other clients have it.
-    public var apnsToken: String
-    /// The last part of the web courier's address: the secret with which a device fetches its pushes.
-    public var courierID: String
-}
-
 extension RequestContext {
     /// Makes a push token (`tokens/create`).
     ///
-    /// A client that calls again with the same `clientID` gets the same token, and the pushes that came meanwhile. A
+    /// A client that calls again with the same `clientId` gets the same token, and the pushes that came meanwhile. A
     /// client without one gets another token each time.
     ///
-    /// - Parameters:
-    ///   - apnsEnvironment: `development` or `production`.
-    ///   - clientID: The name that the client chose for itself.
-    /// - Returns: The token.
+    /// - Parameter request: `development` or `production`, and the name that the client chose for itself.
+    /// - Returns: The token, with the address of its web courier.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another `apnsEnvironment`, and without a client's name where
     ///   ``EmulatorConfiguration/Unsettled/deviceTokensNeedClientID`` says so; `AUTHENTICATION_REQUIRED` without a user.
-    public func createDeviceToken(
-        apnsEnvironment: String,
-        clientID: String?
-    ) throws -> IssuedDeviceToken {
+    package func createDeviceToken(
+        _ request: Components.Schemas.CreateDeviceTokenRequest
+    ) throws -> Components.Schemas.CreateDeviceTokenResponse {
         let owner = try subscriber()
-        try check(apnsEnvironment, clientID)
-        return try inDatabase(.public).write { context in
+        try check(request.apnsEnvironment, request.clientId)
+        let (token, courierID): (String, String) = try inDatabase(.public).write { context in
             let known = try context.db.row(
                 """
                 SELECT token, courier FROM device_token
                 WHERE container = ? AND owner = ? AND apns_environment = ? AND client = ? AND is_made
                 """,
-                [context.containerID, owner, apnsEnvironment, clientID]
+                [context.containerID, owner, request.apnsEnvironment, request.clientId]
             )
-            if let known {
-                return IssuedDeviceToken(apnsEnvironment: apnsEnvironment, apnsToken: known[0], courierID: known[1])
-            }
-            let token = IssuedDeviceToken(
-                apnsEnvironment: apnsEnvironment,
-                apnsToken: identifiers.next(32).base64,
-                courierID: identifiers.hex(16)
-            )
+            if let known { return (known[0], known[1]) }
+            let (token, courierID) = (identifiers.next(32).base64, identifiers.hex(16))
             try context.db.run(
                 """
                 INSERT INTO device_token (container, owner, apns_environment, client, token, courier, is_made)
                 VALUES (?, ?, ?, ?, ?, ?, 1)
                 """,
-                [
-                    context.containerID, owner, apnsEnvironment, clientID, token.apnsToken, token.courierID,
-                ]
+                [context.containerID, owner, request.apnsEnvironment, request.clientId, token, courierID]
             )
-            return token
+            return (token, courierID)
         }
+        return Components.Schemas.CreateDeviceTokenResponse(
+            apnsEnvironment: request.apnsEnvironment,
+            apnsToken: token,
+            webcourierURL: courierURL(courierID)
+        )
     }
 
     /// Registers a push token (`tokens/register`).
     ///
-    /// The token is from ``createDeviceToken(apnsEnvironment:clientID:)``, or from Apple's push service.
+    /// The token is from ``createDeviceToken(_:)``, or from Apple's push service.
     /// ``CloudKitEmulator/takePushes(forDeviceToken:)`` returns the pushes of a token of Apple's push service.
     ///
-    /// - Returns: The token with its web courier, the same each time. A token of Apple's push service has a courier,
-    ///   too.
+    /// - Returns: The token with the address of its web courier, the same each time; nothing where
+    ///   ``EmulatorConfiguration/Unsettled/deviceTokenRegistration`` says so. A token of Apple's push service has a
+    ///   courier, too.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another `apnsEnvironment`, an empty token and, where
     ///   ``EmulatorConfiguration/Unsettled/deviceTokensNeedClientID`` says so, without a client's name;
     ///   `AUTHENTICATION_REQUIRED` without a user.
     @discardableResult
-    public func registerDeviceToken(
-        _ apnsToken: String,
-        apnsEnvironment: String,
-        clientID: String?
-    ) throws -> IssuedDeviceToken {
+    package func registerDeviceToken(
+        _ request: Components.Schemas.RegisterDeviceTokenRequest
+    ) throws -> Components.Schemas.RegisterDeviceTokenResponse {
         let owner = try subscriber()
-        try check(apnsEnvironment, clientID)
-        guard !apnsToken.isEmpty else { throw EmulatorError.badRequest("apnsToken is required") }
-        guard !apnsToken.hasControlCharacters else { throw EmulatorError.controlCharacter(in: "apnsToken") }
-        return try inDatabase(.public).write { context in
+        try check(request.apnsEnvironment, request.clientId)
+        guard !request.apnsToken.isEmpty else { throw EmulatorError.badRequest("apnsToken is required") }
+        guard !request.apnsToken.hasControlCharacters else { throw EmulatorError.controlCharacter(in: "apnsToken") }
+        let courierID = try inDatabase(.public).write { context in
             let newCourierID = identifiers.hex(16)
-            let courierID = try context.db.value(
+            return try context.db.value(
                 """
                 INSERT INTO device_token (container, owner, apns_environment, client, token, courier, registered)
                 VALUES (?, ?, ?, ?, ?, ?, 1)
@@ -95,15 +79,26 @@ extension RequestContext {
                     client = excluded.client, courier = coalesce(courier, excluded.courier), registered = 1
                 RETURNING courier
                 """,
-                [context.containerID, owner, apnsEnvironment, clientID, apnsToken, newCourierID],
+                [
+                    context.containerID, owner, request.apnsEnvironment, request.clientId, request.apnsToken,
+                    newCourierID,
+                ],
                 as: String.self
-            )
-            return IssuedDeviceToken(
-                apnsEnvironment: apnsEnvironment,
-                apnsToken: apnsToken,
-                courierID: courierID ?? newCourierID
-            )
+            ) ?? newCourierID
         }
+        guard configuration.unsettled.deviceTokenRegistration == .answersToken else {
+            return Components.Schemas.RegisterDeviceTokenResponse()
+        }
+        return Components.Schemas.RegisterDeviceTokenResponse(
+            apnsEnvironment: request.apnsEnvironment,
+            apnsToken: request.apnsToken,
+            webcourierURL: courierURL(courierID)
+        )
+    }
+
+    /// The address of the web courier for a device.
+    private func courierURL(_ courierID: String) -> String {
+        serverAddress + CloudKitEmulator.courierPath + courierID
     }
 
     private func check(_ apnsEnvironment: String, _ clientID: String?) throws(EmulatorError) {
@@ -121,13 +116,16 @@ extension RequestContext {
 // MARK: - Fetching pushes
 
 extension CloudKitEmulator {
+    /// The path of the web courier's addresses, before a device's secret.
+    package static let courierPath = "/web-courier/"
+
     /// Waits for the next push of a device, as the web courier does, and takes it out of the queue.
     ///
     /// Pushes come in the order of the changes that they report. When two callers wait for the same device, each push
     /// goes to one of them. A change that another process makes to the same file is reported too, within
     /// ``pushPollInterval``.
     ///
-    /// - Parameter courierID: ``IssuedDeviceToken/courierID``.
+    /// - Parameter courierID: The last part of the address of the device's web courier.
     /// - Returns: The JSON of a `PushPayload`.
     /// - Throws: An ``EmulatorError``: `NOT_FOUND` when the token is not or no longer known. `CancellationError` when
     ///   the task is cancelled.
@@ -160,7 +158,7 @@ extension CloudKitEmulator {
 
     /// Takes the next push of a device out of the queue, when there is one.
     ///
-    /// - Parameter courierID: ``IssuedDeviceToken/courierID``.
+    /// - Parameter courierID: The last part of the address of the device's web courier.
     /// - Returns: The JSON of a `PushPayload`.
     /// - Throws: An ``EmulatorError``: `NOT_FOUND` when the token is not or no longer known.
     public func takePush(forCourier courierID: String) throws -> [UInt8]? {

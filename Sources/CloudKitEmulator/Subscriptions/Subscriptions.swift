@@ -1,5 +1,6 @@
-public import CloudKitModel
+import CloudKitModel
 import CloudKitSchema
+package import CloudKitWebServices
 import GRDB
 import StreamingJSON
 
@@ -15,22 +16,23 @@ extension RequestContext {
     /// Subscriptions that were created with a server-to-server key belong to the key (observed live).
     ///
     /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user.
-    public func listSubscriptions() throws -> [SubscriptionResult] {
+    package func listSubscriptions() throws -> Components.Schemas.ListSubscriptionsResponse {
         let owner = try subscriber()
-        return try read { context in
-            try StoredSubscription.all(of: owner, in: context).map { .success($0.subscription) }
-        }
+        let stored = try read { context in try StoredSubscription.all(of: owner, in: context) }
+        return Components.Schemas.ListSubscriptionsResponse(subscriptions: stored.map { .success($0.subscription) })
     }
 
     /// Looks up subscriptions by name (`subscriptions/lookup`).
     ///
     /// - Returns: One result for each name, in order; `NOT_FOUND` where the caller has no such subscription.
     /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user, `BAD_REQUEST` for too many names.
-    public func lookupSubscriptions(_ subscriptionIDs: [String]) throws -> [SubscriptionResult] {
+    package func lookupSubscriptions(
+        _ request: Components.Schemas.LookupSubscriptionsRequest
+    ) throws -> Components.Schemas.LookupSubscriptionsResponse {
         let owner = try subscriber()
-        try configuration.limits.check(subscriptionIDs.count, of: "subscriptions")
-        return try read { context in
-            try subscriptionIDs.map { id in
+        try configuration.limits.check(request.subscriptions.count, of: "subscriptions")
+        let results = try read { context in
+            try request.subscriptions.map(\.subscriptionID).map { id in
                 try SubscriptionResult(id) {
                     guard let stored = try StoredSubscription.named(id, of: owner, in: context) else {
                         throw EmulatorError.subscriptionNotFound
@@ -39,6 +41,7 @@ extension RequestContext {
                 }
             }
         }
+        return Components.Schemas.LookupSubscriptionsResponse(subscriptions: results)
     }
 
     /// Creates, changes and deletes subscriptions (`subscriptions/modify`). Every operation is tried, in order.
@@ -47,19 +50,22 @@ extension RequestContext {
     /// the same content under another name fails with the observed `INTERNAL_ERROR`, `could not find subscription we
     /// just created`. The result of a deletion has only the name (observed live).
     ///
-    /// - Parameter operations: At most 200.
+    /// - Parameter request: At most 200 operations.
     /// - Returns: One result for each operation, in order.
     /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user, `BAD_REQUEST` for too many operations.
-    public func modifySubscriptions(_ operations: [SubscriptionOperation]) throws -> [SubscriptionResult] {
+    package func modifySubscriptions(
+        _ request: Components.Schemas.ModifySubscriptionsRequest
+    ) throws -> Components.Schemas.ModifySubscriptionsResponse {
         let owner = try subscriber()
-        try configuration.limits.check(operations.count, of: "operations")
-        return try write { context in
-            try operations.map { operation in
+        try configuration.limits.check(request.operations.count, of: "operations")
+        let results = try write { context in
+            try request.operations.map { operation in
                 try SubscriptionResult(operation.subscription.subscriptionID) {
                     try context.apply(operation, of: owner)
                 }
             }
         }
+        return Components.Schemas.ModifySubscriptionsResponse(subscriptions: results)
     }
 
     /// The owner of the caller's subscriptions and device tokens.

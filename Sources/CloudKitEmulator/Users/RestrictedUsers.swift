@@ -24,7 +24,7 @@ extension RequestContext {
     ///
     /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user; `BAD_REQUEST` for another database than the
     ///   private one.
-    public func restrictUser() throws {
+    package func restrictUser() throws {
         try changeRestriction("INSERT OR IGNORE INTO restricted_user (container, environment, user) VALUES (?, ?, ?)")
     }
 
@@ -33,7 +33,7 @@ extension RequestContext {
     /// A context for a restricted user is made by ``CloudKitEmulator/unrestrictingRequest(in:as:)``.
     ///
     /// - Throws: The same errors as ``restrictUser()``.
-    public func unrestrictUser() throws {
+    package func unrestrictUser() throws {
         try changeRestriction("DELETE FROM restricted_user WHERE container = ? AND environment = ? AND user = ?")
     }
 

@@ -1,4 +1,5 @@
-public import CloudKitModel
+package import CloudKitModel
+package import CloudKitWebServices
 import GRDB
 import StreamingJSON
 
@@ -11,18 +12,19 @@ import StreamingJSON
 extension RequestContext {
     /// Finds users by address, phone number or user record name (`users/discover`, POST).
     ///
-    /// ```swift
-    /// try emulator.request(in: publicDatabase, as: .user(ben)).discoverUsers([LookupInfo(emailAddress: "ann@example.com")])
-    /// // [{"userRecordName":"_8e1c…","nameComponents":{"givenName":"Ann"},"lookupInfo":{"emailAddress":"ann@example.com"}}]
-    /// ```
-    ///
-    /// - Parameter lookups: The people to look for, each by an address, a phone number or a user record name.
+    /// - Parameter request: The people to look for, each by an address, a phone number or a user record name.
     /// - Returns: The identities of the people who were found, in the order of the lookups, each with its lookup.
     ///   People who cannot be discovered count as not found. ``EmulatorConfiguration/Unsettled/usersNotFound`` decides
     ///   the result for those.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another database (observed live) and for an empty lookup,
     ///   `AUTHENTICATION_REQUIRED`, `AUTHENTICATION_FAILED` for a server-to-server key (observed live).
-    public func discoverUsers(_ lookups: [LookupInfo]) throws -> [UserIdentity] {
+    package func discoverUsers(
+        _ request: Components.Schemas.DiscoverUsersRequest
+    ) throws -> Components.Schemas.DiscoverUsersResponse {
+        Components.Schemas.DiscoverUsersResponse(users: try find(request.lookupInfos))
+    }
+
+    private func find(_ lookups: [LookupInfo]) throws -> [UserIdentity] {
         try checkDiscovery()
         return try emulator.read { db in
             try lookups.compactMap { lookup in
@@ -42,7 +44,7 @@ extension RequestContext {
         }
     }
 
-    /// Lists all people who can be discovered, except the caller (`users/discover`, GET; `users/lookup/contacts`).
+    /// Lists all people who can be discovered, except the caller (`users/discover`, GET).
     ///
     /// The service lists people of the caller's address book. The emulator treats all people as being in every address
     /// book.
@@ -50,7 +52,18 @@ extension RequestContext {
     /// - Returns: Their identities, in the order of their user record names.
     /// - Throws: An ``EmulatorError``: what ``discoverUsers(_:)`` throws; `INTERNAL_ERROR` where
     ///   ``EmulatorConfiguration/Unsettled/discoverAllUsers`` says so.
-    public func discoverAllUsers() throws -> [UserIdentity] {
+    package func discoverAllUsers() throws -> Components.Schemas.DiscoverAllUsersResponse {
+        Components.Schemas.DiscoverAllUsersResponse(users: try findAll())
+    }
+
+    /// Lists the people of ``discoverAllUsers()`` (`users/lookup/contacts`, deprecated).
+    ///
+    /// - Throws: An ``EmulatorError``: what ``discoverAllUsers()`` throws.
+    package func lookupContacts() throws -> Components.Schemas.LookupContactsResponse {
+        Components.Schemas.LookupContactsResponse(users: try findAll().map(Components.Schemas.User.init))
+    }
+
+    private func findAll() throws -> [UserIdentity] {
         let user = try checkDiscovery()
         guard configuration.unsettled.discoverAllUsers == .listsUsers else {
             throw EmulatorError(.internalError, "internal error")
@@ -61,25 +74,52 @@ extension RequestContext {
         }
     }
 
-    /// Finds users by one property alone (`users/lookup/email` and `users/lookup/id`, deprecated: use
-    /// ``discoverUsers(_:)``).
+    /// Finds users by address alone (`users/lookup/email`, deprecated: use ``discoverUsers(_:)``).
     ///
-    /// - Throws: An ``EmulatorError``: what ``discoverUsers(_:)`` throws, `BAD_REQUEST` also for a lookup without
-    ///   the property.
-    public func lookupUsers(
+    /// - Throws: An ``EmulatorError``: what ``discoverUsers(_:)`` throws, `BAD_REQUEST` also for a lookup without an
+    ///   address.
+    package func lookupUsersByEmail(
+        _ request: Components.Schemas.LookupUsersByEmailRequest
+    ) throws -> Components.Schemas.LookupUsersByEmailResponse {
+        Components.Schemas.LookupUsersByEmailResponse(users: try find(request.users, by: \.emailAddress))
+    }
+
+    /// Finds users by user record name alone (`users/lookup/id`, deprecated: use ``discoverUsers(_:)``).
+    ///
+    /// - Throws: An ``EmulatorError``: what ``discoverUsers(_:)`` throws, `BAD_REQUEST` also for a lookup without a
+    ///   user record name.
+    package func lookupUsersByID(
+        _ request: Components.Schemas.LookupUsersByIDRequest
+    ) throws -> Components.Schemas.LookupUsersByIDResponse {
+        Components.Schemas.LookupUsersByIDResponse(users: try find(request.users, by: \.userRecordName))
+    }
+
+    private func find(
         _ lookups: [LookupInfo],
         by property: KeyPath<LookupInfo, String?>
-    ) throws -> [UserIdentity] {
+    ) throws -> [Components.Schemas.User] {
         for lookup in lookups where lookup[keyPath: property] == nil {
             throw EmulatorError.badRequest("BadRequestException: Unexpected input")
         }
-        return try discoverUsers(lookups).filter { $0.userRecordName != nil }
+        return try find(lookups).filter { $0.userRecordName != nil }.map(Components.Schemas.User.init)
     }
 
     @discardableResult
     private func checkDiscovery() throws(EmulatorError) -> String {
         guard database.scope == .public else { throw .notApplicable(in: database.scope) }
         return try signedInUser()
+    }
+}
+
+extension Components.Schemas.User {
+    /// An identity in the form of the deprecated endpoints. It has an address only where the lookup named that address.
+    fileprivate init(_ identity: UserIdentity) {
+        self.init(
+            userRecordName: identity.userRecordName,
+            firstName: identity.nameComponents?.givenName,
+            lastName: identity.nameComponents?.familyName,
+            emailAddress: identity.lookupInfo?.emailAddress
+        )
     }
 }
 

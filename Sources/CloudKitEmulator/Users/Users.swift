@@ -1,4 +1,5 @@
 public import CloudKitModel
+package import CloudKitWebServices
 import GRDB
 import StreamingJSON
 
@@ -7,23 +8,6 @@ import StreamingJSON
 #else
     import Foundation
 #endif
-
-/// The description of a user in the response of `users/current` (deprecated).
-public struct CurrentUser: Hashable, Sendable {
-    /// The user record name.
-    public var userRecordName: String
-    /// The given name, where it is known.
-    public var firstName: String?
-    /// The family name, where it is known.
-    public var lastName: String?
-
-    /// Makes a description.
-    public init(userRecordName: String, firstName: String? = nil, lastName: String? = nil) {
-        self.userRecordName = userRecordName
-        self.firstName = firstName
-        self.lastName = lastName
-    }
-}
 
 extension CloudKitEmulator {
     /// Creates a user who can sign in.
@@ -86,17 +70,17 @@ extension CloudKitEmulator {
 }
 
 extension RequestContext {
-    /// The caller's identity (`users/caller`), without nested objects.
+    /// The caller's identity (`users/caller`): one flat identity, as CloudKit JS reads it. Apple's page shows a list.
     ///
     /// - Throws: An ``EmulatorError``: `AUTHENTICATION_REQUIRED` without a user; `AUTHENTICATION_FAILED` for a
     ///   server-to-server key where ``EmulatorConfiguration/Unsettled/serverKeyAsCaller`` says so.
-    public func fetchCaller() throws -> UserIdentity {
+    package func fetchCaller() throws -> Components.Schemas.FetchCallerResponse {
         if case .serverKey = caller, configuration.unsettled.serverKeyAsCaller == .answered {
-            return UserIdentity(userRecordName: user)
+            return Components.Schemas.FetchCallerResponse(userRecordName: user)
         }
         let name = try signedInUser()
         let person = try emulator.read { db in try Person.fetch(name, db) } ?? Person(userRecordName: name)
-        return UserIdentity(
+        return Components.Schemas.FetchCallerResponse(
             userRecordName: person.userRecordName,
             nameComponents: person.isDiscoverable ? person.nameComponents : nil
         )
@@ -105,10 +89,10 @@ extension RequestContext {
     /// The caller (`users/current`, deprecated: use ``fetchCaller()``).
     ///
     /// - Throws: An ``EmulatorError``: the same as ``fetchCaller()``.
-    public func fetchCurrentUser() throws -> CurrentUser {
+    package func fetchCurrentUser() throws -> Components.Schemas.FetchCurrentUserResponse {
         let identity = try fetchCaller()
-        return CurrentUser(
-            userRecordName: identity.userRecordName ?? "",
+        return Components.Schemas.FetchCurrentUserResponse(
+            userRecordName: identity.userRecordName,
             firstName: identity.nameComponents?.givenName,
             lastName: identity.nameComponents?.familyName
         )

@@ -1,15 +1,6 @@
-public import CloudKitModel
+import CloudKitModel
+package import CloudKitWebServices
 import GRDB
-
-/// The zones of a database, with a token for later changes.
-public struct ZonePage: Hashable, Sendable {
-    /// The zones, each as a value or as a failure.
-    public var zones: [ZoneResult]
-    /// The token for the changes after this page: `syncToken`, or `metaSyncToken` of `zones/changes`.
-    public var syncToken: String
-    /// Whether the next page has more.
-    public var moreComing = false
-}
 
 extension RequestContext {
     /// Lists the zones of a database (`zones/list`): the default zone, then the others in creation order.
@@ -19,15 +10,16 @@ extension RequestContext {
     ///
     /// - Throws: An ``EmulatorError``: `NOT_FOUND` for a container that is not registered, with
     ///   ``EmulatorConfiguration/Containers/registeredOnly``.
-    public func listZones() throws -> ZonePage {
+    package func listZones() throws -> Components.Schemas.ListZonesResponse {
         try read { context in
-            ZonePage(
+            Components.Schemas.ListZonesResponse(
                 zones: try context.zones().map { zone in
                     switch configuration.unsettled.zonesInList {
                     case .identifiers: .success(Zone(zoneID: zone.zoneID(in: context)))
                     case .whole: .success(context.description(of: zone))
                     }
                 },
+                moreComing: false,
                 syncToken: emulator.tokenKey.text(of: .database(context.databaseID, at: context.sequence))
             )
         }
@@ -38,12 +30,15 @@ extension RequestContext {
     /// - Returns: One result for each ID, in order; `ZONE_NOT_FOUND` where there is no such zone.
     /// - Throws: An ``EmulatorError``: `NOT_FOUND` for a container that is not registered, with
     ///   ``EmulatorConfiguration/Containers/registeredOnly``.
-    public func lookupZones(_ zoneIDs: [ZoneID]) throws -> [ZoneResult] {
-        try read { context in
-            try zoneIDs.map { zoneID in
+    package func lookupZones(
+        _ request: Components.Schemas.LookupZonesRequest
+    ) throws -> Components.Schemas.LookupZonesResponse {
+        let zones = try read { context in
+            try request.zones.map { zoneID in
                 try ZoneResult(zoneID.withoutNulls) { context.description(of: try context.zone(zoneID)) }
             }
         }
+        return Components.Schemas.LookupZonesResponse(zones: zones)
     }
 
     /// Creates and deletes zones (`zones/modify`). Every operation is tried, in order. A zone can have only one
@@ -55,14 +50,17 @@ extension RequestContext {
     ///   another owner is `ACCESS_DENIED`, or `ZONE_NOT_FOUND` for a deletion.
     /// - Throws: An ``EmulatorError``: `BAD_REQUEST` for another database, for too many operations and for two on one
     ///   zone.
-    public func modifyZones(_ operations: [ZoneOperation]) throws -> [ZoneResult] {
+    package func modifyZones(
+        _ request: Components.Schemas.ModifyZonesRequest
+    ) throws -> Components.Schemas.ModifyZonesResponse {
+        let operations = request.operations
         guard database.scope == .private else { throw EmulatorError.notApplicable(in: database.scope) }
         try configuration.limits.check(operations.count, of: "operations")
         var names = Set<String>()
         for operation in operations where !names.insert(operation.zone.zoneID.zoneName).inserted {
             throw EmulatorError.badRequest("more than one operation on zone '\(operation.zone.zoneID.zoneName)'")
         }
-        return try write { context in
+        let zones = try write { context in
             try operations.map { operation in
                 let zoneID = operation.zone.zoneID
                 return try ZoneResult(zoneID.withoutNulls) {
@@ -74,6 +72,7 @@ extension RequestContext {
                 }
             }
         }
+        return Components.Schemas.ModifyZonesResponse(zones: zones)
     }
 }
 

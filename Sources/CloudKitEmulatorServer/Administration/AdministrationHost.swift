@@ -17,7 +17,8 @@ struct AdministrationHost {
 
     /// The operations of the document with their handlers.
     static func operations() throws -> [ServerOperation<AdministrationHost>] {
-        let configuration = Configuration(jsonEncodingOptions: [.withoutEscapingSlashes])
+        // Every response has the one type that the document gives it.
+        let configuration = Configuration(jsonEncodingOptions: [.withoutEscapingSlashes], lenientReading: .anyAccept)
         return try AdministrationHandlers().operations(configuration: configuration)
     }
 
@@ -52,12 +53,9 @@ struct AdministrationHost {
             guard let operation else {
                 throw AdministrationFailure(.notFound, .notFound, "The administration has no such path.")
             }
-            var accepting = request
-            // Every response has the one type that the document gives it.
-            accepting.headerFields[.accept] = nil
             let bytes = try await body()
             let (response, body) = try await operation.respond(
-                to: accepting,
+                to: request,
                 body: bytes.isEmpty ? nil : HTTPBody(bytes),
                 metadata: ServerRequestMetadata(pathParameters: route.parameters),
                 context: self

@@ -1,6 +1,7 @@
 import CloudKitEmulator
 import HTTPTypes
 import OpenAPISwiftRuntime
+import ServiceLifecycle
 
 /// The web courier: holds a request of a device until there is a push for it.
 ///
@@ -8,8 +9,6 @@ import OpenAPISwiftRuntime
 /// one push, and then the client sends the next request. A response without bytes only keeps the connection alive
 /// (CloudKit JS, observed live).
 struct Courier {
-    /// The part of the path before a device's secret.
-    static let path = "/web-courier/"
     static let methods: [HTTPRequest.Method] = [.get, .options]
 
     private let emulator: CloudKitEmulator
@@ -20,11 +19,16 @@ struct Courier {
         self.configuration = configuration
     }
 
-    /// Responds with the next push, or without a body when no push comes within the timeout.
+    /// Responds with the next push, or without a body when no push comes within the timeout or before the server stops.
     ///
     /// - Throws: `NOT_FOUND` for an address that belongs to no device, or no longer to one.
     func answer(courierID: String) async throws -> (HTTPResponse, HTTPBody?) {
-        let push = try await nextPush(courierID)
+        let push: [UInt8]?
+        do {
+            push = try await cancelWhenGracefulShutdown { try await nextPush(courierID) }
+        } catch is CancellationError where Task.isShuttingDownGracefully {
+            push = nil
+        }
         return (HTTPResponse(status: .ok), push.map { HTTPBody($0) })
     }
 

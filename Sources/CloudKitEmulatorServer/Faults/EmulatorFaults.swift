@@ -1,6 +1,7 @@
 import CloudKitEmulator
 import HTTPTypes
 import OpenAPISwiftRuntime
+import ServiceLifecycle
 import Synchronization
 
 /// The faults that a test orders of an emulator, and a list of the requests so far. The faults can be changed while the
@@ -98,7 +99,7 @@ extension CloudKitEmulatorServer {
             _ = try await serve(request, body: body, at: route)
             throw TransportError.lost
         case .hang(let duration):
-            try await configuration.clock.sleep(for: duration)
+            try await wait(for: duration)
             throw TransportError(
                 code: .timedOut,
                 message: "A fault rule delayed the request for \(duration), and the emulator sent no response."
@@ -116,7 +117,7 @@ extension CloudKitEmulatorServer {
         case .clockSkew(let seconds):
             return try await serve(request, body: body, at: route, clockSkew: seconds)
         case .delay(let duration):
-            try await configuration.clock.sleep(for: duration)
+            try await wait(for: duration)
             return try await serve(request, body: body, at: route)
         case .contentType(let type):
             var (response, body) = try await serve(request, body: body, at: route)
@@ -134,12 +135,17 @@ extension CloudKitEmulatorServer {
             return (response, HTTPBody(pieces, length: .known(Int64(bytes.count)), iterationBehavior: .single))
         case .slow(let size, let pause):
             let (response, bytes) = try await reply(to: request, body: body, at: route)
-            let clock = configuration.clock
             let pieces = Pieces(bytes: bytes[...], size: size, breaks: false) {
-                if pause > .zero { try await clock.sleep(for: pause) }
+                if pause > .zero { try await wait(for: pause) }
             }
             return (response, HTTPBody(pieces, length: .known(Int64(bytes.count)), iterationBehavior: .single))
         }
+    }
+
+    /// Waits because of a fault, until the server stops at the latest.
+    private func wait(for duration: Duration) async throws {
+        let clock = configuration.clock
+        try await cancelWhenGracefulShutdown { try await clock.sleep(for: duration) }
     }
 
     /// A reply with another body, and with the length of that body. With the former length, a client would wait for more

@@ -106,7 +106,7 @@ extension Components.Schemas {
         }
     }
     /// What became of one item of a request about records: the record or its error. Evidence: archived reference, recorded, CloudKit JS.
-    package typealias RecordResult = CloudKitModel.RecordResult
+    package typealias RecordResult = CloudKitModel.RecordOutput
     /// One change to one record. Evidence: archived reference, except where said.
     ///
     /// - `create`: makes a record; it must not carry a change tag (CloudKit JS). If the name is taken the code is

@@ -164,7 +164,7 @@ extension CloudKitDatabase {
         )
         return ChangePages(operation: ZoneChangesOptions.operation, startToken: token) {
             (token) async throws(CloudKitError) in
-            TypedZoneChanges(try await fetchZoneChanges([(zone, token)], options)[0].get(), types)
+            TypedZoneChanges(ZoneChanges(try await fetchZoneChanges([(zone, token)], options)[0].get()), types)
         }
     }
 }

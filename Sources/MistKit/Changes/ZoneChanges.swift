@@ -67,7 +67,7 @@ extension CloudKitDatabase {
         )
         return ChangePages(operation: ZoneChangesOptions.operation, startToken: token) {
             (token) async throws(CloudKitError) in
-            try await fetchZoneChanges([(zone, token)], options)[0].get()
+            ZoneChanges(try await fetchZoneChanges([(zone, token)], options)[0].get())
         }
     }
 
@@ -77,7 +77,7 @@ extension CloudKitDatabase {
     func fetchZoneChanges(
         _ zones: [(zoneID: ZoneID, token: ZoneChangeToken?)],
         _ options: ZoneChangesOptions
-    ) async throws(CloudKitError) -> [Result<ZoneChanges, CloudKitError>] {
+    ) async throws(CloudKitError) -> [Result<ZoneChangesPage, CloudKitError>] {
         if let pageSize = options.pageSize, pageSize < 1 {
             throw .invalidArgument("The page size has to be at least 1, but is \(pageSize).")
         }
@@ -101,7 +101,7 @@ extension CloudKitDatabase {
             let found = inOrder ? reply.body[index] : reply.body.first { $0.zoneID?.isSame(as: zone.zoneID) == true }
             guard let found else { return .failure(.noChanges(of: zone.zoneID, in: reply.origin)) }
             do throws(CloudKitError) {
-                return .success(try ZoneChanges(found, of: zone.zoneID, since: zone.token, in: reply.origin))
+                return .success(try ZoneChangesPage(found, of: zone.zoneID, since: zone.token, in: reply.origin))
             } catch {
                 return .failure(error)
             }
@@ -137,7 +137,18 @@ struct ZoneChangesOptions: Sendable {
     }
 }
 
-extension ZoneChanges {
+/// A page of changes of a zone, with the records in the order of the service.
+package struct ZoneChangesPage: Sendable {
+    /// The records that changed or were deleted, and the errors of records that the service could not return.
+    package var results: [Result<Record, CloudKitError>]
+    /// Where the next page begins.
+    package var token: ZoneChangeToken
+    /// Whether the service has more changes now.
+    package var moreComing: Bool
+    var isNewestFirst: Bool
+}
+
+extension ZoneChangesPage {
     fileprivate init(
         _ changes: Components.Schemas.ZoneChanges,
         of zone: ZoneID,
@@ -157,27 +168,21 @@ extension ZoneChanges {
         guard let text = changes.syncToken ?? token?.text, let next = ZoneChangeToken(text) else {
             throw .noChanges(of: zone, in: origin)
         }
-        self.init(
-            changes.records ?? [],
-            token: next,
-            moreComing: changes.moreComing ?? false,
-            isNewestFirst: changes.reverse ?? false,
-            in: origin
-        )
+        results = (changes.records ?? []).map { $0.result.result(requested: nil, in: origin) }
+        self.token = next
+        moreComing = changes.moreComing ?? false
+        isNewestFirst = changes.reverse ?? false
     }
+}
 
-    init(
-        _ results: [RecordResult],
-        token: ZoneChangeToken,
-        moreComing: Bool,
-        isNewestFirst: Bool,
-        in origin: ResponseOrigin
-    ) {
-        self.token = token
-        self.moreComing = moreComing
-        self.isNewestFirst = isNewestFirst
-        for result in results {
-            switch result.result(requested: nil, in: origin) {
+extension ZoneChanges {
+    /// Divides the records of a page into those that exist and those that were deleted.
+    init(_ page: ZoneChangesPage) {
+        token = page.token
+        moreComing = page.moreComing
+        isNewestFirst = page.isNewestFirst
+        for result in page.results {
+            switch result {
             case .success(let record) where record.isDeleted: deletedRecords.append(record)
             case .success(let record): changedRecords.append(record)
             case .failure(let error): failures.append(error)

@@ -52,7 +52,7 @@ extension CloudKitDatabase {
             let input = lookup(names, inZone: zone, desiredKeys: desiredKeys)
             return try await call.reply(to: Operations.LookupRecords.id) { client in
                 let response = try await client.lookupRecords(input).ok
-                return (try response.body.json.records ?? [], response.headers.xAppleRequestUUID)
+                return (try response.body.json.records?.map(\.result) ?? [], response.headers.xAppleRequestUUID)
             }
         }
     }

@@ -129,7 +129,7 @@ extension CloudKitDatabase {
                         path: path,
                         body: .json(
                             .init(
-                                operations: batch.map(\.encoded),
+                                operations: batch.map(\.operation),
                                 zoneID: zone,
                                 atomic: atomic,
                                 desiredKeys: desiredKeys,
@@ -137,7 +137,7 @@ extension CloudKitDatabase {
                             )
                         )
                     ).ok
-                    return (try response.body.json.records ?? [], response.headers.xAppleRequestUUID)
+                    return (try response.body.json.records?.map(\.result) ?? [], response.headers.xAppleRequestUUID)
                 }
                 return BatchResults.align(reply, with: batch.map(\.operation.record.recordName))
             }

@@ -206,7 +206,7 @@ protocol QueryPageBody: JSONReadable, SendableMetatype {
 
 extension Components.Schemas.QueryRecordsResponse: QueryPageBody {
     func results(in origin: ResponseOrigin) -> [Result<Record, CloudKitError>] {
-        (records ?? []).map { $0.result(requested: nil, in: origin) }
+        (records ?? []).map { $0.result.result(requested: nil, in: origin) }
     }
 }
 

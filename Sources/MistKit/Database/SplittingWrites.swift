@@ -1,39 +1,21 @@
 import StreamingJSON
 
-/// An operation of a batch, and its form in the request.
+/// An operation of a batch, and its size in the request.
 struct PreparedOperation: Sendable {
     let operation: RecordOperation
-    /// The operation with the content of its record encoded as JSON; the operation itself if it was not measured.
-    private(set) var encoded: RecordOperation
-    /// The number of bytes that it takes in a request, at most; 0 if it was not measured.
-    private(set) var size = 0
+    /// The number of bytes that it takes in a request; 0 if it was not measured.
+    let size: Int
 
     /// Prepares an operation.
     ///
     /// - Parameters:
     ///   - operation: The operation.
-    ///   - isMeasured: Whether its size matters. Then it is encoded here, and not a second time when it is sent.
+    ///   - isMeasured: Whether its size matters. Then it is encoded here, which costs little beside a request.
     init(_ operation: RecordOperation, isMeasured: Bool) {
         self.operation = operation
-        encoded = operation
-        guard isMeasured else { return }
-        var content = operation.record
-        var record = Record(recordType: content.recordType, recordName: content.recordName)
-        record.recordChangeTag = content.recordChangeTag
-        content.recordType = nil
-        content.recordName = nil
-        content.recordChangeTag = nil
-        // A record that cannot be encoded fails when it is sent.
-        guard let json = try? JSONRawValue(content) else { return }
-        record.encodedContent = json
-        encoded.record = record
-        size =
-            json.bytes.count + Self.envelopeSize + (record.recordName?.utf8.count ?? 0)
-            + (record.recordType?.utf8.count ?? 0)
+        // An operation that cannot be encoded fails when it is sent.
+        size = isMeasured ? (try? JSONWriter.bytes(of: operation))?.count ?? 0 : 0
     }
-
-    /// More than the bytes of the other members and of the JSON around them.
-    private static let envelopeSize = 256
 }
 
 extension [PreparedOperation] {

@@ -59,7 +59,7 @@ extension CloudKitDatabase {
                 path: path,
                 body: .json(.init(operations: operations, zoneID: zone, atomic: atomic))
             ).ok
-            return (try response.body.json.records ?? [], response.headers.xAppleRequestUUID)
+            return (try response.body.json.records?.map(\.result) ?? [], response.headers.xAppleRequestUUID)
         }
         return BatchResults.align(reply, with: operations.map(\.record.recordName))
     }
@@ -76,7 +76,7 @@ extension CloudKitDatabase {
                 path: path,
                 body: .json(.init(records: names.map { .init(recordName: $0) }, zoneID: zone))
             ).ok
-            return (try response.body.json.records ?? [], response.headers.xAppleRequestUUID)
+            return (try response.body.json.records?.map(\.result) ?? [], response.headers.xAppleRequestUUID)
         }
         return BatchResults.align(reply, with: names)
     }
@@ -98,10 +98,10 @@ extension CloudKitDatabase {
         try await fetchDatabaseChanges(since: token.flatMap(DatabaseChangeToken.init), pageSize: nil)
     }
 
-    /// One page of `changes/zone` for each zone, in their order.
+    /// One page of `changes/zone` for each zone, in their order. The records are in the order of the service.
     package func zoneChangesOnce(
         _ zones: [(zoneID: ZoneID, token: String?)]
-    ) async throws(CloudKitError) -> [Result<ZoneChanges, CloudKitError>] {
+    ) async throws(CloudKitError) -> [Result<ZoneChangesPage, CloudKitError>] {
         let options = ZoneChangesOptions(
             desiredKeys: nil,
             desiredRecordTypes: nil,
@@ -128,7 +128,7 @@ extension CloudKitDatabase {
             return (try response.body.json, response.headers.xAppleRequestUUID)
         }
         return (
-            (reply.body.records ?? []).map { $0.result(requested: nil, in: reply.origin) },
+            (reply.body.records ?? []).map { $0.result.result(requested: nil, in: reply.origin) },
             reply.body.continuationMarker
         )
     }

@@ -74,18 +74,7 @@ extension CloudKitService {
             )
         case .zoneChanges(let cursors):
             let pages = try await database.zoneChangesOnce(cursors.map { ($0.zoneID, $0.token) })
-            return .zoneChanges(
-                pages.map { page in
-                    page.map {
-                        SyncReply.ZonePage(
-                            records: $0.changedRecords + $0.deletedRecords,
-                            failures: $0.failures,
-                            token: $0.token.text,
-                            moreComing: $0.moreComing
-                        )
-                    }
-                }
-            )
+            return .zoneChanges(pages.map { $0.map(SyncReply.ZonePage.init) })
         case .createZones(let zones):
             return .zones(try await database.createZonesOnce(zones).map { $0.map(\.zoneID) })
         case .lookup(let names, let zone):
@@ -100,6 +89,18 @@ extension CloudKitService {
                 desiredKeys: desiredKeys
             )
             return .query(records: page.results, continuation: page.marker)
+        }
+    }
+}
+
+extension SyncReply.ZonePage {
+    fileprivate init(_ page: ZoneChangesPage) {
+        self.init(records: [], token: page.token.text, moreComing: page.moreComing)
+        for result in page.results {
+            switch result {
+            case .success(let record): records.append(record)
+            case .failure(let error): failures.append(error)
+            }
         }
     }
 }

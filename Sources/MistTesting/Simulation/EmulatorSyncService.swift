@@ -1,5 +1,6 @@
 public import CloudKitEmulator
 public import CloudKitModel
+import CloudKitWebServices
 public import MistKit
 public import MistStore
 
@@ -85,26 +86,26 @@ extension RequestContext {
             }
             return .caller(user)
         case .databaseChanges(let token):
-            let page = try fetchDatabaseChanges(since: token)
+            let page = try fetchDatabaseChanges(.init(syncToken: token))
             var changes = SyncReply.DatabasePage(
                 changed: [],
                 deleted: [],
-                token: page.syncToken,
-                moreComing: page.moreComing
+                token: page.syncToken ?? "",
+                moreComing: page.moreComing ?? false
             )
-            for case .success(let zone) in page.zones {
+            for case .success(let zone) in page.zones ?? [] {
                 if zone.isDeleted { changes.deleted.append(zone.zoneID) } else { changes.changed.append(zone.zoneID) }
             }
             return .databaseChanges(changes)
         case .zoneChanges(let cursors):
-            let results = try fetchZoneChanges(
-                cursors.map { ZoneChangesRequest(zoneID: $0.zoneID, syncToken: $0.token) }
-            )
-            return .zoneChanges(results.map(SyncReply.ZonePage.result))
+            let zones = cursors.map { Components.Schemas.ZoneChangesRequest(zoneID: $0.zoneID, syncToken: $0.token) }
+            let pages = try fetchZoneChanges(.init(zones: zones)).zones ?? []
+            return .zoneChanges(pages.map(SyncReply.ZonePage.result))
         case .createZones(let zones):
-            let results = try modifyZones(zones.map { ZoneOperation(.create, zone: Zone(zoneID: $0)) })
+            let operations = zones.map { ZoneOperation(.create, zone: Zone(zoneID: $0)) }
+            let results = try modifyZones(.init(operations: operations)).zones
             return .zones(
-                zip(zones, results).map { zoneID, result in
+                zip(zones, results ?? []).map { zoneID, result in
                     switch result {
                     case .success(let zone): .success(zone.zoneID)
                     case .failure(let error):
@@ -113,42 +114,48 @@ extension RequestContext {
                 }
             )
         case .lookup(let names, let zone):
-            let found = try lookupRecords(names.map { RecordLookup(recordName: $0) }, zoneID: zone)
-            return .records(found.records.map(\.result))
+            let found = try lookupRecords(.init(records: names.map { .init(recordName: $0) }, zoneID: zone))
+            return .records((found.records ?? []).map(\.result.result))
         case .modify(let operations, let zone, let isAtomic):
-            return .records(try modifyRecords(operations, zoneID: zone, atomic: isAtomic).records.map(\.result))
+            let reply = try modifyRecords(.init(operations: operations, zoneID: zone, atomic: isAtomic))
+            return .records((reply.records ?? []).map(\.result.result))
         case .query(let query, let continuation, let desiredKeys):
-            let page = try queryRecords(query, continuationMarker: continuation, desiredKeys: desiredKeys)
-            return .query(records: page.records.map(\.result), continuation: page.continuationMarker)
+            let page = try queryRecords(
+                .init(query: query, desiredKeys: desiredKeys, continuationMarker: continuation)
+            )
+            return .query(records: (page.records ?? []).map(\.result.result), continuation: page.continuationMarker)
         }
     }
 }
 
 extension SyncReply.ZonePage {
     fileprivate static func result(
-        _ result: Result<ZoneChangesPage, ZoneError>
+        _ page: Components.Schemas.ZoneChanges
     ) -> Result<SyncReply.ZonePage, CloudKitError> {
-        switch result {
-        case .success(let page):
-            var records: [Record] = []
-            var failures: [CloudKitError] = []
-            for result in page.records {
-                switch result.result {
-                case .success(let record): records.append(record)
-                case .failure(let error): failures.append(error)
-                }
-            }
-            return .success(
-                SyncReply.ZonePage(
-                    records: records,
-                    failures: failures,
-                    token: page.syncToken,
-                    moreComing: page.moreComing
-                )
+        if let code = page.serverErrorCode {
+            let error = ErrorResponse(
+                serverErrorCode: ServerErrorCode(rawValue: code),
+                reason: page.reason,
+                retryAfter: page.retryAfter
             )
-        case .failure(let error):
-            return .failure(CloudKitError(error.response, item: error.id.map { .zone(name: $0.zoneName) }))
+            return .failure(CloudKitError(error, item: page.zoneID.map { .zone(name: $0.zoneName) }))
         }
+        var records: [Record] = []
+        var failures: [CloudKitError] = []
+        for result in page.records ?? [] {
+            switch result.result.result {
+            case .success(let record): records.append(record)
+            case .failure(let error): failures.append(error)
+            }
+        }
+        return .success(
+            SyncReply.ZonePage(
+                records: records,
+                failures: failures,
+                token: page.syncToken ?? "",
+                moreComing: page.moreComing ?? false
+            )
+        )
     }
 }
 

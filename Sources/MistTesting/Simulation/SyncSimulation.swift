@@ -1,6 +1,7 @@
 import CloudKitEmulator
 import CloudKitModel
 import CloudKitSchema
+import CloudKitWebServices
 import GRDB
 public import MistKit
 public import MistStore
@@ -322,9 +323,8 @@ private struct SimulatedWorld {
     private mutating func purge() throws {
         guard let zoneID = try serviceZones().randomElement(using: &generator) else { return }
         let zone = Zone(zoneID: zoneID)
-        guard case .success? = try serviceContext().modifyZones([ZoneOperation(.delete, zone: zone)]).first else {
-            return
-        }
+        let reply = try serviceContext().modifyZones(.init(operations: [ZoneOperation(.delete, zone: zone)]))
+        guard case .success? = reply.zones?.first else { return }
         counts.purges += 1
         model.isRelaxed = true
         tell("the zone \(zoneID.zoneName) is deleted at the service")
@@ -663,8 +663,9 @@ private struct SimulatedWorld {
         var records: [Record] = []
         var continuation: String?
         repeat {
-            let page = try context.queryRecords(RecordQuery(recordType: type), continuationMarker: continuation)
-            for case .success(var record) in page.records {
+            let query = RecordQuery(recordType: type)
+            let page = try context.queryRecords(.init(query: query, continuationMarker: continuation))
+            for case .result(.success(var record)) in page.records ?? [] {
                 record.zoneID = .default
                 records.append(record)
             }
@@ -678,13 +679,12 @@ private struct SimulatedWorld {
         var records: [Record] = []
         var token: String?
         while true {
-            let request = ZoneChangesRequest(zoneID: zone, syncToken: token)
-            guard case .success(let page)? = try context.fetchZoneChanges([request]).first else { return [] }
-            for case .success(var record) in page.records where !record.isDeleted {
+            let page = try context.fetchRecordChanges(.init(zoneID: zone, syncToken: token))
+            for case .result(.success(var record)) in page.records ?? [] where !record.isDeleted {
                 record.zoneID = zone
                 records.append(record)
             }
-            guard page.moreComing else { return records }
+            guard page.moreComing == true else { return records }
             token = page.syncToken
         }
     }

@@ -42,6 +42,9 @@ public struct Configuration: Sendable {
     /// How the values of header fields that the document describes are encoded.
     public var headerValueEncoding: HeaderValueEncoding
 
+    /// The deviations from the document that a server accepts in requests. A client ignores this property.
+    public var lenientReading: LenientReading
+
     /// Creates a configuration.
     /// - Parameters:
     ///   - dateTranscoder: How dates are written and read.
@@ -51,13 +54,15 @@ public struct Configuration: Sendable {
     ///   - maximumBufferedBytes: The maximum size, in bytes, of a received body that is collected in memory. The
     ///     default is 64 MiB.
     ///   - headerValueEncoding: How the values of header fields that the document describes are encoded.
+    ///   - lenientReading: The deviations from the document that a server accepts in requests; none by default.
     public init(
         dateTranscoder: any DateTranscoder = .iso8601,
         jsonEncodingOptions: JSONEncodingOptions = [.sortedKeys, .prettyPrinted],
         multipartBoundaryGenerator: any MultipartBoundaryGenerator = .random,
         xmlCoder: (any CustomCoder)? = nil,
         maximumBufferedBytes: Int = 64 * 1024 * 1024,
-        headerValueEncoding: HeaderValueEncoding = .percentEncoded
+        headerValueEncoding: HeaderValueEncoding = .percentEncoded,
+        lenientReading: LenientReading = []
     ) {
         dates = DateCoding(transcoder: dateTranscoder)
         self.jsonEncodingOptions = jsonEncodingOptions
@@ -65,6 +70,7 @@ public struct Configuration: Sendable {
         self.xmlCoder = xmlCoder
         self.maximumBufferedBytes = maximumBufferedBytes
         self.headerValueEncoding = headerValueEncoding
+        self.lenientReading = lenientReading
     }
 }
 

@@ -9,6 +9,13 @@ public import StreamingJSON
     var body: HTTPBody? { get set }
     /// How values are read.
     var configuration: Configuration { get }
+    /// Whether a message whose body has one documented content type may name another.
+    var mayHaveAnyContentType: Bool { get }
+}
+
+extension ReadableMessage {
+    /// `false`: a message is held to the document.
+    @_spi(Generated) public var mayHaveAnyContentType: Bool { false }
 }
 
 extension ReadableMessage {
@@ -23,6 +30,7 @@ extension ReadableMessage {
     ///
     /// A message without a content type, or with one that cannot be read, counts as the first.
     @_spi(Generated) public func matchContentType(_ documented: [String]) throws -> Int {
+        if mayHaveAnyContentType, documented.count == 1 { return 0 }
         guard let field = headerFields.value(of: .contentType) else { return 0 }
         // The common cases, spelled as this module writes them.
         if let index = documented.firstIndex(of: field) { return index }

@@ -66,6 +66,14 @@ import StreamingJSON
         }
     }
 
+    /// Whether no value of the parameter is an empty text.
+    var isNumberOrBoolean: Bool {
+        switch self {
+        case .number, .boolean: true
+        default: false
+        }
+    }
+
     /// Whether the parameter can have members.
     var isObject: Bool {
         switch self {
@@ -152,6 +160,18 @@ indirect enum ParameterValue {
             try reader.readNull()
             return nil
         default: return .text(try reader.readRawValue().description)
+        }
+    }
+
+    /// The value in the form that the document asks for, where a server accepts more.
+    /// - Returns: `nil` if the value counts as absent.
+    func corrected(by reading: LenientReading, _ shape: ParameterShape) -> ParameterValue? {
+        if case .text("") = self, shape.isNumberOrBoolean, reading.contains(.emptyQueryItems) { return nil }
+        guard reading.contains(.booleansInAnyCase), case .boolean = shape.element ?? shape else { return self }
+        switch self {
+        case .text(let text): return .text(text.lowercased())
+        case .list(let texts): return .list(texts.map { $0.lowercased() })
+        case .members, .elements: return self
         }
     }
 

@@ -162,7 +162,8 @@ private struct OperationHandler<API: Sendable, Context: Sendable, Input: Sendabl
         } catch {
             throw call.failure("The handler threw an error", error, input: input)
         }
-        var response = ServerResponse(accept: request.headerFields[.accept], configuration: configuration)
+        let accept = configuration.lenientReading.contains(.anyAccept) ? nil : request.headerFields[.accept]
+        var response = ServerResponse(accept: accept, configuration: configuration)
         do {
             try encode(output, &response)
         } catch {
@@ -233,7 +234,8 @@ extension ServerCall {
         template: String,
         configuration: Configuration
     ) {
-        queryItems = Result { try Self.queryItems(of: request) }
+        let skipsEmptyItems = configuration.lenientReading.contains(.emptyQueryItems)
+        queryItems = Result { try Self.queryItems(of: request, skippingEmptyItems: skipsEmptyItems) }
         self.request = request
         self.body = body
         self.metadata = metadata
@@ -243,6 +245,9 @@ extension ServerCall {
 
     /// The header fields.
     public var headerFields: HTTPFields { request.headerFields }
+
+    /// Whether a request whose body has one documented content type may name another.
+    public var mayHaveAnyContentType: Bool { configuration.lenientReading.contains(.anyContentType) }
 
     /// Whether there is a body to read.
     public var hasBody: Bool {
@@ -365,7 +370,9 @@ extension ServerCall {
     ) throws -> T? {
         let parts =
             switch location {
-            case .query: try queryItems.get().parts(of: name, shape, style: style, explode: explode)
+            case .query:
+                try queryItems.get().parts(of: name, shape, style: style, explode: explode)?
+                    .corrected(by: configuration.lenientReading, shape)
             case .cookie: try CookieText.parts(of: name, shape, style: style, explode: explode, in: headerFields)
             }
         guard let parts else { return nil }
@@ -495,11 +502,12 @@ extension ServerCall {
         return query.utf8.firstIndex(of: UInt8(ascii: "#")).map { query[..<$0] } ?? query
     }
 
-    private static func queryItems(of request: HTTPRequest) throws -> [ParameterItem] {
+    private static func queryItems(of request: HTTPRequest, skippingEmptyItems: Bool) throws -> [ParameterItem] {
         guard let query = query(of: request) else { return [] }
-        return try query.utf8.split(separator: UInt8(ascii: "&")).map { bytes in
+        return try query.utf8.split(separator: UInt8(ascii: "&")).compactMap { bytes in
             let item = Substring(bytes)
             guard let equals = item.utf8.firstIndex(of: UInt8(ascii: "=")) else {
+                if skippingEmptyItems { return nil }
                 throw GeneratedCodeError.malformedQuery(String(item))
             }
             return ParameterItem(
@@ -511,9 +519,12 @@ extension ServerCall {
 
     // MARK: Accept
 
-    /// The content types that the client accepts; all documented ones if the request has no Accept header.
+    /// The content types that the client accepts; all documented ones if the request has no Accept header, or if it
+    /// does not matter.
     public func accept<T: AcceptableProtocol>() throws -> [AcceptHeaderContentType<T>] {
-        guard let text = request.headerFields[.accept] else { return .defaultValues() }
+        guard !configuration.lenientReading.contains(.anyAccept), let text = request.headerFields[.accept] else {
+            return .defaultValues()
+        }
         let entries = ContentType.entries(ofAccept: text)
         if entries.isEmpty { return .defaultValues() }
         return try entries.map { entry in

@@ -385,7 +385,7 @@ struct AdministrationTests {
             let user = try server.emulator.createUser()
             let record = Record(recordType: "Note", fields: ["title": "Milk"])
             _ = try server.emulator.request(in: notes, as: .user(user))
-                .modifyRecords([RecordOperation(.create, record: record)])
+                .modify([RecordOperation(.create, record: record)])
             let validation = try await client.validateSchema(
                 path: .init(container: container, environment: development),
                 body: .plainText(HTTPBody(smaller))
@@ -446,7 +446,7 @@ struct AdministrationTests {
             for (scope, count) in [(DatabaseScope.private, 2), (.public, 1)] {
                 let database = DatabaseAddress(Self.container, .development, scope)
                 _ = try server.emulator.request(in: database, as: .user(user))
-                    .modifyRecords(Array(repeating: operation, count: count))
+                    .modify(Array(repeating: operation, count: count))
             }
             func count(_ database: Components.Schemas.StoredDatabase, _ owner: String?, _ records: Int)
                 -> Components.Schemas.RecordCount

@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import CloudKitModel
+import CloudKitWebServices
 import Testing
 
 struct DatabaseChangesTests {

@@ -70,7 +70,7 @@ struct PagingTests {
 
     @Test func aPageCanBeAskedForAgainWithOtherOptions() throws {
         let world = try worldOf450()
-        func page(_ query: RecordQuery, _ marker: String?, limit: Int) throws -> RecordResults {
+        func page(_ query: RecordQuery, _ marker: String?, limit: Int) throws -> RecordPage {
             try world.asAnn().queryRecords(
                 query,
                 zoneID: World.notes,

@@ -32,7 +32,7 @@ struct ContentsTests {
         #expect(try emulator.resetContents(of: World.container, in: .development) == 2)
         #expect(try emulator.recordCounts().map(\.container) == ["iCloud.other"])
         #expect(try emulator.schema(of: World.container, in: .development) == schema)
-        let names = try emulator.request(in: world.publicDatabase, as: .user(world.ann)).listZones().zones.count
+        let names = try emulator.request(in: world.publicDatabase, as: .user(world.ann)).zones().zones.count
         #expect(names == 1)
     }
 

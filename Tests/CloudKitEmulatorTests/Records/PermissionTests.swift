@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import CloudKitModel
+import CloudKitWebServices
 import Testing
 
 /// The default grants of a public database: READ to `_world`, CREATE to `_icloud`, WRITE to `_creator`.
@@ -80,17 +81,17 @@ struct PermissionTests {
         let world = try World()
         for address in [world.privateDatabase, world.sharedDatabase] {
             #expect(
-                refusal { try world.emulator.request(in: address, as: .anonymous).listZones() }
+                refusal { try world.emulator.request(in: address, as: .anonymous).zones() }
                     == "AUTHENTICATION_REQUIRED request needs authorization"
             )
             #expect(
-                refusal { try world.emulator.request(in: address, as: .serverKey(keyID: "k")).listZones() }
+                refusal { try world.emulator.request(in: address, as: .serverKey(keyID: "k")).zones() }
                     == "AUTHENTICATION_FAILED Authentication failed"
             )
         }
         let other = try World { $0.unsettled.serverKeyOnPrivateDatabase = .accessDenied }
         #expect(
-            refusal { try other.emulator.request(in: other.privateDatabase, as: .serverKey(keyID: "k")).listZones() }
+            refusal { try other.emulator.request(in: other.privateDatabase, as: .serverKey(keyID: "k")).zones() }
                 == "ACCESS_DENIED Authentication failed"
         )
     }

@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import CloudKitModel
+import CloudKitWebServices
 import Foundation
 import StreamingJSON
 import TestSupport
@@ -41,27 +42,31 @@ struct WrittenReplyTests {
             for numbersAsStrings in [false, true] {
                 try expectEqualReplies("lookup, seed \(seed)", ann) {
                     try $0.lookupRecords(
-                        names.map { RecordLookup(recordName: $0) },
-                        zoneID: World.notes,
-                        desiredKeys: desiredKeys,
-                        numbersAsStrings: numbersAsStrings
+                        .init(
+                            records: names.map { .init(recordName: $0) },
+                            zoneID: World.notes,
+                            desiredKeys: desiredKeys,
+                            numbersAsStrings: numbersAsStrings
+                        )
                     ).records
                 }
                 for type in ["Note", "Other", "cloudkit.share"] {
                     for sorts in [[], [QuerySort("number")]] where type != "cloudkit.share" || sorts.isEmpty {
                         try expectEqualReplies("query of \(type), seed \(seed)", ann) {
                             try $0.queryRecords(
-                                RecordQuery(recordType: type, sorts: sorts),
-                                zoneID: World.notes,
-                                desiredKeys: desiredKeys,
-                                numbersAsStrings: numbersAsStrings
+                                .init(
+                                    query: RecordQuery(recordType: type, sorts: sorts),
+                                    zoneID: World.notes,
+                                    desiredKeys: desiredKeys,
+                                    numbersAsStrings: numbersAsStrings
+                                )
                             ).records
                         }
                     }
                 }
                 try expectEqualReplies("changes, seed \(seed)", ann) {
                     try $0.fetchRecordChanges(
-                        ZoneChangesRequest(
+                        .init(
                             zoneID: World.notes,
                             desiredKeys: desiredKeys,
                             numbersAsStrings: numbersAsStrings
@@ -75,28 +80,30 @@ struct WrittenReplyTests {
     @Test func recordsThatAreOnlyWrittenAreNotTakenApart() throws {
         let world = try World()
         try world.modify(.note(.create, "A", ["title": "Milk"]))
-        func record(isWritten: Bool) throws -> Record {
+        func output(_ form: RequestContext.ReplyForm) throws -> RecordOutput? {
             var ann = try world.asAnn()
-            if isWritten { ann.replyForm = .written }
-            return try ann.lookupRecords([RecordLookup(recordName: "A")], zoneID: World.notes).records[0].get()
+            ann.replyForm = form
+            return try ann.lookupRecords(.init(records: [.init(recordName: "A")], zoneID: World.notes)).records?.first
         }
-        #expect(try record(isWritten: false).fields == ["title": "Milk"])
-        #expect(try record(isWritten: true).fields.isEmpty)
-        #expect(
-            try record(isWritten: true).encodedContent?.description
-                == #"{"fields":{"title":{"value":"Milk","type":"STRING"}}}"#
-        )
+        guard case .result(.success(let record)) = try output(.values), case .stored(let stored) = try output(.written)
+        else {
+            Issue.record("The form of the reply is not the one that was asked for.")
+            return
+        }
+        #expect(record.fields == ["title": "Milk"])
+        #expect(stored.content.description == #"{"fields":{"title":{"value":"Milk","type":"STRING"}}}"#)
+        #expect(try output(.written)?.result == .success(record))
     }
 
     private func expectEqualReplies(
         _ comment: String,
         _ ann: RequestContext,
-        _ fetch: (RequestContext) throws -> [RecordResult]
+        _ fetch: (RequestContext) throws -> [RecordOutput]?
     ) throws {
-        let values = try fetch(ann)
+        let values = try #require(try fetch(ann))
         var ann = ann
         ann.replyForm = .written
-        let written = try fetch(ann)
+        let written = try #require(try fetch(ann))
         #expect(values.count == written.count, "\(comment)")
         for (value, written) in zip(values, written) {
             #expect(try reply(value) == reply(written), "\(comment)")
@@ -104,7 +111,7 @@ struct WrittenReplyTests {
     }
 
     /// The JSON that the server writes for a result.
-    private func reply(_ result: RecordResult) throws -> JSONValue {
+    private func reply(_ result: RecordOutput) throws -> JSONValue {
         try JSONReader.read(from: JSONWriter.bytes(of: result, options: .wholeDoublesWithoutFraction))
     }
 

@@ -1,6 +1,7 @@
 import CloudKitEmulator
 import CloudKitModel
 import CloudKitSchema
+import CloudKitWebServices
 import Foundation
 import TestSupport
 import Testing
@@ -327,7 +328,7 @@ struct ImportedSchemaTests {
             try world.emulator.schema(of: World.container, in: .development)
                 == world.emulator.schema(of: World.container, in: .production)
         )
-        #expect(try world.asAnn().listZones().zones.compactMap { try? $0.get().zoneID.zoneName } == ["_defaultZone"])
+        #expect(try world.asAnn().zones().zones.compactMap { try? $0.get().zoneID.zoneName } == ["_defaultZone"])
         #expect(
             try world.asAnn().lookupRecords([RecordLookup(recordName: "b")]).records.map(summary) == [
                 "b! NOT_FOUND Record not found"

@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import CloudKitModel
+import CloudKitWebServices
 import Testing
 
 /// Rules about shares that the client's sharing tests do not show.

@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import CloudKitModel
+import CloudKitWebServices
 import TestSupport
 import Testing
 
@@ -188,7 +189,7 @@ private struct Story {
     /// The notes that a query of Ben finds. He can look up each of them.
     func found() throws -> [String] {
         let ben = Caller.user(world.ben)
-        guard try !world.emulator.request(in: world.sharedDatabase, as: ben).listZones().zones.isEmpty else {
+        guard try !world.emulator.request(in: world.sharedDatabase, as: ben).zones().zones.isEmpty else {
             return []
         }
         let found = try world.emulator.request(in: world.sharedDatabase, as: ben).queryRecords(

@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import CloudKitModel
+import CloudKitWebServices
 import Testing
 
 /// A name with a control character is not the name before that character: nothing of that name is found, changed or
@@ -48,7 +49,7 @@ struct ControlCharacterTests {
                 == "BAD_REQUEST a zone ID cannot have control characters"
         )
         #expect(try world.contents() == before)
-        #expect(try world.asAnn().listZones().zones.map(summary) == ["_defaultZone", "Notes"])
+        #expect(try world.asAnn().zones().zones.map(summary) == ["_defaultZone", "Notes"])
     }
 
     @Test func referencesParentsAndSubscriptionsAreNotTakenForOthers() throws {
@@ -76,7 +77,7 @@ struct ControlCharacterTests {
             let results = try world.asAnn().modifySubscriptions([SubscriptionOperation(type, subscription: other)])
             #expect(results.allSatisfy { if case .failure = $0 { true } else { false } }, "\(type)")
         }
-        #expect(try world.asAnn().listSubscriptions().map(\.itemID) == ["s"])
+        #expect(try world.asAnn().subscriptions().map(\.itemID) == ["s"])
     }
 
     @Test func aCredentialWithMoreBehindItIsNotThatCredential() throws {

@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import CloudKitModel
+import CloudKitWebServices
 import Foundation
 import MistTesting
 import StreamingJSON
@@ -76,7 +77,7 @@ struct FileStorageTests {
             try before.modify(.note(.create, "a", ["n": 1]), .note(.create, "b", ["n": 2]))
             try before.modify(.note(.forceDelete, "a"))
             let contents = try before.contents()
-            let token = try before.asAnn().listZones().syncToken
+            let token = try before.asAnn().zones().syncToken
             // The emulator is not closed, as if the process had been killed.
 
             let clock = before.clock

@@ -8,7 +8,7 @@ struct PushTests {
     /// A world in which Ann has a device.
     private struct Device {
         let world: World
-        let token: IssuedDeviceToken
+        let token: DeviceToken
 
         init(_ configure: (inout EmulatorConfiguration) -> Void = { _ in }) throws {
             world = try World(configure)
@@ -152,7 +152,7 @@ struct PushTests {
         try device.world.modify(.note(.create, "c"))
         #expect(try device.pushes() == ["once created a in Notes"])
         #expect(
-            try device.world.asAnn().listSubscriptions()
+            try device.world.asAnn().subscriptions()
                 == []
         )
     }
@@ -267,7 +267,7 @@ struct PushTests {
         let device = try Device()
         let emulator = device.world.emulator
         func token(_ client: String?, _ environment: String = "development", as caller: Caller? = nil) throws
-            -> IssuedDeviceToken
+            -> DeviceToken
         {
             try emulator.request(
                 in: DatabaseAddress(World.container, .development, .public),

@@ -22,7 +22,7 @@ struct SubscriptionTests {
     }
 
     private func list(_ world: World) throws -> [String] {
-        try world.asAnn().listSubscriptions().map(summary)
+        try world.asAnn().subscriptions().map(summary)
     }
 
     private func summary(_ result: SubscriptionResult) -> String {
@@ -120,9 +120,9 @@ struct SubscriptionTests {
         _ = try apply(.create, query("a", [.delete]), in: world, world.publicDatabase)
         #expect(try list(world).count == 1)
         #expect(
-            refusal { try world.emulator.request(in: world.publicDatabase, as: .anonymous).listSubscriptions() }
+            refusal { try world.emulator.request(in: world.publicDatabase, as: .anonymous).subscriptions() }
                 == "AUTHENTICATION_REQUIRED request needs authorization"
         )
-        #expect(try world.asBen(in: .public).listSubscriptions() == [])
+        #expect(try world.asBen(in: .public).subscriptions() == [])
     }
 }

@@ -1,13 +1,17 @@
 import CloudKitEmulator
 import CloudKitModel
+import CloudKitWebServices
 import Testing
 
 struct UserTests {
     @Test func theCurrentUserIsReturned() throws {
         let world = try World()
         #expect(
-            text(try world.asAnn(in: .public).fetchCaller())
-                == #"{"userRecordName":"\#(world.ann)","nameComponents":{"givenName":"Ann","familyName":"Example"}}"#
+            try world.asAnn(in: .public).fetchCaller()
+                == .init(
+                    userRecordName: world.ann,
+                    nameComponents: NameComponents(givenName: "Ann", familyName: "Example")
+                )
         )
         #expect(text(try world.asBen(in: .public).fetchCaller()) == #"{"userRecordName":"\#(world.ben)"}"#)
         #expect(

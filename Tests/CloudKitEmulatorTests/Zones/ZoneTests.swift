@@ -11,7 +11,7 @@ struct ZoneTests {
 
     private func names(_ world: World, _ address: DatabaseAddress? = nil) throws -> [String] {
         let address = address ?? world.privateDatabase
-        return try world.emulator.request(in: address, as: .user(world.ann)).listZones().zones.map(summary)
+        return try world.emulator.request(in: address, as: .user(world.ann)).zones().zones.map(summary)
     }
 
     @Test func databasesBeginWithTheirDefaultZone() throws {
@@ -25,7 +25,7 @@ struct ZoneTests {
 
     @Test func aListHasZoneIDsAlone() throws {
         let world = try World()
-        let page = try world.asAnn().listZones()
+        let page = try world.asAnn().zones()
         #expect(
             page.zones.map(text) == [
                 #"{"zoneID":{"zoneName":"_defaultZone","ownerRecordName":"\#(world.ann)","zoneType":"DEFAULT_ZONE"}}"#,
@@ -40,7 +40,7 @@ struct ZoneTests {
 
     @Test func aZoneIsDescribedWithOwnerTypeAndToken() throws {
         let world = try World { $0.unsettled.zonesInList = .whole }
-        let page = try world.asAnn().listZones()
+        let page = try world.asAnn().zones()
         let zones = try page.zones.map { try $0.get() }
         #expect(
             zones.map(\.zoneID) == [
@@ -180,10 +180,10 @@ struct ZoneTests {
         )
         let address = DatabaseAddress("iCloud.known", .development, .public)
         #expect(
-            refusal { try emulator.request(in: address, as: .anonymous).listZones() }
+            refusal { try emulator.request(in: address, as: .anonymous).zones() }
                 == "NOT_FOUND there is no container 'iCloud.known'"
         )
         try emulator.registerContainer("iCloud.known")
-        #expect(try emulator.request(in: address, as: .anonymous).listZones().zones.map(summary) == ["_defaultZone"])
+        #expect(try emulator.request(in: address, as: .anonymous).zones().zones.map(summary) == ["_defaultZone"])
     }
 }

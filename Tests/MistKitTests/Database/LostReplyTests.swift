@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import CloudKitEmulatorServer
+import CloudKitWebServices
 import Foundation
 import MistKit
 import MistTesting
@@ -25,9 +26,9 @@ struct LostReplyTests {
                 retryPolicy: RetryPolicy(),
                 clock: TestClock(skippingWaits: true).timer,
                 random: {
-                    _ = try? emulator.rules.request(in: address, as: .user(emulator.userRecordName)).modifyRecords([
-                        RecordOperation(.forceUpdate, record: theirs)
-                    ])
+                    _ = try? emulator.rules.request(in: address, as: .user(emulator.userRecordName)).modifyRecords(
+                        .init(operations: [RecordOperation(.forceUpdate, record: theirs)])
+                    )
                     return 0.5
                 }
             ).privateDatabase

@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import CloudKitEmulatorServer
+import CloudKitWebServices
 import Foundation
 import MistKit
 import MistTesting
@@ -136,9 +137,9 @@ struct WritingManyTests {
                 retryPolicy: RetryPolicy(),
                 clock: TestClock(skippingWaits: true).timer,
                 random: {
-                    _ = try? emulator.rules.request(in: address, as: .user(emulator.userRecordName)).modifyRecords([
-                        RecordOperation(.create, record: .note("n", "theirs"))
-                    ])
+                    _ = try? emulator.rules.request(in: address, as: .user(emulator.userRecordName)).modifyRecords(
+                        .init(operations: [RecordOperation(.create, record: .note("n", "theirs"))])
+                    )
                     return 0.5
                 }
             ).privateDatabase

@@ -10,7 +10,7 @@ struct ImportingBothTests {
             RecordPage<Record>.self, ZoneChanges.self, AssetUpload.self, AssetDownload.self, RecordError.self,
         ]
         let ofTheRules: [Any.Type] = [
-            RecordResults.self, ZoneChangesPage.self, IncomingAsset.self, OutgoingAsset.self, EmulatorError.self,
+            RecordCount.self, SignInRequest.self, IncomingAsset.self, OutgoingAsset.self, EmulatorError.self,
         ]
         #expect(Set((ofTheClient + ofTheRules).map { "\($0)" }).count == 10)
     }

@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import CloudKitModel
+import CloudKitWebServices
 import Foundation
 import GRDB
 import MistKit
@@ -101,7 +102,7 @@ final class SyncScenario {
             in: DatabaseAddress(Self.container, environment, .private),
             as: .user(user)
         )
-        _ = try context.modifyZones([ZoneOperation(.delete, zone: Zone(zoneID: zone))])
+        _ = try context.modifyZones(.init(operations: [ZoneOperation(.delete, zone: Zone(zoneID: zone))]))
     }
 
     /// The zones of the service.

@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import CloudKitModel
+import CloudKitWebServices
 import Foundation
 import MistKit
 import MistTesting
@@ -80,7 +81,7 @@ private struct QueryService {
         zone = scope == .public ? .default : ZoneID(zoneName: "Notes")
         if scope == .private {
             let request = try emulator.request(in: address, as: .user(ann))
-            _ = try request.modifyZones([ZoneOperation(.create, zone: Zone(zoneID: zone))])
+            _ = try request.modifyZones(.init(operations: [ZoneOperation(.create, zone: Zone(zoneID: zone))]))
         }
     }
 
@@ -96,15 +97,18 @@ private struct QueryService {
             try modify(.forceUpdate, record, as: users[index % users.count])
         }
         let request = try emulator.request(in: address, as: .user(users[0]))
-        return try request.lookupRecords(records.map { RecordLookup(recordName: $0.recordName ?? "") }, zoneID: zone)
-            .records.map { try $0.get() }
+        let found = try request.lookupRecords(
+            .init(records: records.map { .init(recordName: $0.recordName ?? "") }, zoneID: zone)
+        )
+        return try (found.records ?? []).map { try $0.result.get() }
     }
 
     private func modify(_ operation: RecordOperation.OperationType, _ record: Record, as user: String) throws {
         let request = try emulator.request(in: address, as: .user(user))
-        for result in try request.modifyRecords([RecordOperation(operation, record: record)], zoneID: zone).records {
-            _ = try result.get()
-        }
+        let reply = try request.modifyRecords(
+            .init(operations: [RecordOperation(operation, record: record)], zoneID: zone)
+        )
+        for result in reply.records ?? [] { _ = try result.result.get() }
     }
 
     /// The names of the records that a query finds, in order; records that are equal in the sorts are ordered by name.
@@ -115,8 +119,10 @@ private struct QueryService {
         var found: [String] = []
         var marker: String?
         repeat {
-            let page = try request.queryRecords(query, zoneID: zone, continuationMarker: marker, desiredKeys: [])
-            found += page.records.compactMap(\.itemID)
+            let page = try request.queryRecords(
+                .init(query: query, zoneID: zone, desiredKeys: [], continuationMarker: marker)
+            )
+            found += (page.records ?? []).compactMap(\.recordName)
             marker = page.continuationMarker
         } while marker != nil && limit.map { found.count < $0 } ?? true
         return limit.map { Array(found.prefix($0)) } ?? found

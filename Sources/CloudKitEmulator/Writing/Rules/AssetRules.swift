@@ -1,4 +1,5 @@
 import CloudKitModel
+import CloudKitRuleIDs
 
 /// The facts for the rules about a file in a field.
 struct AssetFacts {
@@ -30,11 +31,11 @@ struct AssetFacts {
 enum AssetRules {
     static let all: [WriteRule<AssetFacts>] = [
         // An asset without a receipt is valid only where the client read it from this field.
-        WriteRule("an asset that was read has no place in another record") {
+        WriteRule(.assetWithoutReceipt) {
             guard $0.asset.receipt == nil, $0.present == nil else { return nil }
             return .badRequest("the asset for field '\($0.field)' has no receipt")
         },
-        WriteRule("an asset is saved in the record and field that it was uploaded for") {
+        WriteRule(.assetOfAnotherField) {
             guard $0.asset.receipt != nil else { return nil }
             if let receipt = $0.receipt, receipt.zone == $0.zone,
                 receipt.record ?? $0.record == $0.record || receipt.isNameMade && !$0.isNamed,

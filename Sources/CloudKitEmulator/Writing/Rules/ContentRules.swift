@@ -1,4 +1,5 @@
 import CloudKitModel
+import CloudKitRuleIDs
 import CloudKitSchema
 
 /// The facts for the rules about the type of a record that is saved.
@@ -63,14 +64,11 @@ struct ContentFacts {
 /// The rules about the content of a record. ``FieldRules`` decides the values that a field may have.
 enum ContentRules {
     static let type: [WriteRule<TypeFacts>] = [
-        WriteRule("update with another record type does not change the record's type") {
+        WriteRule(.updateWithAnotherType) {
             guard let existing = $0.existing, let requested = $0.requested, requested != existing else { return nil }
             return .badRequest("invalid attempt to update record from type '\(existing)' to '\(requested)'")
         },
-        WriteRule(
-            "create without a record type is refused, and nothing is saved",
-            also: "forceUpdate and forceReplace of a missing record need a record type"
-        ) {
+        WriteRule(.createWithoutType, .forcedOperationWithoutType) {
             guard $0.existing == nil, $0.requested == nil else { return nil }
             return .badRequest("recordType is required to create a record")
         },
@@ -82,10 +80,7 @@ enum ContentRules {
             }
             return .badRequest("'\(type)' is not a valid record type name")
         },
-        WriteRule(
-            "production takes no record type that was not deployed",
-            also: "a record type that the schema lacks is NOT_FOUND for a server-to-server key, or a BAD_REQUEST"
-        ) {
+        WriteRule(.typeNotDeployed, .unknownTypeOfServerKey) {
             guard let type = $0.existing ?? $0.requested, !$0.isKnown, !$0.extendsSchema, !FieldRules.isSystemType(type)
             else { return nil }
             let reason = $0.isProduction ? EmulatorError.notDeployed(type: type) : .notDefined(type: type)
@@ -94,15 +89,12 @@ enum ContentRules {
     ]
 
     static let field: [WriteRule<FieldFacts>] = [
-        WriteRule("field names begin with a letter and hold letters, digits and underscores") {
+        WriteRule(.fieldNameForm) {
             let isLong = $0.name.utf8.count > $0.limits.nameLength
             guard isLong || !$0.isKnown && !$0.isOfShares && !$0.name.isSchemaIdentifier else { return nil }
             return .badRequest("'\($0.name)' is not a valid field name")
         },
-        WriteRule(
-            "a field that the record type does not have is refused",
-            also: "a save of a field that the schema lacks is refused"
-        ) {
+        WriteRule(.unknownField, .fieldNotInSchema) {
             if $0.isKnown || $0.extendsSchema || $0.isOfShares { return nil }
             return $0.isProduction
                 ? .notDeployed(field: $0.name, of: $0.type) : .notDefined(field: $0.name, of: $0.type)
@@ -110,7 +102,7 @@ enum ContentRules {
     ]
 
     static let content: [WriteRule<ContentFacts>] = [
-        WriteRule("a record type has at most 256 fields") {
+        WriteRule(.fieldsOfType) {
             let limit = $0.configuration.limits.fieldsPerRecordType
             guard $0.newFieldCount > 0, $0.newFieldCount + $0.knownFieldCount > limit else { return nil }
             return .badRequest("record type '\($0.type)' would have more than \(limit) fields")
@@ -119,7 +111,7 @@ enum ContentRules {
             guard $0.isPlacedByParticipant, $0.permissionAtParent != .readWrite else { return nil }
             return .denied($0.exists ? "WRITE" : "CREATE")
         },
-        WriteRule("a VALIDATE reference needs its target") { facts in
+        WriteRule(.targetOfValidate) { facts in
             facts.links.first { $0.action == .validate && !$0.targetExists }.map { link in
                 EmulatorError(
                     .validatingReferenceError,
@@ -127,13 +119,13 @@ enum ContentRules {
                 )
             }
         },
-        WriteRule("at most 750 references with DELETE_SELF lead to one record") { facts in
+        WriteRule(.referencesWithDeleteSelf) { facts in
             let limit = facts.configuration.limits.deleteSelfReferencesPerTarget
             return facts.links.first { $0.action == .deleteSelf && $0.otherSources >= limit }.map { link in
                 .badRequest("more than \(limit) records would refer to record '\(link.target)' with DELETE_SELF")
             }
         },
-        WriteRule("a record of more than 1 MB is refused, and the rest of the batch is saved") {
+        WriteRule(.recordSize) {
             let limit = $0.configuration.limits.recordSize
             guard $0.size > limit else { return nil }
             return EmulatorError(

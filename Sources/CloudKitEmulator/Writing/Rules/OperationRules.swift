@@ -1,4 +1,5 @@
 import CloudKitModel
+import CloudKitRuleIDs
 import CloudKitSchema
 
 /// The facts for the rules about an operation: the operation, its caller, and the record that it finds.
@@ -46,25 +47,25 @@ struct DeletionFacts {
 enum OperationRules {
     /// The rules about the name of a record that a request names, before it is looked up.
     static let name: [WriteRule<String>] = [
-        WriteRule("a record name with a control character is refused, and no record changes") {
+        WriteRule(.controlCharacterInRecordName) {
             $0.hasControlCharacters ? .controlCharacter(in: "a record name") : nil
         }
     ]
 
     static let all: [WriteRule<OperationFacts>] = [
-        WriteRule("update, replace and delete need a record name") {
+        WriteRule(.missingRecordName) {
             guard $0.request.recordName == nil, $0.deletes || $0.mustExist else {
                 return nil
             }
             return .badRequest("recordName is required")
         },
-        WriteRule("the type that Apple's page prints is no share") {
+        WriteRule(.misspelledShareType) {
             $0.request.recordType == Record.misspelledShareType ? .shareOfMissingRecord($0.configuration) : nil
         },
         WriteRule("no record is created over one out of sight", tests: "ShareTests") {
             $0.isHidden && !$0.mustExist && !$0.deletes ? .denied("CREATE") : nil
         },
-        WriteRule("create with the present change tag is refused as CONFLICT, or is refused as EXISTS") {
+        WriteRule(.createOfExisting) {
             guard $0.mustBeMissing, $0.existing != nil else { return nil }
             let code: ServerErrorCode =
                 switch $0.configuration.unsettled.createOnExisting {
@@ -75,15 +76,11 @@ enum OperationRules {
         },
         // A record that carries a change tag existed once. The text is the service's response to a save into the wrong
         // zone.
-        WriteRule("create of a record that does not exist, with a change tag is refused as NOT_FOUND") {
+        WriteRule(.createWithTag) {
             guard $0.mustBeMissing, $0.request.recordChangeTag != nil else { return nil }
             return .missingTaggedRecord
         },
-        WriteRule(
-            "update of an existing record, with no change tag refuses the request as BAD_REQUEST, or is refused as BAD_REQUEST, or changes the fields sent and keeps the others",
-            also:
-                "delete of an existing record, with no change tag refuses the request as BAD_REQUEST, or is refused as BAD_REQUEST, or deletes it"
-        ) {
+        WriteRule(.updateWithoutTag, .deleteWithoutTag) {
             let unsettled = $0.configuration.unsettled
             let missingTag = $0.deletes ? unsettled.deleteWithoutTag : unsettled.updateWithoutTag
             guard $0.mustExist, $0.request.recordChangeTag == nil, missingTag != .accepted else {
@@ -91,31 +88,25 @@ enum OperationRules {
             }
             return .badRequest("recordChangeTag is required; the forced operation does without")
         },
-        WriteRule("update of a record that does not exist, with a change tag is refused as NOT_FOUND") {
+        WriteRule(.updateOfMissing) {
             guard $0.mustExist, $0.existing == nil else { return nil }
             return $0.request.recordChangeTag == nil ? .recordNotFound : .missingTaggedRecord
         },
-        WriteRule(
-            "update with an old change tag is refused as CONFLICT",
-            also: "replace with an old change tag is refused as CONFLICT",
-            "delete with an old change tag is refused as CONFLICT"
-        ) {
+        WriteRule(.updateWithOldTag, .replaceWithOldTag, .deleteWithOldTag) {
             guard $0.mustExist, let tag = $0.request.recordChangeTag,
                 let existing = $0.existing,
                 tag != existing.changeTag
             else { return nil }
             return .staleChangeTag
         },
-        WriteRule(
-            "forceDelete of a record that does not exist, with no change tag deletes it, or is refused as NOT_FOUND"
-        ) {
+        WriteRule(.forceDeleteOfMissing) {
             guard $0.requirements.presence == .either, $0.deletes, $0.existing == nil,
                 !$0.configuration.unsettled.forceDeleteOfMissingSucceeds
             else { return nil }
             return .recordNotFound
         },
         // Only the service creates these records, and clients cannot delete them.
-        WriteRule("clients neither create nor delete records of people") {
+        WriteRule(.userRecordOfClient) {
             guard $0.scope == .public, ($0.existingType ?? $0.request.recordType) == ContainerSchema.userType else {
                 return nil
             }
@@ -129,11 +120,7 @@ enum OperationRules {
         // A schema grants READ, CREATE and WRITE; without a schema they are granted to `_world`, `_icloud` and
         // `_creator`. An anonymous caller can write nothing, whatever the grants. In private databases grants have no
         // effect.
-        WriteRule(
-            "a user does not write a record that another user made",
-            also: "with the API token alone, nothing can be created: the request is refused, or each record",
-            "a record type without a grant of CREATE takes no records"
-        ) {
+        WriteRule(.recordOfAnotherUser, .createWithoutUser, .createWithoutGrant) {
             guard $0.scope == .public else { return nil }
             if $0.existing != nil {
                 return $0.user != nil && $0.permissions.contains(.write) ? nil : .denied("WRITE")
@@ -148,7 +135,7 @@ enum OperationRules {
             guard $0.deletes, !$0.isShare, let participation = $0.participation else { return nil }
             return participation.permission == .readWrite && !participation.isRoot ? nil : .denied("WRITE")
         },
-        WriteRule("record names are not empty, not longer than 255 characters, ASCII, and do not begin with _") {
+        WriteRule(.recordNameForm) {
             guard !$0.deletes, $0.existing == nil, !$0.configuration.allowsRecordName($0.name) else {
                 return nil
             }
@@ -162,7 +149,7 @@ enum OperationRules {
     ]
 
     static let deletion: [WriteRule<DeletionFacts>] = [
-        WriteRule("what a VALIDATE reference points to cannot be deleted until the referrer is") { facts in
+        WriteRule(.deletionOfValidatedTarget) { facts in
             facts.requiredName.map { name in
                 EmulatorError(
                     .validatingReferenceError,

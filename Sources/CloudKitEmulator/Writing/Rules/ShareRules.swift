@@ -1,4 +1,5 @@
 import CloudKitModel
+import CloudKitRuleIDs
 
 /// The facts for the rules about a new share.
 struct ShareFacts {
@@ -39,7 +40,7 @@ enum ShareRules {
             guard $0.scope != .private || $0.zone.isDefault else { return nil }
             return .badRequest("Cannot share - records of zone '\($0.zone.name)' cannot be shared")
         },
-        WriteRule("a share of a record that is not there is refused") {
+        WriteRule(.shareOfMissingRecord) {
             if $0.version == nil ? $0.name == Record.zoneShareName : $0.root != nil { return nil }
             return .shareOfMissingRecord($0.configuration)
         },
@@ -47,7 +48,7 @@ enum ShareRules {
             guard $0.version == nil, $0.isZoneShared else { return nil }
             return EmulatorError(.exists, "zone '\($0.zone.name)' is shared already")
         },
-        WriteRule("a share of an old version of a record is refused") {
+        WriteRule(.shareOfOldVersion) {
             guard let version = $0.version, let root = $0.root else { return nil }
             guard let tag = version.recordChangeTag else {
                 return $0.isWrittenByBatch ? nil : .badRequest("forRecord needs the recordChangeTag of the record")

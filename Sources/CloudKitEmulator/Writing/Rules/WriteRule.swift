@@ -1,3 +1,5 @@
+package import CloudKitRuleIDs
+
 /// A rule about writing records: a decision about values, without access to the storage.
 ///
 /// ``RecordWriter`` reads the facts, checks the rules, and only then writes. So an operation that fails has changed
@@ -5,28 +7,23 @@
 ///
 /// To add a rule, put it into the list of its subject in this folder: ``OperationRules``, ``ContentRules``,
 /// ``ShareRules`` or ``AssetRules``. The rules of a list are checked in order, and the first failure counts. A rule
-/// reads properties of the list's facts. It has the name of the rule of `CloudKitContract` that checks it; a test fails
-/// until there is such a rule.
+/// reads properties of the list's facts. Its identifiers are those of the rules of `CloudKitContract` that check it: a
+/// search for one finds the sentence and the evidence.
 struct WriteRule<Facts>: Sendable {
-    /// The rule, in the words of the contract's rule. Where no source shows the service's response, the contract has no
-    /// such rule.
-    let name: String
-    /// Further rules of the contract that check it.
-    let alsoChecked: [String]
-    /// The suite of the emulator's own tests that checks a rule which the contract does not have.
-    let tests: String?
+    /// What checks the rule.
+    let checks: WriteRuleChecks
     /// The failure for facts that break the rule; `nil` for facts that keep it.
     let failure: @Sendable (Facts) -> EmulatorError?
 
-    init(
-        _ name: String,
-        also: String...,
-        tests: String? = nil,
-        failure: @escaping @Sendable (Facts) -> EmulatorError?
-    ) {
-        self.name = name
-        alsoChecked = also
-        self.tests = tests
+    /// Makes a rule of the protocol, which the contract checks.
+    init(_ identifiers: RuleID..., failure: @escaping @Sendable (Facts) -> EmulatorError?) {
+        checks = .contract(identifiers)
+        self.failure = failure
+    }
+
+    /// Makes a rule that no source settles. The contract has no such rule; a suite of the emulator's own tests checks it.
+    init(_ sentence: String, tests suite: String, failure: @escaping @Sendable (Facts) -> EmulatorError?) {
+        checks = .suite(suite, sentence)
         self.failure = failure
     }
 }
@@ -39,30 +36,20 @@ extension Array {
         }
     }
 
-    fileprivate func summaries<Facts>() -> [WriteRuleSummary] where Element == WriteRule<Facts> {
-        map {
-            WriteRuleSummary(
-                name: $0.name,
-                contract: $0.tests == nil ? [$0.name] + $0.alsoChecked : [],
-                tests: $0.tests
-            )
-        }
-    }
+    fileprivate func checks<Facts>() -> [WriteRuleChecks] where Element == WriteRule<Facts> { map(\.checks) }
 }
 
-/// A rule without its decision, for the test that compares the rules with the contract.
-package struct WriteRuleSummary: Sendable {
-    package let name: String
-    /// The names of the rules of `CloudKitContract` that check the rule.
-    package let contract: [String]
-    /// The suite of the emulator's own tests that checks it.
-    package let tests: String?
+/// What checks a rule about writing records.
+package enum WriteRuleChecks: Hashable, Sendable {
+    /// Rules of `CloudKitContract`.
+    case contract([RuleID])
+    /// A suite of the emulator's own tests. The rule in a sentence, because the contract has none.
+    case suite(String, String)
 
-    /// Every rule about writing records.
-    package static var all: [WriteRuleSummary] {
-        OperationRules.name.summaries() + OperationRules.all.summaries() + OperationRules.deletion.summaries()
-            + ContentRules.type.summaries()
-            + ContentRules.field.summaries() + ContentRules.content.summaries() + ShareRules.all.summaries()
-            + AssetRules.all.summaries()
+    /// The checks of every rule about writing records.
+    package static var all: [WriteRuleChecks] {
+        OperationRules.name.checks() + OperationRules.all.checks() + OperationRules.deletion.checks()
+            + ContentRules.type.checks() + ContentRules.field.checks() + ContentRules.content.checks()
+            + ShareRules.all.checks() + AssetRules.all.checks()
     }
 }

@@ -5,7 +5,6 @@ import Logging
 import NIOCore
 import OpenAPISwiftHummingbird
 import OpenAPISwiftRuntime
-import ServiceLifecycle
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -83,7 +82,7 @@ extension CloudKitEmulatorServer {
             guard hosts.serve(request.head.authority) else {
                 let head = request.head
                 let (response, body) = try await logged(head, at: routes.match(head)) { refuse(head, hosts) }
-                return Response(response, body)
+                return Response(response, body: body, to: head, on: context.channel)
             }
             return try await respond(to: request, on: context.channel)
         }
@@ -102,110 +101,29 @@ extension CloudKitEmulatorServer {
     /// Answers a request of Hummingbird. All requests come here, so that unknown paths get the same response as in
     /// process.
     private func respond(to request: Request, on channel: any Channel) async throws -> Response {
-        let route = routes.match(request.head)
-        if case .courier = route.destination { return try await respondToWaiting(request, at: route, on: channel) }
-        let body = HTTPBody(
-            request.body.map { ArraySlice($0.readableBytesView) },
-            length: request.headers[.contentLength].flatMap { Int64($0) }.map { .known($0) } ?? .unknown,
-            iterationBehavior: .single
-        )
-        // Most rules answer at once. A query may look at many records; it ends when the client closes the connection. A
-        // fault can make any request wait. It then ends when the server stops, too.
-        let canTakeLong = route.canTakeLong
-        let connection = faults.hasRules || canTakeLong ? await Connection.of(channel) : nil
-        let response: HTTPResponse
-        let responseBody: HTTPBody?
         do {
-            if let connection {
-                let head = request.head
-                (response, responseBody) = try await connection.withCancellationOnClose {
-                    try await withTaskExecutorPreference(canTakeLong ? QueryThreads.shared : nil) {
-                        guard faults.hasRules else { return try await respond(to: head, body: body, at: route) }
-                        return try await cancelWhenGracefulShutdown {
-                            try await respond(to: head, body: body, at: route)
-                        }
-                    }
-                }
-            } else {
-                (response, responseBody) = try await respond(to: request.head, body: body, at: route)
-            }
+            let (response, body) = try await answer(request, on: channel)
+            return Response(response, body: body, to: request.head, on: channel)
         } catch is TransportError {
             // A fault: there is to be no answer.
             try? await channel.close()
             throw CancellationError()
         }
-        return Response(
-            status: response.status,
-            headers: response.headerFields,
-            body: responseBody.map { ResponseBody($0, on: connection) } ?? ResponseBody()
-        )
     }
 
-    /// Answers a request to the web courier. Its wait also ends when the client closes the connection, and when the
-    /// server stops.
-    private func respondToWaiting(
-        _ request: Request,
-        at route: ServerRoutes.Match,
-        on channel: any Channel
-    ) async throws -> Response {
+    /// Most rules answer at once. A query may look at many records, the web courier waits for a push, and a fault can
+    /// make any request wait: these end when the client closes the connection.
+    private func answer(_ request: Request, on channel: any Channel) async throws -> (HTTPResponse, HTTPBody?) {
         let head = request.head
-        do {
-            let (response, body) = try await request.body.consumeWithCancellationOnInboundClose { _ in
-                try await cancelWhenGracefulShutdown { try await respond(to: head, body: nil, at: route) }
-            }
-            // The request's stream was read to its end, so the connection can carry no further request.
-            var closing = response
-            closing.headerFields[.connection] = "close"
-            return Response(closing, body)
-        } catch is TransportError {
-            // A fault: there is to be no answer.
-            try? await channel.close()
-            throw CancellationError()
-        } catch is CancellationError where !Task.isCancelled {
-            // The server stops, and the client is still connected: no push came while it waited.
-            return Response(status: .ok, headers: [.connection: "close"])
+        let body = HTTPBody(of: request)
+        let route = routes.match(head)
+        guard route.canTakeLong || route.isCourier || faults.hasRules else {
+            return try await respond(to: head, body: body, at: route)
         }
-    }
-}
-
-extension Response {
-    /// A response whose body is in memory.
-    fileprivate init(_ response: HTTPResponse, _ body: HTTPBody?) {
-        self.init(
-            status: response.status,
-            headers: response.headerFields,
-            body: body?.bufferedBytes.map { ResponseBody(byteBuffer: ByteBuffer(bytes: $0)) } ?? ResponseBody()
-        )
-    }
-}
-
-extension ResponseBody {
-    /// Makes a body from bytes in memory, or from bytes that are read as fast as the connection sends them. A body that
-    /// fails closes the connection.
-    fileprivate init(_ body: HTTPBody, on connection: Connection?) {
-        if let bytes = body.bufferedBytes {
-            self.init(byteBuffer: ByteBuffer(bytes: bytes))
-            return
-        }
-        var length: Int?
-        if case .known(let count) = body.length { length = Int(count) }
-        self.init(contentLength: length) { writer in
-            guard let connection else { return try await writer.write(body) }
-            // Only the closure has the writer until it returns, and this waits for it.
-            nonisolated(unsafe) let shared = writer
-            try await connection.withCancellationOnClose {
-                try await cancelWhenGracefulShutdown {
-                    var writer = shared
-                    try await writer.write(body)
-                }
+        return try await Connection.of(channel).withCancellationOnClose {
+            try await withTaskExecutorPreference(route.canTakeLong ? QueryThreads.shared : nil) {
+                try await respond(to: head, body: body, at: route)
             }
         }
-    }
-}
-
-extension ResponseBodyWriter {
-    @concurrent fileprivate mutating func write(_ body: HTTPBody) async throws {
-        for try await chunk in body { try await write(ByteBuffer(bytes: chunk)) }
-        try await finish(nil)
     }
 }
