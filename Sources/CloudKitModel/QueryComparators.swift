@@ -1,6 +1,6 @@
 /// What a comparator asks of the value of a field, with the values that it compares with.
 ///
-/// ``QuerySemantics`` says when a test holds. A comparator that begins with `NOT_` has the test of the comparator that it
+/// ``QuerySemantics/holds(_:of:)`` says when a test holds. A comparator that begins with `NOT_` has the test of the comparator that it
 /// negates.
 package enum FieldTest: Sendable {
     /// The value is this one.
@@ -30,6 +30,45 @@ package enum FieldTest: Sendable {
         package var isBelow: Bool { self == .less || self == .lessOrEqual }
         /// Whether a value that is equal to the other value is among them.
         package var isIncluded: Bool { self == .lessOrEqual || self == .greaterOrEqual }
+    }
+}
+
+extension QuerySemantics {
+    /// Whether a test holds.
+    ///
+    /// - Parameters:
+    ///   - test: The test.
+    ///   - value: The value of a field. A record without one matches no test.
+    /// - Returns: Whether the value has what the test asks for. The caller negates it for a `NOT_` comparator.
+    package func holds(_ test: FieldTest, of value: FieldValue) -> Bool {
+        switch test {
+        case .equals(let other):
+            return Self.areEqual(other, value)
+        case .isAny(let others):
+            return others.contains { Self.areEqual($0, value) }
+        case .isOrdered(let order, let bound):
+            guard let value = OrderedValue(value), let bound = OrderedValue(bound) else { return false }
+            if order.isIncluded, value == bound { return true }
+            return order.isBelow ? value < bound : bound < value
+        case .beginsWith(let prefix):
+            return value.stringValue.map { begins($0, with: prefix) } ?? false
+        case .memberBeginsWith(let prefix):
+            let texts = value.stringListValue ?? []
+            switch members {
+            case .any: return texts.contains { begins($0, with: prefix) }
+            case .first: return texts.first.map { begins($0, with: prefix) } ?? false
+            }
+        case .contains(let wanted):
+            return (value.elements ?? []).contains { Self.areEqual($0, wanted) }
+        case .containsValues(let wanted, let all):
+            let elements = value.elements ?? []
+            func isMember(_ wanted: FieldValue) -> Bool { elements.contains { Self.areEqual($0, wanted) } }
+            return all ? wanted.allSatisfy(isMember) : wanted.contains(where: isMember)
+        case .hasWords(let wanted, let all):
+            return value.stringValue.map { Self.has(wanted, all: all, among: words($0)) } ?? false
+        case .isNear(let center, let metres):
+            return value.locationValue.map { Self.distance(from: center, to: $0) <= metres } ?? false
+        }
     }
 }
 

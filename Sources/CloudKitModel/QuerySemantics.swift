@@ -8,7 +8,7 @@
     import Android
 #endif
 
-/// How queries compare values: when a ``FieldTest`` holds. The emulator and the store use it.
+/// How queries compare values; ``holds(_:of:)`` is beside the tests of fields. The emulator and the store use it.
 ///
 /// It has switches where sources disagree about the service.
 package struct QuerySemantics: Sendable {
@@ -39,49 +39,12 @@ package struct QuerySemantics: Sendable {
         self.members = members
     }
 
-    /// Whether a test holds.
-    ///
-    /// - Parameters:
-    ///   - test: The test.
-    ///   - value: The value of a field. A record without one matches no test.
-    /// - Returns: Whether the value has what the test asks for. The caller negates it for a `NOT_` comparator.
-    package func holds(_ test: FieldTest, of value: FieldValue) -> Bool {
-        switch test {
-        case .equals(let other):
-            return Self.areEqual(other, value)
-        case .isAny(let others):
-            return others.contains { Self.areEqual($0, value) }
-        case .isOrdered(let order, let bound):
-            guard let value = OrderedValue(value), let bound = OrderedValue(bound) else { return false }
-            if order.isIncluded, value == bound { return true }
-            return order.isBelow ? value < bound : bound < value
-        case .beginsWith(let prefix):
-            return value.stringValue.map { begins($0, with: prefix) } ?? false
-        case .memberBeginsWith(let prefix):
-            let texts = value.stringListValue ?? []
-            switch members {
-            case .any: return texts.contains { begins($0, with: prefix) }
-            case .first: return texts.first.map { begins($0, with: prefix) } ?? false
-            }
-        case .contains(let wanted):
-            return (value.elements ?? []).contains { Self.areEqual($0, wanted) }
-        case .containsValues(let wanted, let all):
-            let elements = value.elements ?? []
-            func isMember(_ wanted: FieldValue) -> Bool { elements.contains { Self.areEqual($0, wanted) } }
-            return all ? wanted.allSatisfy(isMember) : wanted.contains(where: isMember)
-        case .hasWords(let wanted, let all):
-            return value.stringValue.map { Self.has(wanted, all: all, among: words($0)) } ?? false
-        case .isNear(let center, let metres):
-            return value.locationValue.map { Self.distance(from: center, to: $0) <= metres } ?? false
-        }
-    }
-
     /// Whether all of the wanted words, or any of them, are among some words.
     package static func has(_ wanted: some Sequence<String>, all: Bool, among words: Set<String>) -> Bool {
         all ? wanted.allSatisfy(words.contains) : wanted.contains(where: words.contains)
     }
 
-    private static func areEqual(_ left: FieldValue, _ right: FieldValue) -> Bool {
+    static func areEqual(_ left: FieldValue, _ right: FieldValue) -> Bool {
         if case .reference(let left) = left, case .reference(let right) = right {
             // The action is not compared, and the zones are compared only where both references name one.
             if let zone = left.zoneID?.zoneName, let other = right.zoneID?.zoneName, zone != other { return false }
@@ -91,7 +54,7 @@ package struct QuerySemantics: Sendable {
         return left == right
     }
 
-    private func begins(_ text: String, with prefix: String) -> Bool {
+    func begins(_ text: String, with prefix: String) -> Bool {
         if ignoresCaseOfPrefixes {
             return text.lowercased().utf8.starts(with: prefix.lowercased().utf8)
         }
