@@ -164,7 +164,7 @@ struct Main {
             containerIdentifier: container,
             apiToken: apiToken,
             webAuthToken: try emulator.issueWebAuthToken(for: user, keepsSignedIn: true),
-            transport: server
+            configuration: .init(transport: server)
         )
         for start in stride(from: 0, to: count, by: 200) {
             let operations = (start..<min(start + 200, count)).map {

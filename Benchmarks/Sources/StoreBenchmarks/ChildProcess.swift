@@ -215,7 +215,7 @@ enum ChildProcess {
                 containerIdentifier: container,
                 apiToken: apiToken,
                 webAuthToken: webAuthToken,
-                transport: server
+                configuration: .init(transport: server)
             ).privateDatabase
             _ = try await database.createZone(zone.zoneName)
             for start in stride(from: 0, to: count, by: 200) {
