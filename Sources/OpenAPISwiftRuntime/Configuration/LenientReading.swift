@@ -18,7 +18,8 @@ public struct LenientReading: OptionSet, Hashable, Sendable {
     }
 
     /// `Content-Type` is ignored where the document has one media type for the body: the body is read as that type.
-    /// Without this option, another type is answered by 415.
+    /// Without this option, another type is answered by 415. A multipart body needs its type in any case, because the
+    /// boundary is there.
     public static let anyContentType = LenientReading(rawValue: 1 << 0)
 
     /// `Accept` is ignored: the response has the type that the handler chose. Without this option, a client that
@@ -27,11 +28,12 @@ public struct LenientReading: OptionSet, Hashable, Sendable {
 
     /// A query item without `=`, and an item without a value whose parameter is a number or a boolean, count as
     /// absent. Without this option, they are answered by 400. An item `name=` of a string is the empty string in both
-    /// cases.
+    /// cases. Members of an object in the query, and a form that is the whole query, are read as without this option.
     public static let emptyQueryItems = LenientReading(rawValue: 1 << 2)
 
     /// Booleans of the query are read without regard to case, such as the `True` of Python. Without this option,
-    /// other spellings than `true` and `false` are answered by 400.
+    /// other spellings than `true` and `false` are answered by 400. Members of an object in the query, and a form that
+    /// is the whole query, are read as without this option.
     public static let booleansInAnyCase = LenientReading(rawValue: 1 << 3)
 
     /// All deviations.

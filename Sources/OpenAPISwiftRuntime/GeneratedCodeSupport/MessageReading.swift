@@ -30,7 +30,10 @@ extension ReadableMessage {
     ///
     /// A message without a content type, or with one that cannot be read, counts as the first.
     @_spi(Generated) public func matchContentType(_ documented: [String]) throws -> Int {
-        if mayHaveAnyContentType, documented.count == 1 { return 0 }
+        // The boundary of a multipart body is in its content type.
+        if mayHaveAnyContentType, documented.count == 1, !documented[0].lowercased().hasPrefix("multipart/") {
+            return 0
+        }
         guard let field = headerFields.value(of: .contentType) else { return 0 }
         // The common cases, spelled as this module writes them.
         if let index = documented.firstIndex(of: field) { return index }

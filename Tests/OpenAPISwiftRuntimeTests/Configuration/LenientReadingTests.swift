@@ -59,6 +59,16 @@ struct LenientReadingTests {
         )
     }
 
+    @Test func aMultipartBodyNeedsItsContentType() async throws {
+        let operation = operation([.anyContentType]) { request in
+            String(try request.matchContentType(["multipart/form-data"]))
+        }
+        #expect(
+            try await answer(to: Row(contentType: "text/plain", option: [], strict: "", lenient: ""), operation)
+                == "415"
+        )
+    }
+
     private func read(_ row: Row, _ reading: LenientReading) async throws -> String {
         let operation = operation(reading) { request in
             func text<Value>(_ value: Value?) -> String { value.map { "\($0)" } ?? "-" }
