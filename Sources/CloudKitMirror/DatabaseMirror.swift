@@ -9,7 +9,7 @@ public import MistKit
 /// A copy of a database's records in an SQLite file, which updates keep up to date.
 ///
 /// ```swift
-/// let mirror = try DatabaseMirror(path: "notes.sqlite", of: service.privateDatabase)
+/// let mirror = try DatabaseMirror(at: URL(fileURLWithPath: "notes.sqlite"), of: service.privateDatabase)
 /// let counts = try await mirror.update(.allZones)
 /// try await mirror.close()
 /// print("\(counts.written) records written, \(counts.deleted) deleted")
@@ -39,10 +39,11 @@ public import MistKit
 /// and `share` come first. The record as the service sent it is in `mirror_record`, from where ``MirroredRecords`` reads
 /// it. The bytes of assets are not copied.
 ///
-/// Other programs read the file while it is written. One process at a time writes it.
+/// From the second update on, other programs can read the file while it is written. Several processes may update it, one
+/// after the other.
 public actor DatabaseMirror {
-    /// The path of the SQLite file.
-    public nonisolated let path: String
+    /// The SQLite file; `nil` for a mirror in memory.
+    public nonisolated let url: URL?
     /// The database whose records the file has.
     public nonisolated let database: CloudKitDatabase
 
@@ -53,26 +54,36 @@ public actor DatabaseMirror {
         case idle, busy, closed
     }
 
-    /// Opens the mirror at a path, or makes one.
+    /// Opens a mirror, or makes one.
     ///
     /// - Parameters:
-    ///   - path: The path of the file. `:memory:` makes a mirror in memory, for a preview of a first update.
+    ///   - url: The SQLite file. Its folder exists.
     ///   - database: The database whose records the file has, or is to have.
     /// - Throws: ``MirrorError`` for a file that is not a mirror, has the records of another database, or cannot be used.
     ///   Such a file is not changed.
-    public init(path: String, of database: CloudKitDatabase) throws {
-        self.path = path
+    public init(at url: URL, of database: CloudKitDatabase) throws {
+        self.url = url
         self.database = database
-        file = try MirrorFile(path: path, origin: MirrorOrigin(database))
+        file = try MirrorFile(at: url, origin: MirrorOrigin(database))
     }
 
-    /// The database whose records the file at a path has.
+    /// Makes a mirror in memory, for a preview of a first update.
     ///
-    /// - Parameter path: The path of the file.
+    /// - Parameter database: The database whose records the mirror is to have.
+    /// - Throws: ``MirrorError`` when there is not enough memory.
+    public init(inMemoryOf database: CloudKitDatabase) throws {
+        url = nil
+        self.database = database
+        file = try MirrorFile(at: nil, origin: MirrorOrigin(database))
+    }
+
+    /// The database whose records a file has.
+    ///
+    /// - Parameter url: The file.
     /// - Returns: The database; `nil` where there is no file, or an empty one.
     /// - Throws: ``MirrorError`` for a file that is not a mirror, or cannot be read.
-    public static func origin(ofFileAt path: String) throws -> MirrorOrigin? {
-        try MirrorFile.origin(ofFileAt: path)
+    public static func origin(ofFileAt url: URL) throws -> MirrorOrigin? {
+        try MirrorFile.origin(ofFileAt: url)
     }
 
     /// Fetches what changed since the last update, and saves it.
@@ -118,9 +129,9 @@ public actor DatabaseMirror {
     /// the same second has the number 2 in its name.
     ///
     /// - Parameter time: The time for the name.
-    /// - Returns: The path of the copy, which appears when it is complete.
+    /// - Returns: The copy, which appears when it is complete.
     /// - Throws: ``MirrorError``.
-    public func writeCopy(at time: Date = Date()) throws -> String {
+    public func writeCopy(at time: Date = Date()) throws -> URL {
         try begin()
         defer { state = .idle }
         return try file.writeCopy(at: time)
@@ -140,8 +151,8 @@ public actor DatabaseMirror {
     private func begin() throws(MirrorError) {
         switch state {
         case .idle: state = .busy
-        case .busy: throw MirrorError(.busy, "An update of \(path) is under way.")
-        case .closed: throw MirrorError(.closed, "The mirror \(path) was closed.")
+        case .busy: throw MirrorError(.busy, "An update of \(file.name) is under way.")
+        case .closed: throw MirrorError(.closed, "\(file.name) was closed.")
         }
     }
 }

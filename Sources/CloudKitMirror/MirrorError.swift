@@ -1,4 +1,5 @@
 import GRDB
+import MistKit
 
 /// A failure of a mirror's file. What an earlier page saved stays.
 ///
@@ -45,13 +46,13 @@ public struct MirrorError: Error, Hashable, Sendable {
         /// SQLite reported another failure, such as a damaged file.
         public static let storage = Self(kind: .storage)
 
-        /// Another process wrote the file during an update. One at a time can.
+        /// Another process wrote the file during an update, or while it was read. One at a time can.
         public static let changedMeanwhile = Self(kind: .changedMeanwhile)
 
         /// The service refused a change token that it had just issued.
         public static let refusedToken = Self(kind: .refusedToken)
 
-        /// An update of this mirror is under way.
+        /// The file is in use: an update of this mirror is under way, here or in another process.
         public static let busy = Self(kind: .busy)
 
         /// The mirror was closed.
@@ -80,8 +81,14 @@ extension MirrorError {
 
     /// An error of the file as a mirror's error. Errors of requests stay as they are.
     static func of(_ error: any Error, at path: String) -> any Error {
-        guard let error = error as? DatabaseError else { return error }
+        if error is MirrorError || error is CloudKitError || error is CancellationError { return error }
+        guard let error = error as? DatabaseError else {
+            return MirrorError(.storage, "\(path) cannot be used: \(error).")
+        }
         if error.resultCode == .SQLITE_NOTADB { return notAMirror(path) }
+        if [.SQLITE_BUSY, .SQLITE_LOCKED].contains(error.resultCode) {
+            return MirrorError(.busy, "Another process is writing \(path).")
+        }
         let isUnwritable = [.SQLITE_CANTOPEN, .SQLITE_FULL, .SQLITE_PERM, .SQLITE_READONLY].contains(error.resultCode)
         return MirrorError(
             isUnwritable ? .unwritable : .storage,

@@ -44,12 +44,13 @@ final class MirrorFile {
     /// What distinguishes mirrors from other SQLite databases (`PRAGMA application_id`): "Mirr".
     static let applicationID: Int64 = 0x4D69_7272
 
-    let path: String
+    /// The file; `nil` for a mirror in memory.
+    let url: URL?
     private let queue: DatabaseQueue
-    private let tables: MirrorTables
+    private var tables: MirrorTables
     private let scope: DatabaseScope
     /// What was written since the last update began.
-    var counts = MirrorCounts()
+    private(set) var counts = MirrorCounts()
     private var statements: [String: Statement] = [:]
     private var texts: [UInt8] = []
     /// When the open transaction began.
@@ -57,22 +58,26 @@ final class MirrorFile {
     /// How long a transaction stays open at most. A process that is killed loses at most this work.
     private static let longestTransaction = Duration.milliseconds(500)
 
-    /// Opens the mirror at a path, or makes one.
+    /// The file as messages name it.
+    var name: String { url?.relativePath ?? "The mirror in memory" }
+
+    /// Opens a mirror, or makes one.
     ///
     /// - Parameters:
-    ///   - path: The file.
+    ///   - url: The file; `nil` for a mirror in memory.
     ///   - origin: The database whose records the file has, or is to have.
     /// - Throws: ``MirrorError`` for a file that is not a mirror, or is one of another database.
-    init(path: String, origin: MirrorOrigin) throws {
-        self.path = path
+    init(at url: URL?, origin: MirrorOrigin) throws {
+        self.url = url
         scope = origin.scope
-        let found = try Self.origin(ofFileAt: path)
-        if let found, found != origin {
-            throw MirrorError(.otherDatabase, "\(path) is a mirror of \(found), and not of \(origin).")
+        let name = url?.relativePath ?? ""
+        func check(_ found: MirrorOrigin) throws(MirrorError) {
+            guard found != origin else { return }
+            throw MirrorError(.otherDatabase, "\(name) is a mirror of \(found), and not of \(origin).")
         }
+        if let url, let found = try Self.origin(ofFileAt: url) { try check(found) }
         do {
-            var configuration = Configuration()
-            configuration.busyMode = .timeout(10)
+            var configuration = Self.waiting
             configuration.allowsUnsafeTransactions = true
             configuration.prepareDatabase { db in
                 // For a new file. A record takes about 1 kB; a page of the usual size has space for four records.
@@ -85,14 +90,37 @@ final class MirrorFile {
                 // A checkpoint writes the log and the file to the disk: after 64 MB of the log instead of 4 MB.
                 try db.execute(sql: "PRAGMA wal_autocheckpoint = 4096")
             }
-            queue = try DatabaseQueue(path: path, configuration: configuration)
+            queue = try DatabaseQueue(path: url?.path ?? ":memory:", configuration: configuration)
             tables = try queue.write { db in
-                if found == nil { try Self.create(origin, db) }
+                // Another process may have made the file since it was looked at.
+                if try db.tableExists("mirror_state") {
+                    try check(Self.origin(in: db, name))
+                } else {
+                    try Self.create(origin, db)
+                }
                 return try MirrorTables(db)
             }
         } catch {
-            throw MirrorError.of(error, at: path)
+            throw MirrorError.of(error, at: name)
         }
+    }
+
+    /// A configuration that waits for other processes.
+    private static var waiting: Configuration {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(10)
+        return configuration
+    }
+
+    /// Begins an update: another process may have added tables and columns since the last one.
+    func beginUpdate() throws {
+        counts = MirrorCounts()
+        try readTables()
+    }
+
+    private func readTables() throws {
+        for table in tables.all { table.releaseStatements() }
+        tables = try read { db in try MirrorTables(db) }
     }
 
     /// Commits the open transaction and closes the file. The write-ahead log becomes part of it.
@@ -100,41 +128,46 @@ final class MirrorFile {
         try commit()
         statements = [:]
         for table in tables.all { table.releaseStatements() }
-        do { try queue.close() } catch { throw MirrorError.of(error, at: path) }
+        do { try queue.close() } catch { throw MirrorError.of(error, at: name) }
     }
 
-    /// The database whose records the file at a path has; `nil` where there is no file, or an empty file.
+    /// The database whose records a file has; `nil` where there is no file, or an empty file.
     ///
     /// - Throws: ``MirrorError`` for a file that is not a mirror.
-    static func origin(ofFileAt path: String) throws -> MirrorOrigin? {
-        guard FileManager.default.fileExists(atPath: path) else { return nil }
-        guard let handle = FileHandle(forReadingAtPath: path) else { throw MirrorError.unreadable(path) }
+    static func origin(ofFileAt url: URL) throws -> MirrorOrigin? {
+        let name = url.relativePath
+        guard FileManager.default.fileExists(atPath: url.path) else { return nil }
+        guard let handle = FileHandle(forReadingAtPath: url.path) else { throw MirrorError.unreadable(name) }
         defer { try? handle.close() }
         do {
             // The header is checked first, since opening the file of another program for writing could change it. A
             // mirror is opened for writing: it may have an unfinished transaction to undo.
-            guard let header = try? handle.read(upToCount: 72) ?? Data() else { throw MirrorError.unreadable(path) }
+            guard let header = try? handle.read(upToCount: 72) ?? Data() else { throw MirrorError.unreadable(name) }
             if header.isEmpty { return nil }
             guard header.starts(with: Data("SQLite format 3\0".utf8)),
                 header.suffix(4).reduce(0, { $0 << 8 | Int64($1) }) == applicationID
-            else { throw MirrorError.notAMirror(path) }
-            let queue = try DatabaseQueue(path: path)
+            else { throw MirrorError.notAMirror(name) }
+            let queue = try DatabaseQueue(path: url.path, configuration: waiting)
             defer { try? queue.close() }
             return try queue.read { db in
                 // The process that began to make the file was killed.
-                if try Int64.fetchOne(db, sql: "PRAGMA page_count") == 0 { return nil }
-                guard let row = try Row.fetchOne(db, sql: "SELECT * FROM mirror_state"), let origin = MirrorOrigin(row)
-                else { throw MirrorError.notAMirror(path) }
-                let found: Int64 = row["format"]
-                guard found == format else {
-                    let version = found < format ? "an older" : "a newer"
-                    throw MirrorError(.otherVersion, "\(path) was made by \(version) version of MistKit.")
-                }
-                return origin
+                try Int64.fetchOne(db, sql: "PRAGMA page_count") == 0 ? nil : try origin(in: db, name)
             }
         } catch {
-            throw MirrorError.of(error, at: path)
+            throw MirrorError.of(error, at: name)
         }
+    }
+
+    /// The database whose records an open file has.
+    private static func origin(in db: Database, _ name: String) throws -> MirrorOrigin {
+        guard let row = try Row.fetchOne(db, sql: "SELECT * FROM mirror_state"), let origin = MirrorOrigin(row)
+        else { throw MirrorError.notAMirror(name) }
+        let found: Int64 = row["format"]
+        guard found == format else {
+            let version = found < format ? "an older" : "a newer"
+            throw MirrorError(.otherVersion, "\(name) was made by \(version) version of MistKit.")
+        }
+        return origin
     }
 
     private static func create(_ origin: MirrorOrigin, _ db: Database) throws {
@@ -204,9 +237,19 @@ final class MirrorFile {
         )
     }
 
+    /// Reads outside of a transaction. What the open transaction has changed is seen.
+    private func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        do {
+            return try queue.writeWithoutTransaction(body)
+        } catch {
+            throw MirrorError.of(error, at: name)
+        }
+    }
+
     /// Runs a change in the open transaction, or in a new one.
     ///
-    /// If the change throws, the whole transaction is rolled back.
+    /// If the change throws, it is undone, with the tables and columns that it has added. Earlier changes of the
+    /// transaction stay.
     private func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
         do {
             return try queue.writeWithoutTransaction { db in
@@ -215,16 +258,21 @@ final class MirrorFile {
                     transactionStart = .now
                 }
                 do {
+                    try db.execute(sql: "SAVEPOINT change")
                     let value = try body(db)
+                    try db.execute(sql: "RELEASE change")
                     if .now - transactionStart > Self.longestTransaction { try db.commit() }
                     return value
                 } catch {
-                    if db.isInsideTransaction { try? db.rollback() }
+                    // After some failures, such as a full disk, SQLite has ended the transaction itself.
+                    try? db.execute(sql: "ROLLBACK TO change")
+                    try? db.execute(sql: "RELEASE change")
                     throw error
                 }
             }
         } catch {
-            throw MirrorError.of(error, at: path)
+            try? readTables()
+            throw MirrorError.of(error, at: name)
         }
     }
 
@@ -233,7 +281,7 @@ final class MirrorFile {
         do {
             try queue.writeWithoutTransaction { db in if db.isInsideTransaction { try db.commit() } }
         } catch {
-            throw MirrorError.of(error, at: path)
+            throw MirrorError.of(error, at: name)
         }
     }
 
@@ -246,7 +294,7 @@ final class MirrorFile {
 
     /// The error for a file that another process changes.
     private func changedMeanwhile() -> MirrorError {
-        MirrorError(.changedMeanwhile, "Another process changed \(path) while this one worked.")
+        MirrorError(.changedMeanwhile, "Another process changed \(name) while this one worked.")
     }
 }
 
@@ -255,7 +303,7 @@ final class MirrorFile {
 extension MirrorFile {
     /// The change token of the database; `nil` where there is none yet.
     func databaseToken() throws -> DatabaseChangeToken? {
-        try write { db in try String.fetchOne(db, sql: "SELECT token FROM mirror_state") }
+        try read { db in try String.fetchOne(db, sql: "SELECT token FROM mirror_state") }
             .flatMap { DatabaseChangeToken($0) }
     }
 
@@ -300,14 +348,14 @@ extension MirrorFile {
 
     /// The zones that have changes which were not fetched.
     func staleZones() throws -> [MirrorZone] {
-        try write { db in
+        try read { db in
             try Row.fetchAll(db, sql: "SELECT * FROM mirror_zone WHERE isStale = 1 ORDER BY id").map { MirrorZone($0) }
         }
     }
 
     /// All zones of the file.
     func zones() throws -> [MirrorZone] {
-        try write { db in try Row.fetchAll(db, sql: "SELECT * FROM mirror_zone").map { MirrorZone($0) } }
+        try read { db in try Row.fetchAll(db, sql: "SELECT * FROM mirror_zone").map { MirrorZone($0) } }
     }
 
     /// Marks a zone as one that has changes, and returns it.
@@ -404,7 +452,7 @@ extension MirrorFile {
             return
         }
         guard known == owner else {
-            throw MirrorError(.otherUser, "\(path) is a mirror of the private database of another user, \(known).")
+            throw MirrorError(.otherUser, "\(name) is a mirror of the private database of another user, \(known).")
         }
     }
 
@@ -460,6 +508,7 @@ extension MirrorFile {
 
     /// Saves a page of a query together with its continuation marker.
     func apply(_ page: RecordPage<Record>, of query: QueryState) throws {
+        let records = try page.results.map { try $0.get() }
         try write { db in
             let current = try Row.fetchOne(
                 db.cachedStatement(sql: "SELECT * FROM mirror_query WHERE recordType = ?"),
@@ -468,9 +517,7 @@ extension MirrorFile {
             guard let current, current["generation"] == query.generation, current["marker"] == query.marker,
                 current["isReading"]
             else { throw changedMeanwhile() }
-            for result in page.results {
-                try save(result.get(), in: query.zone, generation: query.generation, db)
-            }
+            for record in records { try save(record, in: query.zone, generation: query.generation, db) }
             if page.marker == nil, let table = try existingTable(of: query.recordType, db) {
                 let arguments: [ColumnValue] = [
                     .integer(query.zone.id), .integer(table), .integer(query.generation),
@@ -549,7 +596,8 @@ extension MirrorFile {
             db.cachedStatement(sql: "SELECT id, type FROM mirror_record WHERE recordName = ? AND zone = ?"),
             arguments: [name, zone.id]
         )
-        guard let row, let table = tables[row["type"]] else { return nil }
+        guard let row else { return nil }
+        guard let table = tables[row["type"]] else { throw changedMeanwhile() }
         let id: Int64 = row["id"]
         try table.delete(id, db)
         return id
@@ -583,27 +631,31 @@ extension MirrorFile {
     /// Writes a copy of the file beside it, named by the time: `copy-2026-11-23T020000Z.sqlite`. A second copy of the same
     /// second has the number 2 in its name.
     ///
-    /// - Returns: The path of the copy, which appears when it is complete.
-    func writeCopy(at time: Date) throws -> String {
-        let url = URL(fileURLWithPath: path)
+    /// - Returns: The copy, which appears when it is complete.
+    func writeCopy(at time: Date) throws -> URL {
+        guard let url else { throw MirrorError(.unwritable, "A mirror in memory has no folder for a copy.") }
         let stamp = time.formatted(Date.ISO8601FormatStyle(timeSeparator: .omitted))
         let ending = url.pathExtension.isEmpty ? "" : "." + url.pathExtension
+        let path = url.relativePath
         let stem = path.hasSuffix(ending) ? String(path.dropLast(ending.count)) : path
-        var target = "\(stem)-\(stamp)\(ending)"
-        var number = 1
-        while FileManager.default.fileExists(atPath: target) {
-            number += 1
-            target = "\(stem)-\(stamp)-\(number)\(ending)"
+        func copy(_ suffix: String) -> URL {
+            URL(fileURLWithPath: "\(stem)-\(stamp)\(suffix)\(ending)", relativeTo: url.baseURL)
         }
-        let part = target + ".part"
+        var target = copy("")
+        var number = 1
+        while FileManager.default.fileExists(atPath: target.path) {
+            number += 1
+            target = copy("-\(number)")
+        }
+        let part = target.path + ".part"
         do {
             try? FileManager.default.removeItem(atPath: part)
             try queue.writeWithoutTransaction { db in
                 try db.execute(sql: "VACUUM INTO ?", arguments: [part])
             }
-            try FileManager.default.moveItem(atPath: part, toPath: target)
+            try FileManager.default.moveItem(atPath: part, toPath: target.path)
         } catch {
-            throw MirrorError.of(error, at: path)
+            throw MirrorError.of(error, at: name)
         }
         return target
     }

@@ -29,7 +29,7 @@ struct MirrorUpdate {
 
     /// Fetches what changed since the last run.
     mutating func run(_ selection: MirrorSelection, at time: Date) async throws {
-        file.counts = MirrorCounts()
+        try file.beginUpdate()
         switch selection.kind {
         case .allZones:
             try await followDatabase()

@@ -80,7 +80,10 @@ struct MirrorCommand: AsyncParsableCommand {
         if restore { return try await saveRecords(in: connection) }
         let selection = try selection(in: connection.scope)
         let exists = FileManager.default.fileExists(atPath: file)
-        let mirror = try DatabaseMirror(path: dryRun && !exists ? ":memory:" : file, of: connection.database)
+        let mirror =
+            dryRun && !exists
+            ? try DatabaseMirror(inMemoryOf: connection.database)
+            : try DatabaseMirror(at: URL(fileURLWithPath: file), of: connection.database)
         if dryRun {
             let preview = try await mirror.preview(selection)
             return Terminal.writeLine(
@@ -111,7 +114,7 @@ struct MirrorCommand: AsyncParsableCommand {
                 to: (counts.deleted > 0 ? ", \(counts.deleted) deleted," : "") + " to \(file)"
             )
         }
-        if snapshot { Terminal.writeLine(try await mirror.writeCopy(at: now)) }
+        if snapshot { Terminal.writeLine(try await mirror.writeCopy(at: now).relativePath) }
         try await mirror.close()
     }
 

@@ -1,4 +1,6 @@
 import CloudKitMirror
+import Foundation
+import MistKit
 
 /// The records of a mirror, as those of an import.
 struct MirrorSource: TransferSource {
@@ -19,7 +21,11 @@ struct MirrorSource: TransferSource {
     /// - Throws: `MirrorError` for a file that is not a mirror.
     init(path: String, zone: String?, after journal: TransferJournal) throws {
         let position = journal.position.flatMap { Int($0) } ?? 0
-        records = try MirroredRecords(ofFileAt: path, zone: zone, startingAfter: position)
+        records = try MirroredRecords(
+            ofFileAt: URL(fileURLWithPath: path),
+            in: zone.map { ZoneID(zoneName: $0) },
+            startingAfter: position
+        )
         bytes = journal.bytes
     }
 
@@ -28,9 +34,14 @@ struct MirrorSource: TransferSource {
         bytes += Int64(item.json.count)
         return ImportReader.Item(
             line: item.position,
-            label: "record \(item.recordName) of \(item.zone)",
+            label: "record \(item.recordName) of \(item.zoneID.zoneName)",
             bytes: item.json,
-            record: Result { try item.record() }.mapError { error in
+            record: Result {
+                var record = try item.record()
+                // The zone of the same name in the database of the settings: its owner may be another user.
+                record.zoneID = ZoneID(zoneName: item.zoneID.zoneName)
+                return record
+            }.mapError { error in
                 CommandError(code: .data, message: "\(error)", remedy: "Make the mirror again in a new file.")
             },
             end: bytes,
