@@ -4,7 +4,8 @@ public import MistKit
 
 /// Reads records in a transaction: a ``StoreReader``, or a ``StoreWriter`` with the changes that it has made so far.
 ///
-/// ``LocalDatabase`` has the same verbs. There they are asynchronous, and each is a transaction of its own.
+/// ``LocalDatabase`` has them as well, except for ``fetchIfPresent(_:named:)``. There they are asynchronous, and each is a
+/// transaction of its own.
 public protocol StoreReading {
     /// Reads in the same transaction.
     var reader: StoreReader { get }
