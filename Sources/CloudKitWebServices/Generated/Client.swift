@@ -138,20 +138,6 @@ package struct Client: APIProtocol {
             decode: Operations.ModifyRecords.decode
         )
     }
-    /// Calls `modifyRecords` and leaves the body of a success to the caller, in memory and not read.
-    ///
-    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/records/modify`.
-    package func modifyRecords(
-        buffering input: Operations.ModifyRecords.Input
-    ) async throws -> Operations.ModifyRecords.BufferedOutput {
-        try await self.__client.sendBuffered(
-            input,
-            operationID: Operations.ModifyRecords.id,
-            method: .post,
-            encode: Operations.ModifyRecords.encode,
-            decode: Operations.ModifyRecords.decodeBuffered
-        )
-    }
     /// Fetches the changes of one zone. Use fetchZoneChanges instead.
     ///
     /// Deprecated in favour of `changes/zone` (operation `fetchZoneChanges`). Works on custom zones of the private
@@ -252,20 +238,6 @@ package struct Client: APIProtocol {
             method: .post,
             encode: Operations.FetchZoneChanges.encode,
             decode: Operations.FetchZoneChanges.decode
-        )
-    }
-    /// Calls `fetchZoneChanges` and leaves the body of a success to the caller, in memory and not read.
-    ///
-    /// - Remark: HTTP `POST /database/{version}/{container}/{environment}/{database}/changes/zone`.
-    package func fetchZoneChanges(
-        buffering input: Operations.FetchZoneChanges.Input
-    ) async throws -> Operations.FetchZoneChanges.BufferedOutput {
-        try await self.__client.sendBuffered(
-            input,
-            operationID: Operations.FetchZoneChanges.id,
-            method: .post,
-            encode: Operations.FetchZoneChanges.encode,
-            decode: Operations.FetchZoneChanges.decodeBuffered
         )
     }
     /// Lists the zones of a database.
@@ -865,38 +837,6 @@ extension Operations.ModifyRecords {
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
         }
     }
-    @frozen
-    package enum BufferedOutput: Swift.Sendable {
-        /// One result per operation, in order.
-        case ok(OpenAPISwiftRuntime.BufferedResponse<Operations.ModifyRecords.Output.Ok.Headers>)
-        /// Any other response, as the usual call returns it.
-        case other(Output)
-        package var ok: OpenAPISwiftRuntime.BufferedResponse<Operations.ModifyRecords.Output.Ok.Headers> {
-            get throws {
-                switch self {
-                case .ok(let response):
-                    return response
-                default:
-                    throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
-                }
-            }
-        }
-    }
-    fileprivate static func decodeBuffered(
-        _ response: OpenAPISwiftRuntime.ClientResponse,
-        _ call: OpenAPISwiftRuntime.BufferedBody.Call
-    ) throws -> BufferedOutput {
-        switch response.statusCode {
-        case 200:
-            let headers: Operations.ModifyRecords.Output.Ok.Headers = .init(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
-            )
-            return .ok(try response.buffered("application/json", headers: headers, for: call))
-        default:
-            return .other(try decode(response))
-        }
-    }
 }
 
 extension Operations.FetchRecordChanges {
@@ -1150,38 +1090,6 @@ extension Operations.FetchZoneChanges {
             return .serviceUnavailable(try Components.Responses.ServiceUnavailable.decode(from: response))
         default:
             return .undocumented(statusCode: response.statusCode, response.undocumentedPayload)
-        }
-    }
-    @frozen
-    package enum BufferedOutput: Swift.Sendable {
-        /// One entry per zone, each with its records or its error.
-        case ok(OpenAPISwiftRuntime.BufferedResponse<Operations.FetchZoneChanges.Output.Ok.Headers>)
-        /// Any other response, as the usual call returns it.
-        case other(Output)
-        package var ok: OpenAPISwiftRuntime.BufferedResponse<Operations.FetchZoneChanges.Output.Ok.Headers> {
-            get throws {
-                switch self {
-                case .ok(let response):
-                    return response
-                default:
-                    throw OpenAPISwiftRuntime.unexpectedResponse(expected: "ok", found: self)
-                }
-            }
-        }
-    }
-    fileprivate static func decodeBuffered(
-        _ response: OpenAPISwiftRuntime.ClientResponse,
-        _ call: OpenAPISwiftRuntime.BufferedBody.Call
-    ) throws -> BufferedOutput {
-        switch response.statusCode {
-        case 200:
-            let headers: Operations.FetchZoneChanges.Output.Ok.Headers = .init(
-                xAppleRequestUUID: try response.header("X-Apple-Request-UUID", .string) as Components.Headers.XAppleRequestUUID?,
-                xAppleCloudKitWebAuthToken: try response.header("X-Apple-CloudKit-Web-Auth-Token", .string) as Components.Headers.XAppleCloudKitWebAuthToken?
-            )
-            return .ok(try response.buffered("application/json", headers: headers, for: call))
-        default:
-            return .other(try decode(response))
         }
     }
 }
