@@ -39,16 +39,7 @@ extension RequestContext {
     package func requestAssetUploads(
         _ request: Components.Schemas.RequestAssetUploadsRequest
     ) throws -> Components.Schemas.RequestAssetUploadsResponse {
-        try configuration.limits.check(
-            request.tokens.count,
-            of: "tokens",
-            atMost: configuration.limits.uploadTokensPerRequest
-        )
-        try checkCallerMayWrite()
-        let tokens = try write { context in
-            if database.scope == .public, user == nil { throw EmulatorError.denied("CREATE") }
-            try AssetFile.sweep(now: now, context.db)
-            let zone = try context.zone(request.zoneID)
+        let tokens = try writeFiles(request.tokens.count, of: "tokens", in: request.zoneID) { context, zone in
             let schema = try context.schema()
             return try request.tokens.map { upload in
                 try check(upload, in: zone, schema: schema, context.db)
@@ -72,6 +63,30 @@ extension RequestContext {
             }
         }
         return Components.Schemas.RequestAssetUploadsResponse(tokens: tokens)
+    }
+
+    /// Prepares a change of the files of a zone, after a check of the request's size and of what the caller may do.
+    ///
+    /// - Parameters:
+    ///   - count: The number of the request's files.
+    ///   - list: The name of their list, for the error.
+    ///   - zoneID: The zone of the request; the default zone when `nil`.
+    ///   - change: The change. It gets the zone.
+    /// - Returns: What the change returns.
+    /// - Throws: An ``EmulatorError``.
+    func writeFiles<Value>(
+        _ count: Int,
+        of list: String,
+        in zoneID: ZoneID?,
+        _ change: (DatabaseContext, ZoneRow) throws -> Value
+    ) throws -> Value {
+        try configuration.limits.check(count, of: list, atMost: configuration.limits.uploadTokensPerRequest)
+        try checkCallerMayWrite()
+        return try write { context in
+            if database.scope == .public, user == nil { throw EmulatorError.denied("CREATE") }
+            try AssetFile.sweep(now: now, context.db)
+            return try change(context, try context.zone(zoneID))
+        }
     }
 
     private func check(

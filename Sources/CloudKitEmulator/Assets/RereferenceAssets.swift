@@ -16,16 +16,7 @@ extension RequestContext {
     package func rereferenceAssets(
         _ request: Components.Schemas.RereferenceAssetsRequest
     ) throws -> Components.Schemas.RereferenceAssetsResponse {
-        try configuration.limits.check(
-            request.assets.count,
-            of: "assets",
-            atMost: configuration.limits.uploadTokensPerRequest
-        )
-        try checkCallerMayWrite()
-        let assets = try write { context in
-            if database.scope == .public, user == nil { throw EmulatorError.denied("CREATE") }
-            try AssetFile.sweep(now: now, context.db)
-            let zone = try context.zone(request.zoneID)
+        let assets = try writeFiles(request.assets.count, of: "assets", in: request.zoneID) { context, zone in
             let access = try context.sharedAccess(to: [zone])
             let target = try request.targetZoneID.map { try context.zone($0) } ?? zone
             return try request.assets.map { field -> Components.Schemas.AssetResult in
