@@ -384,7 +384,13 @@ let package = Package(
                     "StoreCrashes", "StreamingJSON", "TestSupport",
                 ]
             ),
-            ("CloudKitMirror", ["CloudKitEmulatorServer", "MistKit", "MistStore", "MistTesting", "TestSupport"]),
+            (
+                "CloudKitMirror",
+                [
+                    "CloudKitEmulatorServer", "MistKit", "MistStore", "MistTesting", "OpenAPISwiftRuntime",
+                    "TestSupport",
+                ]
+            ),
             (
                 "CloudKitEmulator",
                 [

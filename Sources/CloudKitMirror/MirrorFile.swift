@@ -46,6 +46,8 @@ final class MirrorFile {
 
     /// The file; `nil` for a mirror in memory.
     let url: URL?
+    /// The file as messages name it.
+    let name: String
     private let queue: DatabaseQueue
     private var tables: MirrorTables
     private let scope: DatabaseScope
@@ -58,9 +60,6 @@ final class MirrorFile {
     /// How long a transaction stays open at most. A process that is killed loses at most this work.
     private static let longestTransaction = Duration.milliseconds(500)
 
-    /// The file as messages name it.
-    var name: String { url?.relativePath ?? "The mirror in memory" }
-
     /// Opens a mirror, or makes one.
     ///
     /// - Parameters:
@@ -70,7 +69,8 @@ final class MirrorFile {
     init(at url: URL?, origin: MirrorOrigin) throws {
         self.url = url
         scope = origin.scope
-        let name = url?.relativePath ?? ""
+        let name = url?.relativePath ?? "the mirror in memory"
+        self.name = name
         func check(_ found: MirrorOrigin) throws(MirrorError) {
             guard found != origin else { return }
             throw MirrorError(.otherDatabase, "\(name) is a mirror of \(found), and not of \(origin).")
@@ -257,18 +257,9 @@ final class MirrorFile {
                     try db.beginTransaction(.immediate)
                     transactionStart = .now
                 }
-                do {
-                    try db.execute(sql: "SAVEPOINT change")
-                    let value = try body(db)
-                    try db.execute(sql: "RELEASE change")
-                    if .now - transactionStart > Self.longestTransaction { try db.commit() }
-                    return value
-                } catch {
-                    // After some failures, such as a full disk, SQLite has ended the transaction itself.
-                    try? db.execute(sql: "ROLLBACK TO change")
-                    try? db.execute(sql: "RELEASE change")
-                    throw error
-                }
+                let value = try Self.undoingFailure(of: body, db)
+                if .now - transactionStart > Self.longestTransaction { try Self.commit(db) }
+                return value
             }
         } catch {
             try? readTables()
@@ -276,10 +267,35 @@ final class MirrorFile {
         }
     }
 
+    /// Runs a change in a savepoint of the open transaction.
+    private static func undoingFailure<Value>(of change: (Database) throws -> Value, _ db: Database) throws -> Value {
+        try db.execute(sql: "SAVEPOINT change")
+        do {
+            let value = try change(db)
+            try db.execute(sql: "RELEASE change")
+            return value
+        } catch {
+            // After some failures, such as a full disk, SQLite has ended the transaction itself.
+            try? db.execute(sql: "ROLLBACK TO change")
+            try? db.execute(sql: "RELEASE change")
+            throw error
+        }
+    }
+
+    /// Commits the transaction. One that cannot be committed is undone, because it would keep other processes out.
+    private static func commit(_ db: Database) throws {
+        do {
+            try db.commit()
+        } catch {
+            if db.isInsideTransaction { try? db.rollback() }
+            throw error
+        }
+    }
+
     /// Commits the open transaction, if there is one.
     func commit() throws {
         do {
-            try queue.writeWithoutTransaction { db in if db.isInsideTransaction { try db.commit() } }
+            try queue.writeWithoutTransaction { db in if db.isInsideTransaction { try Self.commit(db) } }
         } catch {
             throw MirrorError.of(error, at: name)
         }

@@ -2,8 +2,10 @@ import CloudKitEmulatorServer
 import CloudKitMirror
 import Foundation
 import GRDB
+import HTTPTypes
 import MistKit
 import MistTesting
+import OpenAPISwiftRuntime
 import Synchronization
 import TestSupport
 import Testing
@@ -16,11 +18,20 @@ struct DatabaseMirrorTests {
     /// Runs a closure with the private database of an emulator that has a zone, and a place for a mirror.
     private func withDatabase(
         faults: [FaultRule] = [],
+        middlewares: [any ClientMiddleware] = [],
         _ body: (_ database: CloudKitDatabase, _ file: URL) async throws -> Void
     ) async throws {
         try await inTemporaryFolder { folder in
             try await withCloudKitEmulator(faults: faults) { emulator in
-                let database = emulator.service(as: .user).privateDatabase
+                var configuration = emulator.serviceConfiguration
+                configuration.middlewares = middlewares
+                let service = CloudKitService(
+                    containerIdentifier: emulator.containerIdentifier,
+                    apiToken: emulator.apiToken,
+                    webAuthToken: emulator.webAuthToken,
+                    configuration: configuration
+                )
+                let database = service.privateDatabase
                 _ = try await database.createZone("Notes")
                 try await body(database, folder.appending(path: "copy.sqlite"))
             }
@@ -118,25 +129,19 @@ struct DatabaseMirrorTests {
     }
 
     @Test func anUpdateRefusesASecondOneAtTheSameTime() async throws {
-        let delay = FaultRule(.delay(.milliseconds(300)), on: "changes/database")
-        try await withDatabase(faults: [delay]) { database, file in
+        let interruption = Interruption()
+        try await withDatabase(middlewares: [interruption]) { database, file in
             try await database.save(note(1))
             let mirror = try DatabaseMirror(at: file, of: database)
-            let update = Task { try await mirror.update(.allZones) }
-            var found: MirrorError.Code?
-            for _ in 1...100 where found == nil {
-                do {
-                    // It has no suspension, so that the update never meets it.
-                    _ = try await mirror.writeCopy()
-                    try await Task.sleep(for: .milliseconds(10))
-                } catch let error as MirrorError {
-                    found = error.code
-                }
-            }
-            #expect(found == .busy)
-            #expect(try await update.value.deleted == 0)
+            interruption.set { try await mirror.update(.allZones) }
+            #expect(try await mirror.update(.allZones).written == 1)
+            #expect(interruption.codes.first == .busy)
+            interruption.set { try await mirror.close() }
+            try await mirror.update(.allZones)
+            #expect(interruption.codes.last == .busy)
             try await mirror.close()
-            #expect(try titles(file) == ["A note"])
+            let titles = try titles(file)
+            #expect(titles == ["A note"])
         }
     }
 
@@ -264,6 +269,35 @@ struct DatabaseMirrorTests {
             #expect(try titles(copy) == ["A note"])
             try await mirror.close()
         }
+    }
+}
+
+/// Does something once, before the next request is sent, and notes the codes of the errors.
+private final class Interruption: ClientMiddleware {
+    private let state = Mutex<(action: (@Sendable () async throws -> Void)?, codes: [MirrorError.Code])>((nil, []))
+
+    var codes: [MirrorError.Code] { state.withLock(\.codes) }
+
+    func set(_ action: @escaping @Sendable () async throws -> Void) {
+        state.withLock { $0.action = action }
+    }
+
+    func intercept(
+        _ request: HTTPRequest,
+        body: HTTPBody?,
+        baseURL: URL,
+        operationID: String,
+        next: Next
+    ) async throws -> (HTTPResponse, HTTPBody?) {
+        do {
+            try await state.withLock { state in
+                defer { state.action = nil }
+                return state.action
+            }?()
+        } catch let error as MirrorError {
+            state.withLock { $0.codes.append(error.code) }
+        }
+        return try await next(request, body, baseURL)
     }
 }
 
