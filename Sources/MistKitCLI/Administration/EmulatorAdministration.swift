@@ -51,7 +51,7 @@ struct EmulatorAdministration {
             try EmbeddedEmulator(
                 folder: settings.emulatorFolder,
                 container: settings.container ?? EmbeddedEmulator.defaultContainer,
-                configuration: .init(logger: Connection.logger(verbose: false))
+                configuration: .init(logger: ServiceConnection.logger(verbose: false))
             )
         )
     }

@@ -14,14 +14,14 @@ final class ContainerNamesReader: Sendable {
     /// The number of records of a query that are looked at for their fields.
     private static let recordLimit = 10
 
-    private let connection: Connection
+    private let connection: ServiceConnection
     private let zone: ZoneID?
     /// The record type whose fields are asked for.
     private let recordType: String?
     /// What was found so far.
     private let found = Mutex(ContainerNames())
 
-    private init(connection: Connection, zone: ZoneID?, recordType: String?) {
+    private init(connection: ServiceConnection, zone: ZoneID?, recordType: String?) {
         self.connection = connection
         self.zone = zone
         self.recordType = recordType
@@ -58,7 +58,7 @@ final class ContainerNamesReader: Sendable {
         recordType: String?
     ) async -> (names: ContainerNames, isComplete: Bool)? {
         let silent = Logger(label: "mistkit") { _ in SwiftLogNoOpLogHandler() }
-        guard let connection = try? Connection.open(settings, logger: silent) else { return nil }
+        guard let connection = try? ServiceConnection.open(settings, logger: silent) else { return nil }
         let zone = arguments.zone.map { ZoneID(zoneName: $0, ownerRecordName: arguments.zoneOwner) }
         let reader = ContainerNamesReader(connection: connection, zone: zone, recordType: recordType)
         let isComplete = await withinLimit { (try? await reader.read()) != nil }

@@ -12,9 +12,9 @@ private struct Profile: JSONWritable {
 
     /// The kind of credentials.
     var credentials: String {
-        if settings[.keyID] != nil { return Connection.Identity.serverKey.rawValue }
-        if settings[.webAuthToken] != nil { return Connection.Identity.user.rawValue }
-        return settings[.apiToken] != nil ? Connection.Identity.apiToken.rawValue : "none"
+        if settings[.keyID] != nil { return ServiceConnection.Identity.serverKey.rawValue }
+        if settings[.webAuthToken] != nil { return ServiceConnection.Identity.user.rawValue }
+        return settings[.apiToken] != nil ? ServiceConnection.Identity.apiToken.rawValue : "none"
     }
 
     func write(json writer: inout JSONWriter) {

@@ -77,7 +77,7 @@ struct SignInCommand: AsyncParsableCommand {
             tokenManager: manager,
             configuration: .init(
                 serverURL: try settings.address(),
-                logger: Connection.logger(verbose: connection.verbose)
+                logger: ServiceConnection.logger(verbose: connection.verbose)
             )
         )
         let authenticator = WebAuthenticator(

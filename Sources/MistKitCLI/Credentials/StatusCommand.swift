@@ -20,7 +20,10 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try Settings.read(flags: connection)
-        let connection = try Connection.open(settings, logger: Connection.logger(verbose: connection.verbose))
+        let connection = try ServiceConnection.open(
+            settings,
+            logger: ServiceConnection.logger(verbose: connection.verbose)
+        )
         /// A title and a text, in two columns.
         func line(_ title: String, _ text: String) {
             Terminal.writeLine(title + String(repeating: " ", count: max(1, 14 - title.count)) + text)

@@ -30,7 +30,7 @@ struct RecordsDemoCommand: AsyncParsableCommand {
 
     func run() async throws {
         let counter = RequestCounter()
-        let connection = try Connection.open(self.connection, counter: counter)
+        let connection = try ServiceConnection.open(self.connection, counter: counter)
         guard connection.identity == .user else {
             throw CommandError(
                 code: .permission,

@@ -24,7 +24,7 @@ struct SyncDemo {
         let emulator = try EmbeddedEmulator(
             folder: folder.appendingPathComponent("service").path,
             container: EmbeddedEmulator.defaultContainer,
-            configuration: .init(logger: Connection.logger(verbose: false))
+            configuration: .init(logger: ServiceConnection.logger(verbose: false))
         )
         var configuration = CloudKitService.Configuration(transport: emulator.server)
         configuration.assetTransport = emulator.server
@@ -50,7 +50,7 @@ struct SyncDemo {
 
     private static func open(_ name: String, in folder: URL, over network: DemoNetwork) throws -> MistStore {
         var configuration = StoreConfiguration()
-        configuration.logger = Connection.logger(verbose: false)
+        configuration.logger = ServiceConnection.logger(verbose: false)
         return try MistStore(
             at: folder.appendingPathComponent(name),
             records: [DemoList.self, DemoTodo.self],

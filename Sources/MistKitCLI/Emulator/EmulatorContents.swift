@@ -40,10 +40,10 @@ struct EmulatorContents {
     }
 
     /// A connection to the data of the folder, whatever service the environment names.
-    private func connection(_ rules: EmulatorConfiguration = EmulatorConfiguration()) throws -> Connection {
-        try Connection.open(
+    private func connection(_ rules: EmulatorConfiguration = EmulatorConfiguration()) throws -> ServiceConnection {
+        try ServiceConnection.open(
             Settings([.container: container, .database: database, .dataFolder: folder]),
-            logger: Connection.logger(verbose: false),
+            logger: ServiceConnection.logger(verbose: false),
             rules: rules
         )
     }

@@ -76,7 +76,7 @@ struct MirrorCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let connection = try Connection.open(connection)
+        let connection = try ServiceConnection.open(connection)
         if restore { return try await saveRecords(in: connection) }
         let selection = try selection(in: connection.scope)
         let exists = FileManager.default.fileExists(atPath: file)
@@ -93,10 +93,10 @@ struct MirrorCommand: AsyncParsableCommand {
                 """
             )
         }
-        let interrupt = TransferProgress.handleInterrupt()
+        let interrupt = TransferProgressLine.handleInterrupt()
         defer { interrupt.cancel() }
         let now = Date()
-        let progress = Mutex(TransferProgress("mirrored"))
+        let progress = Mutex(TransferProgressLine("mirrored"))
         let counts: MirrorCounts
         do {
             counts = try await mirror.update(selection, at: now) { counts in
@@ -139,7 +139,7 @@ struct MirrorCommand: AsyncParsableCommand {
         return zone.zoneID.map { .zone($0) } ?? .allZones
     }
 
-    private func saveRecords(in connection: Connection) async throws {
+    private func saveRecords(in connection: ServiceConnection) async throws {
         guard connection.scope != .shared else {
             throw CommandError(
                 code: .usage,

@@ -42,7 +42,7 @@ struct UploadAssetCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let database = try Connection.open(connection).database
+        let database = try ServiceConnection.open(connection).database
         let zoneID = try await zone.zoneID(in: database)
         let upload = try await database.upload(
             .file(URL(fileURLWithPath: file)),
@@ -89,7 +89,7 @@ struct DownloadAssetCommand: AsyncParsableCommand {
 
     func run() async throws {
         try replacement.check(file)
-        let database = try Connection.open(connection).database
+        let database = try ServiceConnection.open(connection).database
         let asset = try await AssetField(field, of: name, inZone: zone.zoneID(in: database), at: index)
         try await database.download(asset, to: URL(fileURLWithPath: file))
     }

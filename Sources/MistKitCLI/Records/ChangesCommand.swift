@@ -41,7 +41,7 @@ struct ChangesCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let database = try Connection.open(connection).database
+        let database = try ServiceConnection.open(connection).database
         guard let zoneID = try await zone.zoneID(in: database) else { return }
         var last = try token.start { ZoneChangeToken($0) }
         var feed = ChangeOutput(output)
@@ -57,7 +57,7 @@ struct ChangesCommand: AsyncParsableCommand {
 
 /// Writes a change feed: for people what happened to which record, for programs the records themselves.
 private struct ChangeOutput {
-    private var records: RecordOutput?
+    private var records: RecordPrinter?
     private var table = TextTable([
         .init(title: "change"), .init(title: "recordName"), .init(title: "recordType"), .init(title: "tag"),
         .init(title: "modified"),
@@ -66,7 +66,7 @@ private struct ChangeOutput {
     private let pager: Pager?
 
     init(_ options: OutputOptions) {
-        records = options.format == .table ? nil : RecordOutput(options)
+        records = options.format == .table ? nil : RecordPrinter(options)
         pager = options.pager
     }
 

@@ -27,7 +27,7 @@ struct EditCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let database = try Connection.open(connection).database
+        let database = try ServiceConnection.open(connection).database
         let zoneID = try await zone.zoneID(in: database)
         let record = try await database.fetch(name, inZone: zoneID)
         let folder = FileManager.default.temporaryDirectory.appending(path: "mistkit-\(UUID().uuidString)")
@@ -214,7 +214,7 @@ struct ResolveConflictCommand: AsyncParsableCommand {
                 remedy: "Give two versions of one record."
             )
         }
-        let database = try Connection.open(connection).database
+        let database = try ServiceConnection.open(connection).database
         let zoneID = try await zone.zoneID(in: database)
         // Another client may change it again between the two requests.
         for _ in 0..<5 {

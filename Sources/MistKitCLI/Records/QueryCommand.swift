@@ -66,7 +66,7 @@ struct QueryCommand: AsyncParsableCommand {
             filters: conditions,
             sorts: try sorts.map { Sort(try QueryExpression.sort($0)) }
         )
-        let database = try Connection.open(connection).database
+        let database = try ServiceConnection.open(connection).database
         var outcome = BatchOutcome(output)
         var remaining = limit ?? .max
         let records = try await database.records(
@@ -106,7 +106,7 @@ struct LookupCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let database = try Connection.open(connection).database
+        let database = try ServiceConnection.open(connection).database
         var outcome = BatchOutcome(output)
         let results = try await database.fetch(
             names,

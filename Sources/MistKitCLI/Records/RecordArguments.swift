@@ -144,7 +144,7 @@ enum RecordInput {
 struct BatchOutcome {
     /// Whether the service saves all records or none.
     private let isAtomic: Bool
-    private var output: RecordOutput
+    private var output: RecordPrinter
     private var failures = 0
     private var remedies: Set<String> = []
     /// Whether all failures are about credentials.
@@ -153,7 +153,7 @@ struct BatchOutcome {
 
     init(_ options: OutputOptions, atomic: Bool = false) {
         isAtomic = atomic
-        output = RecordOutput(options)
+        output = RecordPrinter(options)
     }
 
     mutating func append(_ result: Result<Record, CloudKitError>) throws {

@@ -105,7 +105,7 @@ struct CountCommand: AsyncParsableCommand {
 
     func run() async throws {
         let query = Query(recordType: type, filters: try filters.filters())
-        let database = try Connection.open(connection).database
+        let database = try ServiceConnection.open(connection).database
         Terminal.writeLine(
             "\(try await database.count(matching: query, inZone: zone.zoneID(in: database), zoneWide: zoneWide))"
         )

@@ -88,7 +88,7 @@ struct CreateCommand: AsyncParsableCommand {
             records[index].recordChangeTag = nil
             records[index].zoneID = nil
         }
-        let database = try Connection.open(connection).database
+        let database = try ServiceConnection.open(connection).database
         var outcome = BatchOutcome(output, atomic: atomic)
         let creations = records.map(RecordOperation.create)
         let results = try await database.modify(creations, inZone: zone.zoneID(in: database), atomic: atomic)
@@ -174,7 +174,7 @@ struct UpdateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let changes = try fields.map { (field) throws(CommandError) in try FieldText.assignment(field) }
-        let database = try Connection.open(connection).database
+        let database = try ServiceConnection.open(connection).database
         for (name, value) in changes { Terminal.writeHint(FieldText.dateHint(for: value, of: name)) }
         var outcome = BatchOutcome(output)
         let records = try from.map { try RecordInput.read(from: $0) }
@@ -291,7 +291,7 @@ struct DeleteCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let database = try Connection.open(connection).database
+        let database = try ServiceConnection.open(connection).database
         var outcome = BatchOutcome(output)
         let zoneID = try await zone.zoneID(in: database)
         if names.isEmpty {

@@ -110,7 +110,7 @@ extension EmbeddedEmulator {
         return try EmbeddedEmulator(
             folder: folder,
             container: settings.container ?? defaultContainer,
-            configuration: .init(logger: Connection.logger(verbose: false))
+            configuration: .init(logger: ServiceConnection.logger(verbose: false))
         )
     }
 

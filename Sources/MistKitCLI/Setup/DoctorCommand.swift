@@ -163,9 +163,9 @@ struct DoctorCommand: AsyncParsableCommand {
 
     /// The key or token, the clock, the access and the indexes.
     private static func service(_ settings: Settings) async -> [Finding] {
-        let connection: Connection
+        let connection: ServiceConnection
         do {
-            connection = try Connection.open(settings, logger: Connection.logger(verbose: false))
+            connection = try ServiceConnection.open(settings, logger: ServiceConnection.logger(verbose: false))
         } catch {
             let problem = error as? CommandError ?? CommandError(unexpected: error)
             return [Finding(.wrong, "credentials", problem.message, problem.remedy)]

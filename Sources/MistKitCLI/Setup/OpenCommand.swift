@@ -58,7 +58,7 @@ struct OpenCommand: AsyncParsableCommand {
             tokenManager: APITokenManager(apiToken: apiToken),
             configuration: .init(
                 serverURL: try settings.address(),
-                logger: Connection.logger(verbose: connection.verbose)
+                logger: ServiceConnection.logger(verbose: connection.verbose)
             )
         )
         do {

@@ -78,7 +78,7 @@ extension ValueList<Participant> {
 /// Writes a share: for people its link and its participants, for programs its record.
 private func write(_ share: Share, as output: OutputOptions) throws {
     guard output.format == .table else {
-        var records = RecordOutput(output)
+        var records = RecordPrinter(output)
         try records.append(share.record)
         return records.finish(emptyNote: nil)
     }
@@ -159,7 +159,7 @@ struct CreateShareCommand: AsyncParsableCommand {
 
     func run() async throws {
         let participants = try invitations.invitations().map { Participant.invited($0.0, permission: $0.1) }
-        let database = try Connection.open(connection).database
+        let database = try ServiceConnection.open(connection).database
         let zoneID = try await zone.zoneID(in: database)
         let record = try await database.fetch(name, inZone: zoneID, desiredKeys: [])
         let share = try await database.share(
@@ -200,7 +200,7 @@ struct ShareZoneCommand: AsyncParsableCommand {
 
     func run() async throws {
         let participants = try invitations.invitations().map { Participant.invited($0.0, permission: $0.1) }
-        let database = try Connection.open(connection).databaseOfZones()
+        let database = try ServiceConnection.open(connection).databaseOfZones()
         do {
             let share = try await database.shareZone(
                 ZoneID(zoneName: name),
@@ -236,7 +236,7 @@ struct ShowShareCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        try write(try await item.fetchShare(from: Connection.open(connection).database), as: output)
+        try write(try await item.fetchShare(from: ServiceConnection.open(connection).database), as: output)
     }
 }
 
@@ -268,7 +268,7 @@ struct UpdateShareCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let database = try Connection.open(connection).database
+        let database = try ServiceConnection.open(connection).database
         var share = try await item.fetchShare(from: database)
         for text in removed {
             let person = try LookupInfo(argument: text)
@@ -304,7 +304,7 @@ struct StopSharingCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let database = try Connection.open(connection).database
+        let database = try ServiceConnection.open(connection).database
         try await database.stopSharing(try await item.fetchShare(from: database))
         Terminal.writeError("The \(item.title) is no longer shared.")
     }
@@ -326,7 +326,7 @@ struct ShareLinkOptions: ParsableArguments {
     func write(
         _ request: (CloudKitService, ShareLink) async throws -> ShareMetadata
     ) async throws -> ShareMetadata {
-        let metadata = try await request(Connection.open(connection).service, ShareLink(link))
+        let metadata = try await request(ServiceConnection.open(connection).service, ShareLink(link))
         try ValueList.metadata.write([metadata], as: output)
         return metadata
     }
@@ -404,7 +404,7 @@ struct LeaveShareCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let service = try Connection.open(connection).service
+        let service = try ServiceConnection.open(connection).service
         let database = service.sharedDatabase
         var item = item
         if let name = item.name, item.zone.zone == nil {

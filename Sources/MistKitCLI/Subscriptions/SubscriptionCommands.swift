@@ -41,7 +41,7 @@ struct ListSubscriptionsCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let subscriptions = try await Connection.open(connection).database.fetchSubscriptions()
+        let subscriptions = try await ServiceConnection.open(connection).database.fetchSubscriptions()
         try ValueList.subscriptions.write(subscriptions, as: output)
     }
 }
@@ -112,7 +112,7 @@ struct CreateSubscriptionCommand: AsyncParsableCommand {
         if message != nil || fields.desiredKeys != nil {
             info = NotificationInfo(alertBody: message, additionalFields: fields.desiredKeys)
         }
-        let database = try Connection.open(connection).database
+        let database = try ServiceConnection.open(connection).database
         let zoneID = try await zone.zoneID(in: database)
         let subscription: Subscription
         if let type {
@@ -151,7 +151,7 @@ struct DeleteSubscriptionsCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let results = try await Connection.open(connection).database.deleteSubscriptions(names)
+        let results = try await ServiceConnection.open(connection).database.deleteSubscriptions(names)
         var failures: [CloudKitError] = []
         for (name, result) in zip(names, results) {
             switch result {

@@ -64,17 +64,17 @@ struct ExportRecordsCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await run(over: Connection.open(connection))
+        try await run(over: ServiceConnection.open(connection))
     }
 
     /// Writes the records of a database.
-    func run(over connection: Connection) async throws {
+    func run(over connection: ServiceConnection) async throws {
         let filters = try filters.filters()
         let database = connection.database
         guard output != "-" else { return try await writeOut(steps(in: database, filters), of: database) }
         guard var export = try begin(over: connection) else { return }
         defer { export.close() }
-        let interrupt = TransferProgress.handleInterrupt()
+        let interrupt = TransferProgressLine.handleInterrupt()
         defer { interrupt.cancel() }
         for step in try await steps(in: database, filters) where !export.journal.finished.contains(step.title) {
             try await copy(step, of: database, to: &export)
@@ -112,7 +112,7 @@ struct ExportRecordsCommand: AsyncParsableCommand {
     /// Opens the unfinished file of an earlier run, or makes one.
     ///
     /// - Returns: The file, or `nil` where an earlier run has done everything.
-    private func begin(over connection: Connection) throws -> UnfinishedExport? {
+    private func begin(over connection: ServiceConnection) throws -> UnfinishedExport? {
         let found = try? FileManager.default.attributesOfItem(atPath: output)[.type] as? FileAttributeType
         guard [nil, .typeRegular].contains(found) else {
             throw CommandError(
@@ -312,14 +312,14 @@ private struct UnfinishedExport {
     let output: String
     let handle: FileHandle
     var journal: TransferJournal
-    var progress: TransferProgress
+    var progress: TransferProgressLine
     private var saved = ContinuousClock.now
 
     init(_ output: String, _ handle: FileHandle, _ journal: TransferJournal) {
         self.output = output
         self.handle = handle
         self.journal = journal
-        progress = TransferProgress("exported", earlierRecords: journal.records, earlierBytes: journal.bytes)
+        progress = TransferProgressLine("exported", earlierRecords: journal.records, earlierBytes: journal.bytes)
     }
 
     /// Writes the lines of a page behind the others.

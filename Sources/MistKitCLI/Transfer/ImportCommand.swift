@@ -81,14 +81,14 @@ struct ImportRecordsCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        try await run(over: dryRun ? nil : Connection.open(connection))
+        try await run(over: dryRun ? nil : ServiceConnection.open(connection))
     }
 
     /// Saves the records of the file.
     ///
     /// - Parameter connection: The service; `nil` only to check the file.
     /// - Throws: A ``CommandError``, or the `CloudKitError` of a request.
-    func run(over connection: Connection?) async throws {
+    func run(over connection: ServiceConnection?) async throws {
         let input = try ImportInput(file, format: format)
         defer { input.close() }
         try check(input.format)
@@ -245,10 +245,10 @@ struct ImportTransfer {
     }
 
     mutating func run(_ source: any TransferSource, size: Int64) async throws {
-        let interrupt = TransferProgress.handleInterrupt()
+        let interrupt = TransferProgressLine.handleInterrupt()
         defer { interrupt.cancel() }
         var reader = source
-        var progress = TransferProgress(
+        var progress = TransferProgressLine(
             verb,
             totalBytes: size,
             earlierRecords: journal.records,

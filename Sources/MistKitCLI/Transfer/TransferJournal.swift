@@ -60,7 +60,7 @@ struct TransferJournal: Hashable, JSONReadable, JSONWritable {
     static func open(
         for file: String,
         purpose: [String?],
-        over connection: Connection,
+        over connection: ServiceConnection,
         source: String = ""
     ) throws -> TransferJournal {
         let path = path(for: file)

@@ -20,7 +20,7 @@ struct RestrictUserCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let service = try Connection.open(connection).service
+        let service = try ServiceConnection.open(connection).service
         let container = "\(service.containerIdentifier), \(service.environment.rawValue)"
         let user = try await service.fetchCaller().userRecordName ?? "the signed-in person"
         guard try confirmation.confirms("Refuse all requests of \(user) to \(container)?") else { return }
@@ -44,7 +44,7 @@ struct UnrestrictUserCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let service = try Connection.open(connection).service
+        let service = try ServiceConnection.open(connection).service
         try await service.unrestrictUser()
         Terminal.writeLine(
             "The restriction in \(service.containerIdentifier), \(service.environment.rawValue) has ended."

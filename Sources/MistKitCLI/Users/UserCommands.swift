@@ -43,7 +43,7 @@ struct CurrentUserCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let user = try await Connection.open(connection).service.fetchCaller()
+        let user = try await ServiceConnection.open(connection).service.fetchCaller()
         try ValueList.users.write([user], as: output)
     }
 }
@@ -70,7 +70,7 @@ struct LookUpUsersCommand: AsyncParsableCommand {
 
     func run() async throws {
         let lookups = try people.map { (text) throws(CommandError) in try LookupInfo(argument: text) }
-        let results = try await Connection.open(connection).service.discoverUsers(lookups)
+        let results = try await ServiceConnection.open(connection).service.discoverUsers(lookups)
         try ValueList.users.write(results, as: output, noun: "users")
     }
 }
@@ -91,7 +91,7 @@ struct ListUsersCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let users = try await Connection.open(connection).service.discoverAllUsers()
+        let users = try await ServiceConnection.open(connection).service.discoverAllUsers()
         try ValueList.users.write(users, as: output)
     }
 }

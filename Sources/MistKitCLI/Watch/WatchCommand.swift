@@ -61,7 +61,7 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let connection = try Connection.open(connection)
+        let connection = try ServiceConnection.open(connection)
         guard connection.scope != .public || !types.isEmpty else {
             throw CommandError(
                 code: .usage,

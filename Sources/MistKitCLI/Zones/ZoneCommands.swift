@@ -39,7 +39,7 @@ struct ListZonesCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        try ValueList.zones.write(try await Connection.open(connection).database.fetchZones(), as: output)
+        try ValueList.zones.write(try await ServiceConnection.open(connection).database.fetchZones(), as: output)
     }
 }
 
@@ -62,7 +62,7 @@ struct CreateZoneCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let database = try Connection.open(connection).databaseOfZones()
+        let database = try ServiceConnection.open(connection).databaseOfZones()
         try ValueList.zones.write([try await database.createZone(name)], as: output)
     }
 }
@@ -88,7 +88,7 @@ struct DeleteZoneCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let database = try Connection.open(connection).databaseOfZones()
+        let database = try ServiceConnection.open(connection).databaseOfZones()
         guard try confirmation.confirms("Delete the zone \(name) with all its records?") else { return }
         try await database.deleteZone(ZoneID(zoneName: name))
         Terminal.writeError("Deleted the zone \(name) and its records.")
@@ -116,7 +116,7 @@ struct PurgeZoneCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let database = try Connection.open(connection).databaseOfZones()
+        let database = try ServiceConnection.open(connection).databaseOfZones()
         let zone = ZoneID(zoneName: name)
         var names: [String] = []
         for try await page in database.changes(inZone: zone, desiredKeys: []) {
@@ -151,7 +151,7 @@ struct ZoneListChangesCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let database = try Connection.open(connection).database
+        let database = try ServiceConnection.open(connection).database
         var last = try token.start { DatabaseChangeToken($0) }
         var zones: [Zone] = []
         for try await page in database.changes(since: last) {

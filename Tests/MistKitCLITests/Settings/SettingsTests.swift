@@ -138,7 +138,7 @@ struct SettingsTests {
     ]) func saysWhichSettingIsMissing(_ environment: [String: String], message: String) async throws {
         let settings = try await settings(environment: environment)
         let error = #expect(throws: CommandError.self) {
-            try Connection.open(settings, logger: .init(label: "test"))
+            try ServiceConnection.open(settings, logger: .init(label: "test"))
         }
         #expect(error?.message == message)
         #expect(error?.remedy.isEmpty == false)

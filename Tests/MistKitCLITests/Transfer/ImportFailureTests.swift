@@ -51,15 +51,15 @@ struct ImportFailureTests {
     }
 
     /// The connection of the folder's embedded emulator, over which only some requests can change records.
-    private func connection(changes: Int) throws -> Connection {
+    private func connection(changes: Int) throws -> ServiceConnection {
         let embedded = try EmbeddedEmulator(
             folder: folder.appendingPathComponent("data").path,
             container: EmbeddedEmulator.defaultContainer,
-            configuration: .init(logger: Connection.logger(verbose: false))
+            configuration: .init(logger: ServiceConnection.logger(verbose: false))
         )
         var configuration = CloudKitService.Configuration(
             transport: UnreliableTransport(embedded.server, changes: changes),
-            logger: Connection.logger(verbose: false)
+            logger: ServiceConnection.logger(verbose: false)
         )
         configuration.retryPolicy = .never
         let service = CloudKitService(
@@ -70,14 +70,14 @@ struct ImportFailureTests {
             ),
             configuration: configuration
         )
-        return Connection(service: service, scope: .private, destination: .embedded(embedded), identity: .user)
+        return ServiceConnection(service: service, scope: .private, destination: .embedded(embedded), identity: .user)
     }
 
     private func write(_ lines: [String]) throws {
         try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: file)
     }
 
-    private func importFile(_ options: String..., over connection: Connection) async throws {
+    private func importFile(_ options: String..., over connection: ServiceConnection) async throws {
         try await ImportRecordsCommand.asyncParse([file.path, "--type", "Note"] + options).run(over: connection)
     }
 

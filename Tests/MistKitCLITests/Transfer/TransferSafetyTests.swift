@@ -67,7 +67,7 @@ struct TransferSafetyTests {
             let folder = commands.folder.path + (options.contains("--data-folder") ? "/other" : "/data")
             let others = options.contains("--data-folder") ? [] : options
             let options = ["--data-folder", folder] + others
-            let connection = try Connection.open(ConnectionOptions.parse(options))
+            let connection = try ServiceConnection.open(ConnectionOptions.parse(options))
             return try .open(for: commands.folder.path + "/none", purpose: ["import"], over: connection)
         }
         #expect(try journal([]).purpose != journal(options).purpose)

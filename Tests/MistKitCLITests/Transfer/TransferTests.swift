@@ -104,7 +104,7 @@ struct TransferTests {
     }
 
     @Test func progressSaysHowLongItTakes() {
-        let text = TransferProgress.text(
+        let text = TransferProgressLine.text(
             "imported",
             records: 12_000,
             bytes: 3_400_000,

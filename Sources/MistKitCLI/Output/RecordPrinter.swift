@@ -32,7 +32,7 @@ struct OutputOptions: ParsableArguments {
 }
 
 /// Writes records in a format, each as soon as it arrives if the format allows it.
-struct RecordOutput {
+struct RecordPrinter {
     private let format: OutputFormat
     private let pager: Pager?
     private var records: [Record] = []

@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// With credentials, it is the service at an address: Apple's or an emulator. Without credentials, it is the embedded
 /// emulator.
-struct Connection {
+struct ServiceConnection {
     enum Destination {
         case embedded(EmbeddedEmulator)
         case address(URL)
@@ -64,7 +64,7 @@ struct Connection {
     /// Opens the connection that flags, environment and configuration file describe.
     ///
     /// - Throws: ``CommandError`` that names the setting that is wrong.
-    static func open(_ options: ConnectionOptions, counter: RequestCounter? = nil) throws -> Connection {
+    static func open(_ options: ConnectionOptions, counter: RequestCounter? = nil) throws -> ServiceConnection {
         try open(Settings.read(flags: options), logger: logger(verbose: options.verbose), counter: counter)
     }
 
@@ -82,7 +82,7 @@ struct Connection {
         logger: Logger,
         counter: RequestCounter? = nil,
         rules: EmulatorConfiguration = EmulatorConfiguration()
-    ) throws -> Connection {
+    ) throws -> ServiceConnection {
         let environment = try settings.containerEnvironment()
         let scope = try settings.databaseScope()
         guard settings.hasCredentials else {
@@ -127,7 +127,7 @@ struct Connection {
             tokenManager: manager,
             configuration: configuration
         )
-        return Connection(
+        return ServiceConnection(
             service: service,
             scope: scope ?? (identity == .user ? .private : .public),
             destination: .address(address),
@@ -142,7 +142,7 @@ struct Connection {
         logger: Logger,
         counter: RequestCounter?,
         rules: EmulatorConfiguration
-    ) throws -> Connection {
+    ) throws -> ServiceConnection {
         let embedded = try EmbeddedEmulator(
             folder: settings.emulatorFolder,
             container: settings.container ?? EmbeddedEmulator.defaultContainer,
@@ -162,7 +162,12 @@ struct Connection {
             ),
             configuration: configuration
         )
-        return Connection(service: service, scope: scope ?? .private, destination: .embedded(embedded), identity: .user)
+        return ServiceConnection(
+            service: service,
+            scope: scope ?? .private,
+            destination: .embedded(embedded),
+            identity: .user
+        )
     }
 
     static func logger(verbose: Bool) -> Logger {
@@ -214,7 +219,7 @@ extension Settings {
         return url
     }
 
-    func tokenManager() throws -> (any TokenManager, Connection.Identity) {
+    func tokenManager() throws -> (any TokenManager, ServiceConnection.Identity) {
         if let keyID {
             return (ServerToServerAuthManager(keyID: keyID, privateKey: try serverKey()), .serverKey)
         }

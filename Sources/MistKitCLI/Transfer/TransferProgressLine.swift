@@ -1,7 +1,7 @@
 import Foundation
 
 /// The progress of a long transfer: a line that changes on a terminal, a line every ten seconds elsewhere.
-struct TransferProgress {
+struct TransferProgressLine {
     /// The verb in the past, such as "exported".
     let verb: String
     /// The number of bytes in all, where it is known.
