@@ -29,17 +29,20 @@ extension RunningEmulator {
 
     /// Makes a `CloudKitService` that uses the emulator.
     ///
+    /// ```swift
+    /// let service = emulator.service(as: .user) {
+    ///     $0.retryPolicy = RetryPolicy()
+    ///     $0.clock = clock.timer
+    /// }
+    /// ```
+    ///
     /// - Parameters:
     ///   - identity: The credentials that it uses.
-    ///   - retryPolicy: The retry policy. By default failed requests are not retried, so that a test sees the failure.
-    ///   - clock: The clock for the waits of the policy.
-    ///   - random: Returns a random number from 0 up to 1, without 1, for each wait of the policy.
+    ///   - configure: Changes the settings, which are ``serviceConfiguration`` before.
     /// - Returns: The service.
     public func service(
         as identity: Identity,
-        retryPolicy: RetryPolicy = .never,
-        clock: any Clock<Duration> = ContinuousClock(),
-        random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
+        configure: (inout CloudKitService.Configuration) -> Void = { _ in }
     ) -> CloudKitService {
         let tokenManager: any TokenManager =
             switch identity {
@@ -48,9 +51,7 @@ extension RunningEmulator {
             case .serverKey: ServerToServerAuthManager(keyID: serverKeyID, privateKey: key, now: now)
             }
         var configuration = serviceConfiguration
-        configuration.retryPolicy = retryPolicy
-        configuration.clock = clock
-        configuration.random = random
+        configure(&configuration)
         return CloudKitService(
             containerIdentifier: containerIdentifier,
             environment: environment,

@@ -21,7 +21,10 @@ import Synchronization
 ///
 /// ```swift
 /// let clock = TestClock(skippingWaits: true)
-/// let service = emulator.service(as: .user, retryPolicy: RetryPolicy(), clock: clock.timer)
+/// let service = emulator.service(as: .user) {
+///     $0.retryPolicy = RetryPolicy()
+///     $0.clock = clock.timer
+/// }
 /// // … a request that is throttled, and succeeds at the second attempt
 /// print(clock.waits.count)  // 1
 /// ```

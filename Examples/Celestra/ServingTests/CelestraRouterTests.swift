@@ -66,7 +66,7 @@ struct CelestraRouterTests {
             configuration.now = { clock.now }
             configuration.timer = clock.timer
             let reader = FeedReader(
-                emulator.service(as: .serverKey, retryPolicy: retryPolicy).publicDatabase,
+                emulator.service(as: .serverKey) { $0.retryPolicy = retryPolicy }.publicDatabase,
                 configuration: configuration,
                 logger: CelestraRouterTests.quiet
             )

@@ -21,17 +21,16 @@ struct LostReplyTests {
             let address = DatabaseAddress(emulator.containerIdentifier, .development, .private)
             let theirs = Record(recordType: "Tally", recordName: "tally", fields: ["count": isDone ? 16 : 15])
             // The random source is called before the retry, so the other client's write happens in its closure.
-            let database = emulator.service(
-                as: .user,
-                retryPolicy: RetryPolicy(),
-                clock: TestClock(skippingWaits: true).timer,
-                random: {
+            let database = emulator.service(as: .user) {
+                $0.retryPolicy = RetryPolicy()
+                $0.clock = TestClock(skippingWaits: true).timer
+                $0.random = {
                     _ = try? emulator.rules.request(in: address, as: .user(emulator.userRecordName)).modifyRecords(
                         .init(operations: [RecordOperation(.forceUpdate, record: theirs)])
                     )
                     return 0.5
                 }
-            ).privateDatabase
+            }.privateDatabase
             try await body(tally, database)
         }
     }

@@ -49,12 +49,11 @@ struct UpsertTests {
 
     @Test func aLostReplyIsNotOverwrittenBlindly() async throws {
         try await withCloudKitEmulator(faults: [FaultRule(.loseReply, on: "records/modify")]) { emulator in
-            let service = emulator.service(
-                as: .user,
-                retryPolicy: RetryPolicy(),
-                clock: TestClock(skippingWaits: true).timer,
-                random: { 0.5 }
-            )
+            let service = emulator.service(as: .user) {
+                $0.retryPolicy = RetryPolicy()
+                $0.clock = TestClock(skippingWaits: true).timer
+                $0.random = { 0.5 }
+            }
             let saved = try await service.privateDatabase.upsert(Memo(title: "A"), named: "memo")
             #expect(saved.title == "A")
             #expect(emulator.faults.requests.map { $0.split(separator: "/").last } == ["modify", "lookup"])

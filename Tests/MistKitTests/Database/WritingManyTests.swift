@@ -132,17 +132,16 @@ struct WritingManyTests {
         try await withCloudKitEmulator(faults: [lost]) { emulator in
             let address = DatabaseAddress(emulator.containerIdentifier, .development, .private)
             // The random source is called before the retry, so the other client's write happens in its closure.
-            let database = emulator.service(
-                as: .user,
-                retryPolicy: RetryPolicy(),
-                clock: TestClock(skippingWaits: true).timer,
-                random: {
+            let database = emulator.service(as: .user) {
+                $0.retryPolicy = RetryPolicy()
+                $0.clock = TestClock(skippingWaits: true).timer
+                $0.random = {
                     _ = try? emulator.rules.request(in: address, as: .user(emulator.userRecordName)).modifyRecords(
                         .init(operations: [RecordOperation(.create, record: .note("n", "theirs"))])
                     )
                     return 0.5
                 }
-            ).privateDatabase
+            }.privateDatabase
             let error = try await failure {
                 try await database.create(Record.note("n", "mine"))
             }

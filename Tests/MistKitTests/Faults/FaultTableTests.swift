@@ -26,12 +26,11 @@ struct FaultTableTests {
             emulator.faults.forgetRequests()
 
             let clock = TestClock(skippingWaits: true)
-            let service = emulator.service(
-                as: line.identity,
-                retryPolicy: RetryPolicy(),
-                clock: clock.timer,
-                random: { 0.5 }
-            )
+            let service = emulator.service(as: line.identity) {
+                $0.retryPolicy = RetryPolicy()
+                $0.clock = clock.timer
+                $0.random = { 0.5 }
+            }
             let outcome = await line.call.outcome(on: service, zone: zone, existing: a)
             let requests = emulator.faults.requests.map { $0.split(separator: "/").last ?? "" }.joined(separator: " ")
             let waits = clock.waits.map {

@@ -29,12 +29,11 @@ struct UnknownOutcomeTests {
     ) async throws {
         try await withCloudKitEmulator { emulator in
             emulator.faults.add(FaultRule(fault, on: "records/modify", calls: .all))
-            let service = emulator.service(
-                as: .user,
-                retryPolicy: RetryPolicy(),
-                clock: TestClock(skippingWaits: true).timer,
-                random: { 0.5 }
-            )
+            let service = emulator.service(as: .user) {
+                $0.retryPolicy = RetryPolicy()
+                $0.clock = TestClock(skippingWaits: true).timer
+                $0.random = { 0.5 }
+            }
             let database = service.privateDatabase
             do {
                 let results = try await database.save([Record.note("a", "new"), .note("b", "new")])
