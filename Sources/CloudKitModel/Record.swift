@@ -34,7 +34,7 @@ public import StreamingJSON
 /// - ``parent``
 /// - ``share``
 /// - ``shortGUID``
-/// - ``participants``
+/// - ``shareAccess``
 public struct Record: Hashable, Sendable {
     /// When a record was created or changed, by which user and on which device.
     public struct Stamp: Hashable, Sendable {
@@ -146,11 +146,7 @@ extension Record {
         var share: Reference?
         var shortGUID: String?
         var createShortGUID: Bool?
-        var forRecord: RecordVersion?
-        var publicPermission: SharePermission?
-        var participants: [Participant]?
-        var owner: Participant?
-        var currentUserParticipant: Participant?
+        var access = ShareAccess()
     }
 
     fileprivate var parts: Sharing {
@@ -182,34 +178,10 @@ extension Record {
         set { parts.createShortGUID = newValue }
     }
 
-    /// The record to be shared; in requests to create a share only.
-    public var forRecord: RecordVersion? {
-        get { sharing?.value.forRecord }
-        set { parts.forRecord = newValue }
-    }
-
-    /// What people who are not participants of the share may do.
-    public var publicPermission: SharePermission? {
-        get { sharing?.value.publicPermission }
-        set { parts.publicPermission = newValue }
-    }
-
-    /// The participants of a share, with its owner.
-    public var participants: [Participant]? {
-        get { sharing?.value.participants }
-        set { parts.participants = newValue }
-    }
-
-    /// The owner of a share.
-    public var owner: Participant? {
-        get { sharing?.value.owner }
-        set { parts.owner = newValue }
-    }
-
-    /// The caller, as a participant of a share.
-    public var currentUserParticipant: Participant? {
-        get { sharing?.value.currentUserParticipant }
-        set { parts.currentUserParticipant = newValue }
+    /// The participants of a share and their permissions. Only the record of a share has these members.
+    public var shareAccess: ShareAccess {
+        get { sharing?.value.access ?? ShareAccess() }
+        set { parts.access = newValue }
     }
 }
 
@@ -287,11 +259,11 @@ extension Record: JSONBackedCodable {
             case .share: share = try otherKeys.read(key, from: &reader)
             case .shortGUID: shortGUID = try otherKeys.read(key, from: &reader)
             case .createShortGUID: createShortGUID = try otherKeys.read(key, from: &reader)
-            case .forRecord: forRecord = try otherKeys.read(key, from: &reader)
-            case .publicPermission: publicPermission = try otherKeys.read(key, from: &reader)
-            case .participants: participants = try otherKeys.read(key, from: &reader)
-            case .owner: owner = try otherKeys.read(key, from: &reader)
-            case .currentUserParticipant: currentUserParticipant = try otherKeys.read(key, from: &reader)
+            case .forRecord: shareAccess.forRecord = try otherKeys.read(key, from: &reader)
+            case .publicPermission: shareAccess.publicPermission = try otherKeys.read(key, from: &reader)
+            case .participants: shareAccess.participants = try otherKeys.read(key, from: &reader)
+            case .owner: shareAccess.owner = try otherKeys.read(key, from: &reader)
+            case .currentUserParticipant: shareAccess.currentUserParticipant = try otherKeys.read(key, from: &reader)
             case .serverErrorCode, .extensionErrorCode:
                 if stops, try reader.peekKind() != .null {
                     isError = true
@@ -346,11 +318,11 @@ extension Record: JSONBackedCodable {
         }
         otherKeys.write("shortGUID", parts.shortGUID, to: &writer)
         otherKeys.write("createShortGUID", parts.createShortGUID, to: &writer)
-        otherKeys.write("forRecord", parts.forRecord, to: &writer)
-        otherKeys.write("publicPermission", parts.publicPermission, to: &writer)
-        otherKeys.write("participants", parts.participants, to: &writer)
-        otherKeys.write("owner", parts.owner, to: &writer)
-        otherKeys.write("currentUserParticipant", parts.currentUserParticipant, to: &writer)
+        otherKeys.write("forRecord", parts.access.forRecord, to: &writer)
+        otherKeys.write("publicPermission", parts.access.publicPermission, to: &writer)
+        otherKeys.write("participants", parts.access.participants, to: &writer)
+        otherKeys.write("owner", parts.access.owner, to: &writer)
+        otherKeys.write("currentUserParticipant", parts.access.currentUserParticipant, to: &writer)
     }
 }
 

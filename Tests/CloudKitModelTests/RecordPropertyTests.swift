@@ -87,7 +87,7 @@ private enum RandomValue {
         if Bool.random(using: &generator) {
             record.parent = Reference(recordName: string(using: &generator), zoneID: zone(using: &generator))
             record.shortGUID = string(using: &generator)
-            record.participants = [
+            record.shareAccess.participants = [
                 Participant(
                     userIdentity: UserIdentity(
                         userRecordName: string(using: &generator),

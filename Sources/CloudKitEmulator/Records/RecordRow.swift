@@ -201,8 +201,8 @@ struct RecordPresentation {
     func record(_ row: RecordRow, content: Record? = nil, schema: Schema) throws -> Record {
         var record = try content ?? row.content()
         stamp(&record, row, schema: schema)
-        if let user, let participants = record.participants {
-            record.currentUserParticipant = participants.first { $0.userIdentity?.userRecordName == user }
+        if let user, let participants = record.shareAccess.participants {
+            record.shareAccess.currentUserParticipant = participants.first { $0.userIdentity?.userRecordName == user }
         }
         if let desiredKeys {
             record.fields = Record.Fields(

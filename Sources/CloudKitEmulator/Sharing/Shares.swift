@@ -77,7 +77,7 @@ extension RecordWriter {
     }
 
     private func terms(of request: Record, over old: Record?, owner: String) throws -> ShareTerms {
-        let lookups = (request.participants ?? []).compactMap(\.userIdentity?.lookup)
+        let lookups = (request.shareAccess.participants ?? []).compactMap(\.userIdentity?.lookup)
         let people = try lookups.map { ($0, try Person.find($0, db)) }
         return try ShareTerms(
             request,
@@ -90,7 +90,7 @@ extension RecordWriter {
     }
 
     private func facts(ofNewShare request: Record, named name: String) throws -> ShareFacts {
-        let version = request.forRecord.flatMap { $0.recordName == nil ? nil : $0 }
+        let version = request.shareAccess.forRecord.flatMap { $0.recordName == nil ? nil : $0 }
         let row = try version?.recordName.flatMap { try RecordRow.fetch($0, in: zone, db) }
         let root = row.flatMap { $0.isDeleted ? nil : $0 }
         let before = root.flatMap { written[$0.name] }
@@ -162,7 +162,7 @@ extension RecordWriter {
             return
         }
         _ = try rewrite(row) { content in
-            content.participants?.removeAll { $0.userIdentity?.userRecordName == user }
+            content.shareAccess.participants?.removeAll { $0.userIdentity?.userRecordName == user }
         }
         try endParticipation(of: user, in: share)
     }
@@ -219,9 +219,9 @@ extension LookupInfo {
 extension Record {
     /// Sets the terms of a share, and keeps the parts that never change.
     fileprivate mutating func take(_ terms: ShareTerms, from old: Record?) {
-        publicPermission = terms.publicPermission
-        participants = terms.participants
-        owner = terms.participants.first
+        shareAccess.publicPermission = terms.publicPermission
+        shareAccess.participants = terms.participants
+        shareAccess.owner = terms.participants.first
         shortGUID = old?.shortGUID
         share = old?.share
     }

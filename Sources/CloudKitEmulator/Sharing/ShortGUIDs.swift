@@ -94,11 +94,11 @@ private struct SharedRecord {
         self.content = try row.content()
     }
 
-    var publicPermission: SharePermission { content.publicPermission ?? SharePermission.none }
+    var publicPermission: SharePermission { content.shareAccess.publicPermission ?? SharePermission.none }
 
     /// The index of a user among the participants: by name, or by the address that the invitation went to.
     func participantIndex(of user: String, _ db: Database) throws -> Int? {
-        let participants = content.participants ?? []
+        let participants = content.shareAccess.participants ?? []
         if let index = participants.firstIndex(where: { $0.userIdentity?.userRecordName == user }) { return index }
         guard let person = try Person.fetch(user, db) else { return nil }
         return participants.firstIndex { participant in
@@ -113,7 +113,7 @@ private struct SharedRecord {
 
     /// Invitations to addresses of unknown people.
     var openInvitations: [ShareMetadata.PotentialMatch] {
-        (content.participants ?? []).filter { $0.userIdentity?.userRecordName == nil }.map { participant in
+        (content.shareAccess.participants ?? []).filter { $0.userIdentity?.userRecordName == nil }.map { participant in
             ShareMetadata.PotentialMatch(
                 participantID: participant.participantID,
                 contactInformation: participant.userIdentity?.lookup
@@ -132,13 +132,13 @@ extension DatabaseContext {
         let user: String? = if case .user(let name) = request.caller { name } else { nil }
         let isPublic = shared.publicPermission != SharePermission.none
         let index = try user.flatMap { try shared.participantIndex(of: $0, db) }
-        let own = index.flatMap { shared.content.participants?[$0] }
+        let own = index.flatMap { shared.content.shareAccess.participants?[$0] }
         var metadata = ShareMetadata(shortGUID: shortGUID)
         metadata.containerIdentifier = address.container
         metadata.environment = address.environment.rawValue
         metadata.databaseScope = user == shared.owner ? .private : .shared
         metadata.zoneID = shared.zone.zoneID(in: self)
-        metadata.ownerIdentity = shared.content.owner?.userIdentity
+        metadata.ownerIdentity = shared.content.shareAccess.owner?.userIdentity
         metadata.potentialMatchList = []
 
         if let own, own.permission != SharePermission.none {
@@ -178,7 +178,7 @@ extension DatabaseContext {
 
     fileprivate func accept(_ shared: SharedRecord, as user: String) throws {
         guard user != shared.owner else { return }
-        var participants = shared.content.participants ?? []
+        var participants = shared.content.shareAccess.participants ?? []
         let person = try Person.fetch(user, db) ?? Person(userRecordName: user)
         let permission: SharePermission
         if let index = try shared.participantIndex(of: user, db) {
@@ -206,7 +206,7 @@ extension DatabaseContext {
             )
         }
         let writer = try RecordWriter(self, shared.zone)
-        _ = try writer.rewrite(shared.row) { $0.participants = participants }
+        _ = try writer.rewrite(shared.row) { $0.shareAccess.participants = participants }
         try db.run(
             """
             INSERT OR REPLACE INTO participation (user, zone, share, permission, accepted, ended)

@@ -153,7 +153,9 @@ extension RecordWriter {
 
 extension Record {
     fileprivate func hasAdministrator(_ user: String) -> Bool {
-        participants?.contains { $0.userIdentity?.userRecordName == user && $0.type == .administrator } ?? false
+        shareAccess.participants?.contains {
+            $0.userIdentity?.userRecordName == user && $0.type == .administrator
+        } ?? false
     }
 }
 

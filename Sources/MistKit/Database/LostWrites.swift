@@ -13,7 +13,7 @@ extension CloudKitDatabase {
                 guard operation.record.recordName != nil else { return false }
                 switch operation.operationType {
                 // The fields of a share do not say which share it is, so a second one looks like the first.
-                case .create: return operation.record.forRecord == nil
+                case .create: return operation.record.shareAccess.forRecord == nil
                 case .update, .replace, .forceUpdate, .forceReplace, .delete, .forceDelete: return true
                 default: return false
                 }

@@ -63,7 +63,7 @@ extension Record {
     /// count.
     fileprivate func refersTo(where isKnown: (String) -> Bool) -> Bool {
         if let parent, isKnown(parent.recordName) { return true }
-        if let root = forRecord?.recordName, isKnown(root) { return true }
+        if let root = shareAccess.forRecord?.recordName, isKnown(root) { return true }
         return fields.contains { field in
             let references = field.value.referenceListValue ?? field.value.referenceValue.map { [$0] } ?? []
             return references.contains { $0.action != .none && isKnown($0.recordName) }

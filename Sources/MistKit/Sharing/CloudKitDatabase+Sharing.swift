@@ -56,9 +56,9 @@ extension CloudKitDatabase {
         let zoneID = try checkSharing(of: record, inZone: zone)
         let root = try await withShortGUID(record, inZone: zoneID)
         var draft = Record(recordType: Share.recordType, recordName: "Share-\(UUID().uuidString)")
-        draft.forRecord = RecordVersion(recordName: root.recordName, recordChangeTag: root.recordChangeTag)
-        draft.publicPermission = publicPermission
-        draft.participants = participants
+        draft.shareAccess.forRecord = RecordVersion(recordName: root.recordName, recordChangeTag: root.recordChangeTag)
+        draft.shareAccess.publicPermission = publicPermission
+        draft.shareAccess.participants = participants
         var share = try Share(draft, zoneID: zoneID, rootRecordName: root.recordName)
         share.describe(title: title, type: type, thumbnail: thumbnail)
         share.record = try await create(share.record, inZone: zoneID)
@@ -119,8 +119,8 @@ extension CloudKitDatabase {
             )
         }
         var draft = Record(recordType: Share.recordType, recordName: Share.zoneRecordName)
-        draft.publicPermission = publicPermission
-        draft.participants = participants
+        draft.shareAccess.publicPermission = publicPermission
+        draft.shareAccess.participants = participants
         var share = try Share(draft, zoneID: zone)
         share.describe(title: title, type: type, thumbnail: thumbnail)
         do {
@@ -210,8 +210,8 @@ extension CloudKitDatabase {
             recordChangeTag: share.record.recordChangeTag,
             fields: share.record.fields
         )
-        record.publicPermission = share.record.publicPermission
-        record.participants = share.record.participants
+        record.shareAccess.publicPermission = share.record.shareAccess.publicPermission
+        record.shareAccess.participants = share.record.shareAccess.participants
         var updated = share
         updated.record = try await update(record, inZone: share.zoneID)
         updated.record.shortGUID = updated.record.shortGUID ?? share.record.shortGUID

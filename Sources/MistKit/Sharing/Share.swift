@@ -123,24 +123,24 @@ public struct Share: Hashable, Sendable {
     /// The permission of people who have the link and no invitation. `.none` closes the public link, and people who
     /// joined by it lose access.
     public var publicPermission: SharePermission {
-        get { record.publicPermission ?? SharePermission.none }
-        set { record.publicPermission = newValue }
+        get { record.shareAccess.publicPermission ?? SharePermission.none }
+        set { record.shareAccess.publicPermission = newValue }
     }
 
     /// The owner, the users who accepted the share, and the users who are invited. An update sends the whole list, and
     /// a user who is missing from it is no longer a participant.
     public var participants: [Participant] {
-        get { record.participants ?? [] }
-        set { record.participants = newValue }
+        get { record.shareAccess.participants ?? [] }
+        set { record.shareAccess.participants = newValue }
     }
 
     /// The owner of the share.
     public var owner: Participant? {
-        record.owner ?? record.participants?.first { $0.type == .owner }
+        record.shareAccess.owner ?? record.shareAccess.participants?.first { $0.type == .owner }
     }
 
     /// The caller, if the caller is a participant.
-    public var currentUserParticipant: Participant? { record.currentUserParticipant }
+    public var currentUserParticipant: Participant? { record.shareAccess.currentUserParticipant }
 
     /// The link to give to people.
     public var link: ShareLink? { record.shortGUID.map(ShareLink.init(shortGUID:)) }

@@ -33,7 +33,7 @@ struct WrittenReplyTests {
         let photo = try world.upload([1, 2, 3], for: "photo", named: "p")
         try world.modify(.note(.create, "p", ["photo": .asset(photo)]))
         var share = Record(recordType: "cloudkit.share", recordName: "S")
-        share.forRecord = RecordVersion(recordName: "root", recordChangeTag: try world.tag("root"))
+        share.shareAccess.forRecord = RecordVersion(recordName: "root", recordChangeTag: try world.tag("root"))
         try world.modify(RecordOperation(.create, record: share))
 
         let ann = try world.asAnn()

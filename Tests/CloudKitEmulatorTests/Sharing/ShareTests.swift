@@ -9,7 +9,7 @@ struct ShareTests {
         -> RecordOperation
     {
         var record = Record(recordType: type, recordName: name)
-        record.forRecord = RecordVersion(recordName: root, recordChangeTag: tag)
+        record.shareAccess.forRecord = RecordVersion(recordName: root, recordChangeTag: tag)
         return RecordOperation(.create, record: record)
     }
 
@@ -24,7 +24,7 @@ struct ShareTests {
         ).records.map { try $0.get() }
         #expect(results[1].shortGUID == results[0].shortGUID)
         #expect(results[1].shortGUID?.count == 25)
-        #expect(results[1].currentUserParticipant == results[1].owner)
+        #expect(results[1].shareAccess.currentUserParticipant == results[1].shareAccess.owner)
         let lookup = try world.asAnn().lookupRecords([RecordLookup(recordName: "A")], zoneID: World.notes)
         #expect(try lookup.records[0].get().share?.recordName == "S")
     }
@@ -49,15 +49,15 @@ struct ShareTests {
                 == ["S! BAD_REQUEST forRecord needs the recordChangeTag of the record"]
         )
         var odd = share(of: "A", tag: "1", named: "S")
-        odd.record.publicPermission = .unknown
+        odd.record.shareAccess.publicPermission = .unknown
         #expect(try world.modify(odd) == ["S! BAD_REQUEST 'UNKNOWN' is not a publicPermission"])
-        odd.record.publicPermission = .readOnly
-        odd.record.participants = [Participant(type: .user, permission: .readOnly)]
+        odd.record.shareAccess.publicPermission = .readOnly
+        odd.record.shareAccess.participants = [Participant(type: .user, permission: .readOnly)]
         #expect(
             try world.modify(odd)
                 == ["S! BAD_REQUEST a participant needs a userIdentity with a lookupInfo or a userRecordName"]
         )
-        odd.record.participants = [.invited(.emailAddress("a@b.c")), .invited(.emailAddress("A@B.C"))]
+        odd.record.shareAccess.participants = [.invited(.emailAddress("a@b.c")), .invited(.emailAddress("A@B.C"))]
         #expect(try world.modify(odd) == ["S! BAD_REQUEST a participant is in the list twice"])
         #expect(try world.contents() == ["A@1 {}"])
         #expect(
@@ -72,7 +72,7 @@ struct ShareTests {
         let world = try World()
         try world.modify(.note(.create, "A"))
         var share = Record(recordType: "cloudkit.share", recordName: "cloudkit.zoneshare")
-        share.publicPermission = .readWrite
+        share.shareAccess.publicPermission = .readWrite
         let results = try world.asAnn().modifyRecords([RecordOperation(.create, record: share)], zoneID: World.notes)
             .records
         let shortGUID = try #require(try results[0].get().shortGUID)
@@ -92,19 +92,19 @@ struct ShareTests {
         let cid = try world.emulator.createUser()
         try world.modify(.note(.create, "A"))
         var share = share(of: "A", tag: "1", named: "S")
-        share.record.participants = [.invited(.userRecordName(world.ben), permission: .readWrite)]
-        share.record.participants?[0].type = .administrator
+        share.record.shareAccess.participants = [.invited(.userRecordName(world.ben), permission: .readWrite)]
+        share.record.shareAccess.participants?[0].type = .administrator
         try world.modify(share)
         let zone = ZoneID(zoneName: "Notes", ownerRecordName: world.ann)
         let shortGUID = try #require(try world.shortGUID(of: "S"))
         _ = try world.asBen(in: .public).acceptShares([shortGUID])
         var change = Record(recordType: "cloudkit.share", recordName: "S")
-        change.participants = [.invited(.userRecordName(world.ben)), .invited(.userRecordName(cid))]
+        change.shareAccess.participants = [.invited(.userRecordName(world.ben)), .invited(.userRecordName(cid))]
         let changed = try world.asBen(in: .shared).modifyRecords(
             [RecordOperation(.forceUpdate, record: change)],
             zoneID: zone
         ).records[0].get()
-        #expect(changed.participants?.map(\.userIdentity?.userRecordName) == [world.ann, world.ben, cid])
+        #expect(changed.shareAccess.participants?.map(\.userIdentity?.userRecordName) == [world.ann, world.ben, cid])
         let resolved = try world.emulator.request(in: world.publicDatabase, as: .user(cid)).resolveShares([shortGUID])
         #expect(try resolved[0].get().participantStatus == .invited)
     }
@@ -134,7 +134,7 @@ struct ShareTests {
         let world = try World()
         try world.modify(.note(.create, "A"))
         var share = share(of: "A", tag: "1", named: "S")
-        share.record.publicPermission = .readOnly
+        share.record.shareAccess.publicPermission = .readOnly
         try world.modify(share)
         let shortGUID = try #require(try world.shortGUID(of: "S"))
         _ = try world.asBen(in: .public).acceptShares([shortGUID])

@@ -71,8 +71,8 @@ private struct Story {
             guard let tag = records[name]?.recordChangeTag else { return "nothing to share" }
             let share = "share \(roots.count)"
             var record = Record(recordType: "cloudkit.share", recordName: share)
-            record.forRecord = RecordVersion(recordName: name, recordChangeTag: tag)
-            record.participants = [.invited(.userRecordName(world.ben))]
+            record.shareAccess.forRecord = RecordVersion(recordName: name, recordChangeTag: tag)
+            record.shareAccess.participants = [.invited(.userRecordName(world.ben))]
             let result = try annDoes(.create, record)
             if let shortGUID = try self.records()[share]?.shortGUID { roots[share] = (name, shortGUID) }
             return "share \(name) as \(share): \(result)"
@@ -84,7 +84,8 @@ private struct Story {
                 return "-"
             }
             var record = Record(recordType: "cloudkit.share", recordName: share)
-            record.participants = Bool.random(using: &generator) ? [] : [.invited(.userRecordName(world.ben))]
+            record.shareAccess.participants =
+                Bool.random(using: &generator) ? [] : [.invited(.userRecordName(world.ben))]
             return "set \(share)'s participants: \(try annDoes(.forceUpdate, record))"
         case 10:
             let share = heard.keys.filter { $0.hasPrefix("share") }.sorted().randomElement(using: &generator)
@@ -134,7 +135,7 @@ private struct Story {
     func shared() throws -> [String: String] {
         let records = try records()
         let shares = roots.filter { share in
-            records[share.key]?.participants?.contains {
+            records[share.key]?.shareAccess.participants?.contains {
                 $0.userIdentity?.userRecordName == world.ben && $0.acceptanceStatus == .accepted
             } ?? false
         }

@@ -19,9 +19,10 @@ struct ShareTerms {
         limit: Int,
         identifiers: IdentifierSource
     ) throws(EmulatorError) {
-        publicPermission = request.publicPermission ?? old?.publicPermission ?? SharePermission.none
+        publicPermission =
+            request.shareAccess.publicPermission ?? old?.shareAccess.publicPermission ?? SharePermission.none
         guard publicPermission.canBeGiven else { throw .badRequest("'\(publicPermission)' is not a publicPermission") }
-        let present = old?.participants ?? []
+        let present = old?.shareAccess.participants ?? []
         var ownerEntry = present.first { $0.type == .owner } ?? Participant(participantID: identifiers.uuid())
         ownerEntry.type = .owner
         ownerEntry.acceptanceStatus = .accepted
@@ -29,7 +30,7 @@ struct ShareTerms {
         ownerEntry.userIdentity = owner.identity(foundBy: owner.emailAddress.map { LookupInfo(emailAddress: $0) })
 
         participants = [ownerEntry]
-        for participant in request.participants ?? present {
+        for participant in request.shareAccess.participants ?? present {
             let identity = participant.userIdentity
             guard participant.type != .owner, identity?.userRecordName != owner.userRecordName else { continue }
             guard participant.acceptanceStatus != .removed else { continue }
