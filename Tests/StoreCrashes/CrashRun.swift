@@ -259,7 +259,7 @@ final class CrashRun {
                     case .success(let page)? = pages.first
                 else { break }
                 records += page.records.filter { !$0.isDeleted }
-                token = page.token
+                token = page.token.text
                 if !page.moreComing { break }
             }
         }

@@ -19,6 +19,21 @@ public struct DatabaseChanges: ChangePage {
     /// Whether the service has more changes now.
     public var moreComing: Bool
 
+    /// Makes a page, for example for a test.
+    public init(
+        changedZones: [Zone] = [],
+        deletedZones: [ZoneID] = [],
+        failures: [CloudKitError] = [],
+        token: DatabaseChangeToken,
+        moreComing: Bool = false
+    ) {
+        self.changedZones = changedZones
+        self.deletedZones = deletedZones
+        self.failures = failures
+        self.token = token
+        self.moreComing = moreComing
+    }
+
     /// Whether the page has a token and nothing else.
     public var isEmpty: Bool { changedZones.isEmpty && deletedZones.isEmpty && failures.isEmpty }
 }
@@ -56,9 +71,9 @@ extension CloudKitDatabase {
     }
 
     /// Fetches one page.
-    func fetchDatabaseChanges(
+    package func fetchDatabaseChanges(
         since token: DatabaseChangeToken?,
-        pageSize: Int?
+        pageSize: Int? = nil
     ) async throws(CloudKitError) -> DatabaseChanges {
         if let pageSize, pageSize < 1 {
             throw .invalidArgument("The page size has to be at least 1, but is \(pageSize).")

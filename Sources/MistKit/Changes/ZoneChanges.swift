@@ -74,9 +74,9 @@ extension CloudKitDatabase {
     /// Fetches one page of the changes of each zone.
     ///
     /// - Returns: One result per zone, in their order.
-    func fetchZoneChanges(
+    package func fetchZoneChanges(
         _ zones: [(zoneID: ZoneID, token: ZoneChangeToken?)],
-        _ options: ZoneChangesOptions
+        _ options: ZoneChangesOptions = ZoneChangesOptions()
     ) async throws(CloudKitError) -> [Result<ZoneChangesPage, CloudKitError>] {
         if let pageSize = options.pageSize, pageSize < 1 {
             throw .invalidArgument("The page size has to be at least 1, but is \(pageSize).")
@@ -110,13 +110,25 @@ extension CloudKitDatabase {
 }
 
 /// The options of a request for a zone's changes, except its change token.
-struct ZoneChangesOptions: Sendable {
+package struct ZoneChangesOptions: Sendable {
     static let operation = Operations.FetchZoneChanges.id
 
     var desiredKeys: [String]?
     var desiredRecordTypes: [String]?
     var newestFirst: Bool
     var pageSize: Int?
+
+    package init(
+        desiredKeys: [String]? = nil,
+        desiredRecordTypes: [String]? = nil,
+        newestFirst: Bool = false,
+        pageSize: Int? = nil
+    ) {
+        self.desiredKeys = desiredKeys
+        self.desiredRecordTypes = desiredRecordTypes
+        self.newestFirst = newestFirst
+        self.pageSize = pageSize
+    }
 
     fileprivate func request(
         for zone: ZoneID,
@@ -137,15 +149,33 @@ struct ZoneChangesOptions: Sendable {
     }
 }
 
-/// A page of changes of a zone, with the records in the order of the service.
-package struct ZoneChangesPage: Sendable {
-    /// The records that changed or were deleted, and the errors of records that the service could not return.
-    package var results: [Result<Record, CloudKitError>]
+/// A page of changes of a zone as the service sent it, with the records in their order.
+///
+/// ``ZoneChanges`` is a page whose records are divided into those that exist and those that were deleted.
+public struct ZoneChangesPage: Sendable {
+    /// The records that changed, the deleted ones with `isDeleted`, and the errors of records that the service could not
+    /// return.
+    public var results: [Result<Record, CloudKitError>]
     /// Where the next page begins.
-    package var token: ZoneChangeToken
+    public var token: ZoneChangeToken
     /// Whether the service has more changes now.
-    package var moreComing: Bool
-    var isNewestFirst: Bool
+    public var moreComing: Bool
+    var isNewestFirst = false
+
+    /// Makes a page, for example for a test.
+    public init(results: [Result<Record, CloudKitError>], token: ZoneChangeToken, moreComing: Bool = false) {
+        self.results = results
+        self.token = token
+        self.moreComing = moreComing
+    }
+
+    /// The records of the page.
+    package var records: [Record] { results.compactMap { try? $0.get() } }
+
+    /// The errors of records that the service could not return.
+    package var failures: [CloudKitError] {
+        results.compactMap { if case .failure(let error) = $0 { error } else { nil } }
+    }
 }
 
 extension ZoneChangesPage {
@@ -168,9 +198,11 @@ extension ZoneChangesPage {
         guard let text = changes.syncToken ?? token?.text, let next = ZoneChangeToken(text) else {
             throw .noChanges(of: zone, in: origin)
         }
-        results = (changes.records ?? []).map { $0.result.result(requested: nil, in: origin) }
-        self.token = next
-        moreComing = changes.moreComing ?? false
+        self.init(
+            results: (changes.records ?? []).map { $0.result.result(requested: nil, in: origin) },
+            token: next,
+            moreComing: changes.moreComing ?? false
+        )
         isNewestFirst = changes.reverse ?? false
     }
 }

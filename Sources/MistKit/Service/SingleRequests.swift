@@ -93,24 +93,6 @@ extension CloudKitDatabase {
         return BatchResults.align(reply, with: zones)
     }
 
-    /// One page of `changes/database`.
-    package func databaseChangesOnce(since token: String?) async throws(CloudKitError) -> DatabaseChanges {
-        try await fetchDatabaseChanges(since: token.flatMap(DatabaseChangeToken.init), pageSize: nil)
-    }
-
-    /// One page of `changes/zone` for each zone, in their order. The records are in the order of the service.
-    package func zoneChangesOnce(
-        _ zones: [(zoneID: ZoneID, token: String?)]
-    ) async throws(CloudKitError) -> [Result<ZoneChangesPage, CloudKitError>] {
-        let options = ZoneChangesOptions(
-            desiredKeys: nil,
-            desiredRecordTypes: nil,
-            newestFirst: false,
-            pageSize: nil
-        )
-        return try await fetchZoneChanges(zones.map { ($0.zoneID, $0.token.flatMap(ZoneChangeToken.init)) }, options)
-    }
-
     /// One page of `records/query`.
     ///
     /// - Returns: The records, and the marker of the next page.

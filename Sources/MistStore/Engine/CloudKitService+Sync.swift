@@ -62,19 +62,13 @@ extension CloudKitService {
             }
             return .caller(user)
         case .databaseChanges(let token):
-            let page = try await database.databaseChangesOnce(since: token)
             return .databaseChanges(
-                SyncReply.DatabasePage(
-                    changed: page.changedZones.map(\.zoneID),
-                    deleted: page.deletedZones,
-                    failures: page.failures,
-                    token: page.token.text,
-                    moreComing: page.moreComing
-                )
+                try await database.fetchDatabaseChanges(since: token.flatMap(DatabaseChangeToken.init))
             )
         case .zoneChanges(let cursors):
-            let pages = try await database.zoneChangesOnce(cursors.map { ($0.zoneID, $0.token) })
-            return .zoneChanges(pages.map { $0.map(SyncReply.ZonePage.init) })
+            return .zoneChanges(
+                try await database.fetchZoneChanges(cursors.map { ($0.zoneID, $0.token.flatMap(ZoneChangeToken.init)) })
+            )
         case .createZones(let zones):
             return .zones(try await database.createZonesOnce(zones).map { $0.map(\.zoneID) })
         case .lookup(let names, let zone):
@@ -89,18 +83,6 @@ extension CloudKitService {
                 desiredKeys: desiredKeys
             )
             return .query(records: page.results, continuation: page.marker)
-        }
-    }
-}
-
-extension SyncReply.ZonePage {
-    fileprivate init(_ page: ZoneChangesPage) {
-        self.init(records: [], token: page.token.text, moreComing: page.moreComing)
-        for result in page.results {
-            switch result {
-            case .success(let record): records.append(record)
-            case .failure(let error): failures.append(error)
-            }
         }
     }
 }

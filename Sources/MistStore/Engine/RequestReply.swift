@@ -48,16 +48,16 @@ struct RequestReply: EngineProcedure {
 // MARK: - The list of changed zones
 
 extension RequestReply {
-    private func apply(_ page: SyncReply.DatabasePage) throws {
+    private func apply(_ page: DatabaseChanges) throws {
         // Without a token, the service lists the zones that exist, and not those that are gone. So each zone that this
         // device knows, for instance because it has created it, is fetched.
         if request.token == nil { try zones.markAllWithFeedStale() }
-        for zoneID in page.changed {
-            let zone = try zones.identifier(of: zoneID)
+        for changed in page.changedZones {
+            let zone = try zones.identifier(of: changed.zoneID)
             try zones.markExisting(zone)
             try zones.markStale(zone)
         }
-        for zoneID in page.deleted {
+        for zoneID in page.deletedZones {
             guard let zone = try zones.fetch(try zones.identifier(of: zoneID)), zone.state == .exists else { continue }
             try deletes.applyEnd(of: zone)
         }
@@ -70,7 +70,7 @@ extension RequestReply {
         }
         // A repair of the file lets everything be listed again.
         guard try scopeState.row().token == request.token else { return }
-        try scopeState.store(token: page.token, moreComing: page.moreComing)
+        try scopeState.store(token: page.token.text, moreComing: page.moreComing)
     }
 
     /// What happens to a zone whose state the service could not list.
@@ -96,7 +96,7 @@ extension RequestReply {
 // MARK: - The changes of zones
 
 extension RequestReply {
-    private func apply(_ pages: [Result<SyncReply.ZonePage, CloudKitError>]) throws {
+    private func apply(_ pages: [Result<ZoneChangesPage, CloudKitError>]) throws {
         for (item, result) in zip(try requests.zones(), pages) {
             // A zone that is gone has no page. After a repair of the file, another one is due.
             guard let zone = try zones.fetch(item.zone), zone.state == .exists, zone.token == item.token else {
@@ -109,16 +109,19 @@ extension RequestReply {
         }
     }
 
-    private func apply(_ page: SyncReply.ZonePage, of zone: StoredZone) throws {
-        for record in page.records { try changes.apply(record, in: zone) }
-        for failure in page.failures {
-            if let name = failure.undeliveredName { try failures.noteListed(name, failure, in: zone) }
+    private func apply(_ page: ZoneChangesPage, of zone: StoredZone) throws {
+        for result in page.results {
+            switch result {
+            case .success(let record): try changes.apply(record, in: zone)
+            case .failure(let error):
+                if let name = error.undeliveredName { try failures.noteListed(name, error, in: zone) }
+            }
         }
         if let failure = page.failures.first(where: { $0.undeliveredName == nil }) {
             // With the token behind the page, the record would come only after its next change.
             return try restZone(zone, because: failure)
         }
-        try zones.store(token: page.token, of: zone.id)
+        try zones.store(token: page.token.text, of: zone.id)
         if !page.moreComing { try endFetch(of: zone) }
     }
 

@@ -139,10 +139,10 @@ public enum SyncRequest: Hashable, Sendable {
 public enum SyncReply: Sendable {
     /// The reply to `caller`: the user record name of the user who is signed in.
     case caller(String)
-    /// The reply to `databaseChanges`.
-    case databaseChanges(DatabasePage)
+    /// The reply to `databaseChanges`: a page of the zones that were changed.
+    case databaseChanges(DatabaseChanges)
     /// The reply to `zoneChanges`: a page or a failure for each zone, in the order of the request.
-    case zoneChanges([Result<ZonePage, CloudKitError>])
+    case zoneChanges([Result<ZoneChangesPage, CloudKitError>])
     /// The reply to `createZones`: a zone or a failure for each, in the order of the request.
     case zones([Result<ZoneID, CloudKitError>])
     /// The reply to `lookup` and `modify`: a record or a failure for each, in the order of the request. A record that
@@ -173,54 +173,5 @@ public enum SyncReply: Sendable {
     var lacksZones: Bool {
         guard case .databaseChanges(let page) = self else { return false }
         return !page.failures.isEmpty
-    }
-
-    /// A page of the zones that were changed.
-    public struct DatabasePage: Sendable {
-        /// Zones with changes.
-        public var changed: [ZoneID]
-        /// Zones that are gone.
-        public var deleted: [ZoneID]
-        /// The errors of zones whose state the service could not list.
-        public var failures: [CloudKitError]
-        /// The token of the next request.
-        public var token: String
-        /// Whether there is another page.
-        public var moreComing: Bool
-
-        /// Makes a page.
-        public init(
-            changed: [ZoneID],
-            deleted: [ZoneID],
-            failures: [CloudKitError] = [],
-            token: String,
-            moreComing: Bool
-        ) {
-            self.changed = changed
-            self.deleted = deleted
-            self.failures = failures
-            self.token = token
-            self.moreComing = moreComing
-        }
-    }
-
-    /// A page of the records that were changed in a zone.
-    public struct ZonePage: Sendable {
-        /// Records with their values, and deleted ones with `isDeleted`.
-        public var records: [CloudKitModel.Record]
-        /// The errors of records that the service could not deliver.
-        public var failures: [CloudKitError]
-        /// The token of the next request.
-        public var token: String
-        /// Whether there is another page.
-        public var moreComing: Bool
-
-        /// Makes a page.
-        public init(records: [CloudKitModel.Record], failures: [CloudKitError] = [], token: String, moreComing: Bool) {
-            self.records = records
-            self.failures = failures
-            self.token = token
-            self.moreComing = moreComing
-        }
     }
 }

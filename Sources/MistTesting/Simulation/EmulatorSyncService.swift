@@ -87,20 +87,20 @@ extension RequestContext {
             return .caller(user)
         case .databaseChanges(let token):
             let page = try fetchDatabaseChanges(.init(syncToken: token))
-            var changes = SyncReply.DatabasePage(
-                changed: [],
-                deleted: [],
-                token: page.syncToken ?? "",
-                moreComing: page.moreComing ?? false
-            )
+            guard let next = DatabaseChangeToken(page.syncToken ?? "") else { throw EmulatorError.noToken }
+            var changes = DatabaseChanges(token: next, moreComing: page.moreComing ?? false)
             for case .success(let zone) in page.zones ?? [] {
-                if zone.isDeleted { changes.deleted.append(zone.zoneID) } else { changes.changed.append(zone.zoneID) }
+                if zone.isDeleted {
+                    changes.deletedZones.append(zone.zoneID)
+                } else {
+                    changes.changedZones.append(zone)
+                }
             }
             return .databaseChanges(changes)
         case .zoneChanges(let cursors):
             let zones = cursors.map { Components.Schemas.ZoneChangesRequest(zoneID: $0.zoneID, syncToken: $0.token) }
             let pages = try fetchZoneChanges(.init(zones: zones)).zones ?? []
-            return .zoneChanges(pages.map(SyncReply.ZonePage.result))
+            return .zoneChanges(try pages.map(ZoneChangesPage.result))
         case .createZones(let zones):
             let operations = zones.map { ZoneOperation(.create, zone: Zone(zoneID: $0)) }
             let results = try modifyZones(.init(operations: operations)).zones
@@ -128,10 +128,14 @@ extension RequestContext {
     }
 }
 
-extension SyncReply.ZonePage {
+extension EmulatorError {
+    fileprivate static let noToken = EmulatorError(.internalError, "The page has no token.")
+}
+
+extension ZoneChangesPage {
     fileprivate static func result(
         _ page: Components.Schemas.ZoneChanges
-    ) -> Result<SyncReply.ZonePage, CloudKitError> {
+    ) throws -> Result<ZoneChangesPage, CloudKitError> {
         if let code = page.serverErrorCode {
             let error = ErrorResponse(
                 serverErrorCode: ServerErrorCode(rawValue: code),
@@ -140,19 +144,11 @@ extension SyncReply.ZonePage {
             )
             return .failure(CloudKitError(error, item: page.zoneID.map { .zone(name: $0.zoneName) }))
         }
-        var records: [Record] = []
-        var failures: [CloudKitError] = []
-        for result in page.records ?? [] {
-            switch result.result.result {
-            case .success(let record): records.append(record)
-            case .failure(let error): failures.append(error)
-            }
-        }
+        guard let next = ZoneChangeToken(page.syncToken ?? "") else { throw EmulatorError.noToken }
         return .success(
-            SyncReply.ZonePage(
-                records: records,
-                failures: failures,
-                token: page.syncToken ?? "",
+            ZoneChangesPage(
+                results: (page.records ?? []).map(\.result.result),
+                token: next,
                 moreComing: page.moreComing ?? false
             )
         )

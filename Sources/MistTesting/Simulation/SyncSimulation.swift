@@ -645,7 +645,7 @@ private struct SimulatedWorld {
         guard case .success(.databaseChanges(let page)) = answer(.databaseChanges(since: nil)) else {
             throw failure("The service does not list its zones.")
         }
-        return page.changed.sorted { $0.zoneName < $1.zoneName }
+        return page.changedZones.map(\.zoneID).sorted { $0.zoneName < $1.zoneName }
     }
 
     private func serviceRecords() throws -> [Record] {
@@ -1154,10 +1154,8 @@ extension Result where Success == SyncReply, Failure == CloudKitError {
         case .success(.zoneChanges(var pages)):
             let filled = pages.indices.filter { index in (try? pages[index].get().records.isEmpty) == false }
             guard let index = filled.randomElement(using: &generator), case .success(var page) = pages[index],
-                let position = page.records.indices.randomElement(using: &generator)
+                let name = Self.leaveOutARecord(of: &page.results, using: &generator)
             else { return nil }
-            let name = page.records.remove(at: position).recordName
-            page.failures = [.undelivered(name)]
             pages[index] = .success(page)
             self = .success(.zoneChanges(pages))
             return name
@@ -1194,7 +1192,8 @@ extension Result where Success == SyncReply, Failure == CloudKitError {
         switch self {
         case .failure(let error): "\(error.code)"
         case .success(.caller(let user)): user
-        case .success(.databaseChanges(let page)): "\(page.changed.count) changed zones, \(page.deleted.count) deleted"
+        case .success(.databaseChanges(let page)):
+            "\(page.changedZones.count) changed zones, \(page.deletedZones.count) deleted"
         case .success(.zoneChanges(let pages)):
             pages.map { page in
                 switch page {

@@ -8,11 +8,17 @@ struct RequestAheadTests {
         SyncRequest.ZoneCursor(zoneID: ZoneID(zoneName: zone), token: token)
     }
 
-    private static func page(_ token: String, more: Bool) -> Result<SyncReply.ZonePage, CloudKitError> {
-        .success(SyncReply.ZonePage(records: [], token: token, moreComing: more))
+    private static func page(
+        _ token: String,
+        _ results: [Result<Record, CloudKitError>] = [],
+        more: Bool
+    ) -> Result<ZoneChangesPage, CloudKitError> {
+        guard let token = ZoneChangeToken(token) else { return .failure(lost) }
+        return .success(ZoneChangesPage(results: results, token: token, moreComing: more))
     }
 
     private static let lost = CloudKitError(code: .network, message: "lost")
+    private static let list = DatabaseChangeToken("1").map { DatabaseChanges(token: $0, moreComing: true) }
     private static let many = (0..<SyncRequest.zonesPerRequest).map { cursor("\($0)", nil) }
 
     private static let cases: [(request: SyncRequest, reply: Result<SyncReply, CloudKitError>, ahead: SyncRequest?)] = [
@@ -34,20 +40,13 @@ struct RequestAheadTests {
         // A page without a record that the service could not deliver comes again.
         (
             .zoneChanges([cursor("A", nil)]),
-            .success(
-                .zoneChanges([
-                    .success(SyncReply.ZonePage(records: [], failures: [lost], token: "1", moreComing: true))
-                ])
-            ), nil
+            .success(.zoneChanges([page("1", [.failure(lost)], more: true)])), nil
         ),
         // The zones that did not fit into the request are requested next.
         (.zoneChanges(many), .success(.zoneChanges(many.map { _ in page("1", more: true) })), nil),
         (.zoneChanges([cursor("A", nil)]), .failure(lost), nil),
         (.zoneChanges([cursor("A", nil)]), .success(.zoneChanges([])), nil),
-        (
-            .databaseChanges(since: nil),
-            .success(.databaseChanges(.init(changed: [], deleted: [], token: "1", moreComing: true))), nil
-        ),
+        (.databaseChanges(since: nil), list.map { .success(.databaseChanges($0)) } ?? .failure(lost), nil),
     ]
 
     @Test(arguments: cases.indices) func theRequestAheadIsTheOneThatFollows(index: Int) {

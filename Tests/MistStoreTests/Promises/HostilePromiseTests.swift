@@ -133,8 +133,7 @@ struct HostilePromiseTests {
             guard case .zoneChanges = request, case .zoneChanges(let pages) = try laptop.answer(request).get(),
                 var page = try pages.first?.get()
             else { return .answered }
-            page.records = []
-            page.failures = [.service(.tryAgainLater, retryAfter: 30, record: "a")]
+            page.results = [.failure(.service(.tryAgainLater, retryAfter: 30, record: "a"))]
             return .reply(.success(.zoneChanges([.success(page)])))
         }
         scenario.clock.advance(by: 20)

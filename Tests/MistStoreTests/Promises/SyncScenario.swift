@@ -109,7 +109,7 @@ final class SyncScenario {
     func serviceZones() throws -> [ZoneID] {
         guard case .databaseChanges(let page) = try service.result(of: .databaseChanges(since: nil), in: .private).get()
         else { return [] }
-        return page.changed
+        return page.changedZones.map(\.zoneID)
     }
 
     func serviceRecords() throws -> [ServiceRecord] {
@@ -128,7 +128,7 @@ final class SyncScenario {
             }
             records += page.records.filter { !$0.isDeleted }
             guard page.moreComing else { return records }
-            token = page.token
+            token = page.token.text
         }
     }
 

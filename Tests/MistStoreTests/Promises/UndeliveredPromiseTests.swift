@@ -285,7 +285,7 @@ struct UndeliveredPromiseTests {
             guard case .databaseChanges = request,
                 case .databaseChanges(var page) = try laptop.answer(request).get()
             else { return .answered }
-            page.changed = []
+            page.changedZones = []
             page.failures = [
                 CloudKitError(ErrorResponse(serverErrorCode: code), item: .zone(name: SyncScenario.zone.zoneName))
             ]
@@ -363,9 +363,9 @@ extension ScenarioDevice {
         case (.zoneChanges, .success(.zoneChanges(var pages))):
             for (index, page) in pages.enumerated() {
                 guard var page = try? page.get() else { continue }
-                let count = page.records.count
-                page.records.removeAll { $0.recordName == name }
-                if page.records.count < count { page.failures = [error] }
+                for (position, record) in page.results.enumerated() where (try? record.get())?.recordName == name {
+                    page.results[position] = .failure(error)
+                }
                 pages[index] = .success(page)
             }
             return .reply(.success(.zoneChanges(pages)))

@@ -88,7 +88,7 @@ struct ZonePromiseTests {
                 return .reply(.failure(.service("CHANGE_TOKEN_EXPIRED")))
             }
             guard case .databaseChanges(var page) = try laptop.answer(request).get() else { return .answered }
-            page.deleted = []
+            page.deletedZones = []
             return .reply(.success(.databaseChanges(page)))
         }
         #expect(isRefused)
