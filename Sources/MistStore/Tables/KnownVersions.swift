@@ -279,6 +279,15 @@ extension KnownVersions {
         ) ?? false
     }
 
+    /// The number of records of a scope that the service has or may have, or `most` where there are more.
+    func count(in scope: DatabaseScope, atMost most: Int = .max) throws -> Int {
+        try db.value(
+            "SELECT count(*) FROM (SELECT 1 FROM mist_record WHERE zone IN (\(Zones.ids(in: "?"))) LIMIT ?)",
+            [scope.number, most],
+            as: Int.self
+        ) ?? 0
+    }
+
     var isEmpty: Bool {
         get throws { try db.value("SELECT NOT EXISTS (SELECT 1 FROM mist_record)", as: Bool.self) ?? true }
     }
@@ -291,6 +300,17 @@ extension KnownVersions {
     func insert(_ name: String, in zone: ZoneRowID, row: RecordRowID, of type: TableID) throws -> KnownVersionID {
         try db.run("INSERT INTO mist_record (type, zone, name, row) VALUES (?, ?, ?, ?)", [type, zone, name, row])
         return db.lastInserted(KnownVersionID.self)
+    }
+
+    /// Adds a record that this device does not have any more, so that it is looked up and becomes a row again.
+    func insertForLookup(_ name: String, in zone: ZoneRowID, of type: TableID) throws {
+        try db.run(
+            """
+            INSERT INTO mist_record (type, zone, name, row, is_conflicting) VALUES (?, ?, ?, 0, 1)
+            ON CONFLICT (zone, name) DO NOTHING
+            """,
+            [type, zone, name]
+        )
     }
 
     private static let upsert = """

@@ -265,7 +265,11 @@ final class ScenarioDevice {
     }
 
     /// The database of the program.
-    var local: LocalDatabase { LocalDatabase(file: file, scope: scope, configuration: StoreConfiguration()) }
+    var local: LocalDatabase {
+        var configuration = StoreConfiguration()
+        configuration.massDeletionLimit = self.configuration.massDeletionLimit
+        return LocalDatabase(file: file, scope: scope, configuration: configuration)
+    }
 
     // MARK: Steps
 
@@ -470,9 +474,16 @@ extension CloudKitError {
 extension ScenarioDevice {
     /// Makes the file one of an earlier format.
     func takeAwayParts(sinceFormat format: Int) throws {
-        var parts = ["DROP TABLE mist_request_item"]
-        parts += ["request DROP COLUMN token", "request DROP COLUMN query", "sent DROP COLUMN request"]
-            .map { "ALTER TABLE mist_\($0)" }
+        var parts = ["DROP TABLE mist_delete_count"]
+        parts += [
+            "tombstone DROP COLUMN is_permitted", "recovery DROP COLUMN is_provisional", "scope DROP COLUMN removed",
+            "scope DROP COLUMN mass_removed_at", "scope DROP COLUMN mass_removed", "scope DROP COLUMN mass_removed_of",
+        ].map { "ALTER TABLE mist_\($0)" }
+        if format < 4 {
+            parts.append("DROP TABLE mist_request_item")
+            parts += ["request DROP COLUMN token", "request DROP COLUMN query", "sent DROP COLUMN request"]
+                .map { "ALTER TABLE mist_\($0)" }
+        }
         if format < 3 {
             parts.append("DROP TABLE mist_former_device")
             parts += [
