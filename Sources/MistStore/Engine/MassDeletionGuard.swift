@@ -143,7 +143,7 @@ extension LocalDatabase {
     /// - What the service never had: records that were never sent, and edits that were not sent before the delete.
     /// - A record whose name was used again since. The delete goes on waiting, because two records cannot have the name;
     ///   remove the new record first.
-    /// - A record that another device has deleted meanwhile.
+    /// - A record that another device has deleted meanwhile, and one whose delete was sent and has lost its reply.
     ///
     /// - Returns: The number of deletes that were taken back.
     /// - Throws: A ``StoreError`` when the file fails.

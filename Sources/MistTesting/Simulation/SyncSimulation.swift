@@ -112,6 +112,8 @@ private final class SimulatedDevice {
     var permitted: Set<String> = []
     /// The other deletes that the service has acknowledged, with their times by the device's clock.
     var sentDeletes: [(name: String, time: MachineTime)] = []
+    /// The names of the records whose delete was sent, with or without a reply.
+    var underWay: Set<String> = []
     /// The names of the records that had edits which were not sent when the program deleted records.
     var unsent: Set<String> = []
 
@@ -161,7 +163,8 @@ private final class SimulatedDevice {
         clockError = other.clockError
         database = try DatabaseQueue()
         try other.database.backup(to: database)
-        (permitted, sentDeletes, unsent) = (other.permitted, other.sentDeletes, other.unsent)
+        (permitted, sentDeletes) = (other.permitted, other.sentDeletes)
+        (underWay, unsent) = (other.underWay, other.unsent)
         file = try simulation.open(database)
         engine = SyncEngine(file: file, scope: simulation.scope, configuration: configuration)
         try engine.start(at: now)
@@ -526,8 +529,9 @@ private struct SimulatedWorld {
     /// that were permitted. The model counts by the requests and not by the engine's tables.
     private func checkDeletes(in request: SyncRequest, of device: SimulatedDevice) throws {
         guard let limit = configuration.massDeletionLimit, case .modify(let operations, _, _) = request else { return }
-        let names = Set(operations.filter { $0.operationType == .delete }.compactMap(\.record.recordName))
-            .subtracting(device.permitted)
+        let all = Set(operations.filter { $0.operationType == .delete }.compactMap(\.record.recordName))
+        device.underWay.formUnion(all)
+        let names = all.subtracting(device.permitted)
         guard !names.isEmpty else { return }
         let earlier = device.sentDeletes.count { now(of: device) - $0.time < 23 * 3_600_000 }
         // The engine also counts deletes of earlier hours, which makes the whole larger.
@@ -565,7 +569,7 @@ private struct SimulatedWorld {
             try device.database.write { db in _ = try local.undoMassDeletion(db) }
             let undone = Set(names).subtracting(try deletedNames(of: device))
             tell("\(device.name) takes back that it has deleted \(undone.sorted().joined(separator: ", "))")
-            for name in undone { model.deletedBy[name]?.remove(device.name) }
+            for name in undone.subtracting(device.underWay) { model.deletedBy[name]?.remove(device.name) }
             // Edits that were not sent have ended with the delete, and so have records that were never sent.
             let present = try device.read { db in
                 try device.file.orderedTables.flatMap { try $0.allRows(db).map(\.name) }
