@@ -37,6 +37,7 @@ public struct MassDeletionLimit: Hashable, Sendable {
     /// - Parameters:
     ///   - deletes: The number of deletes.
     ///   - records: The number of records that the database would have without these deletes.
+    /// - Returns: Whether they are more than both parts of the limit.
     func isExceeded(by deletes: Int, of records: Int) -> Bool {
         deletes > self.records && Double(deletes) > fraction * Double(records)
     }
@@ -112,7 +113,7 @@ extension EngineProcedure {
 }
 
 extension LocalDatabase {
-    /// Lets the deletes be sent that wait now. Later deletes are counted anew.
+    /// Lets the deletes be sent that wait now. Later deletes are counted from zero.
     ///
     /// ```swift
     /// if let waiting = try await todos.status().massDeletion {

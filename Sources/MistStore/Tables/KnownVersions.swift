@@ -153,6 +153,11 @@ extension KnownVersions {
         """
     }
 
+    /// The records of a type that the service is not known to have, as a query of number, zone and name.
+    static func unacknowledged(of type: String) -> String {
+        "SELECT id, zone, name FROM mist_record WHERE type = \(type) AND tag IS NULL AND is_conflicting = 0"
+    }
+
     /// A row if a record is to be looked up before it is sent again.
     static func conflicting(_ name: String, in zone: String) -> String {
         """
@@ -310,6 +315,21 @@ extension KnownVersions {
             ON CONFLICT (zone, name) DO NOTHING
             """,
             [type, zone, name]
+        )
+    }
+
+    /// Adds the records of a type that were never sent: another copy of the file may have sent them. A record that takes
+    /// the name of a deleted one is left out, because its delete comes first.
+    func insertUnsent(of table: RecordTable) throws {
+        try db.run(
+            """
+            INSERT INTO mist_record (type, zone, name, row)
+                SELECT ?1, _zone, _recordName, _id FROM \(table.name)
+                WHERE _id IN (\(PendingEdits.rows(where: "type = ?1 AND field = ?2")))
+                    AND NOT EXISTS (\(Tombstones.ofSameName))
+                ON CONFLICT (zone, name) DO NOTHING
+            """,
+            [table.id, FieldID.insert]
         )
     }
 

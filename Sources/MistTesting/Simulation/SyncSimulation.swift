@@ -570,6 +570,8 @@ private struct SimulatedWorld {
             let undone = Set(names).subtracting(try deletedNames(of: device))
             tell("\(device.name) takes back that it has deleted \(undone.sorted().joined(separator: ", "))")
             for name in undone.subtracting(device.underWay) { model.deletedBy[name]?.remove(device.name) }
+            // A delete that was sent may have been carried out.
+            model.isShared.formUnion(undone.intersection(device.underWay))
             // Edits that were not sent have ended with the delete, and so have records that were never sent.
             let present = try device.read { db in
                 try device.file.orderedTables.flatMap { try $0.allRows(db).map(\.name) }

@@ -11,7 +11,8 @@ import Testing
 struct MassDeletionPromiseTests {
     private static let small = MassDeletionLimit(records: 3, fraction: 1.0 / 3)
     private static let names = (0...9).map { "b\($0)" }
-    private static let tenBooks = "INSERT INTO Book (_recordName) VALUES "
+    private static let tenBooks =
+        "INSERT INTO Book (_recordName) VALUES "
         + names.map { "('\($0)')" }.joined(separator: ", ")
 
     private func books(_ numbers: some Sequence<Int>) -> [String] { numbers.map { "Book b\($0)" } }
@@ -116,7 +117,10 @@ struct MassDeletionPromiseTests {
         }
     }
 
-    @Test("40, A7. An undo brings the records back; a name that was used again and a delete elsewhere stay", arguments: 0...3)
+    @Test(
+        "40, A7. An undo brings the records back; a name that was used again and a delete elsewhere stay",
+        arguments: 0...3
+    )
     func undoBringsRecordsBack(fault: Int) async throws {
         try await devicesWithTenBooks { scenario, phone, laptop in
             try laptop.run("UPDATE Book SET title = 'laptop', loans = 7")
@@ -198,7 +202,10 @@ struct MassDeletionPromiseTests {
 
     // MARK: The other direction
 
-    @Test("40, 10, 18, 21. Many deletes from elsewhere are applied, with receipts and an announcement", arguments: 0...2)
+    @Test(
+        "40, 10, 18, 21. Many deletes from elsewhere are applied, with receipts and an announcement",
+        arguments: 0...2
+    )
     func manyRemovalsHaveReceipts(kind: Int) async throws {
         try await devicesWithTenBooks { scenario, phone, laptop in
             try phone.run("UPDATE Book SET title = 'edited' WHERE _recordName = 'b0'")
@@ -215,9 +222,14 @@ struct MassDeletionPromiseTests {
             let reason = kind == 1 ? "zoneDeleted" : "deleted"
             #expect(try phone.records().count == 10 - removed)
             let receipts = try phone.recovery()
-            #expect(Set(receipts) == Set((0..<removed).map { number in
-                "phone: Book b\(number) \(reason)" + (number == 0 ? " title=edited" : "")
-            }))
+            #expect(
+                Set(receipts)
+                    == Set(
+                        (0..<removed).map { number in
+                            "phone: Book b\(number) \(reason)" + (number == 0 ? " title=edited" : "")
+                        }
+                    )
+            )
             let removal = try #require(try await phone.local.status().massRemoval)
             #expect(removal.removed == removed)
             #expect(removal.records == 10)
