@@ -353,6 +353,8 @@ private struct SimulatedWorld {
         counts.copies += 1
         let name = "device \(devices.count + 1)"
         tell("\(name) begins with a copy of the file of \(device.name)")
+        // Its deletes are pending in both files, and one of the two may take them back.
+        for deleted in try deletedNames(of: device) { model.deletedBy[deleted]?.insert(name) }
         devices.append(
             try SimulatedDevice(name: name, copyOf: device, configuration: configuration, at: now(of: device))
         )
