@@ -49,7 +49,7 @@ struct Main {
             lost-replies \(counts.lostReplies) duplicates \(counts.duplicates) throttles \(counts.throttles) \
             expired-tokens \(counts.expiredTokens) purges \(counts.purges) \
             deletes-elsewhere \(counts.deletesElsewhere) stale-forms \(counts.staleForms) copies \(counts.copies) \
-            unclear-counts \(counts.unclearCounts)
+            mass-deletions \(counts.massDeletions) unclear-counts \(counts.unclearCounts)
             """
         )
     }

@@ -16,6 +16,12 @@ public struct LocalDatabase: Sendable {
     let scope: DatabaseScope
     let configuration: StoreConfiguration
 
+    package init(file: StoreFile, scope: DatabaseScope, configuration: StoreConfiguration) {
+        self.file = file
+        self.scope = scope
+        self.configuration = configuration
+    }
+
     // MARK: Transactions
 
     /// Reads records, all from one state of the file. Writes meanwhile do not change what the closure sees.

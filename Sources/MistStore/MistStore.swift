@@ -92,7 +92,9 @@ public final class MistStore: Sendable {
                     schemas: schemas,
                     models: records,
                     scopes: zones,
-                    hasZonePerRoot: perRoot
+                    hasZonePerRoot: perRoot,
+                    identity: FileIdentity(ofFileAtPath: path),
+                    newDevice: configuration.newDevice
                 )
             } catch var error as StoreError where error.code.isAboutFile {
                 error.message = "\(path): \(error.message)"

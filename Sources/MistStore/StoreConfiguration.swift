@@ -42,6 +42,14 @@ public struct StoreConfiguration: Sendable {
     /// The most bytes of the recovery log. When it has more, the oldest entries are removed.
     public var recoveryBytes: Int64 = 100_000_000
 
+    /// How many deletes are sent without a permission; `nil` lets all be sent.
+    ///
+    /// Deletes above the limit wait, with the condition ``SyncCondition/massDeletion``, until
+    /// ``LocalDatabase/allowMassDeletion()`` or ``LocalDatabase/undoMassDeletion()`` is called, whichever program made
+    /// them. The same limit decides whether deletes of other devices are announced, with the values of the records in the
+    /// recovery log: ``MassRemoval``.
+    public var massDeletionLimit: MassDeletionLimit? = MassDeletionLimit()
+
     /// The logger for the store's log lines.
     ///
     /// The default logs warnings and errors alone, so that notices do not appear in the output of programs that set up
@@ -136,6 +144,7 @@ public struct StoreConfiguration: Sendable {
 
     /// Checks that the choices fit the record types.
     func check(_ schemas: [RecordSchema]) throws(StoreError) {
+        try massDeletionLimit?.check()
         for schema in schemas where typesWithoutEditTimes.contains(schema.recordType) {
             guard let counter = schema.fields.first(where: { $0.merge == .counter }) else { continue }
             throw StoreError(

@@ -21,6 +21,8 @@ final class EngineTransaction {
     var date: ServiceTime?
     /// What the transaction has done.
     var summary = SyncSummary()
+    /// The number of rows that deletes elsewhere have removed.
+    var removedRows = 0
     let fileState: FileState
     let users: Users
 
@@ -87,6 +89,7 @@ extension EngineProcedure {
     var knownVersions: KnownVersions { KnownVersions(db: db) }
     var pendingEdits: PendingEdits { PendingEdits(db: db) }
     var tombstones: Tombstones { Tombstones(db: db) }
+    var deleteCounts: DeleteCounts { DeleteCounts(scope: scope, db: db) }
     var reportedDeletes: ReportedDeletes { ReportedDeletes(db: db) }
     var requests: Requests { Requests(scope: scope, db: db) }
     var sentOperations: SentOperations { SentOperations(db: db) }

@@ -27,6 +27,7 @@ struct NextStep: EngineProcedure {
         }
         try zones.settleOutcomes()
         if let step = try lookupOfConflicts() { return step }
+        try MassRemovals(transaction: transaction).decide()
         let push = try push(state)
         if let push, case .send = push { return push }
         // After the changes, so that a lookup that fails delays nothing.

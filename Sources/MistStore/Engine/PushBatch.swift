@@ -23,7 +23,8 @@ extension PushBatch {
     /// - Returns: The batch; `nil` when nothing can be sent.
     /// - Throws: A ``StoreError`` when the file fails.
     static func next(in transaction: EngineTransaction, limit: Int64) throws -> PushBatch? {
-        let choice = BatchChoice(transaction: transaction, limit: Int(limit))
+        var choice = BatchChoice(transaction: transaction, limit: Int(limit))
+        choice.holdsDeletes = try choice.massDeletionGuard.waiting() != nil
         for zone in try choice.zonesWithChanges() {
             let batch = try choice.batch(of: zone)
             if !batch.changes.isEmpty || !batch.deletes.isEmpty { return batch }
@@ -37,6 +38,8 @@ private struct BatchChoice: EngineProcedure {
     let transaction: EngineTransaction
     /// The most operations.
     let limit: Int
+    /// Whether deletes wait for a permission.
+    var holdsDeletes = false
 
     /// The zones to which changes may be sent; where there are several, those with changes.
     func zonesWithChanges() throws -> [StoredZone] {
@@ -63,8 +66,13 @@ private struct BatchChoice: EngineProcedure {
         // request, its delete waits for the next one.
         if !plan.isAtomic, plan.chosen.count == candidates.changes.count, !candidates.isFull {
             let rest = limit - plan.chosen.count
-            batch.deletes = try tombstones.toSend(in: zone.id, at: now, limit: rest)
-                .filter { !candidates.names.contains($0.name) }
+            batch.deletes = try tombstones.toSend(
+                in: zone.id,
+                at: now,
+                limit: rest,
+                needsPermission: holdsDeletes
+            )
+            .filter { !candidates.names.contains($0.name) }
         }
         return batch
     }

@@ -101,6 +101,7 @@ struct PushReply: EngineProcedure {
 
 extension PushReply {
     private func acknowledgeDelete(_ sent: SentOperation) throws {
+        try countDelete(of: sent.name, in: zone.id)
         try tombstones.forget(sent.record)
         summary.deleted += 1
         // The delete comes back in the feed. It must not remove the next life of the name.

@@ -10,7 +10,10 @@ struct RemoteDeletes: EngineProcedure {
         try foreignRecords.forget(name, in: zone.id)
         // A delete of this device whose reply was lost. It counts as done, even if another device has deleted the
         // record as well.
-        if try sentOperations.hasUncertainDelete(of: name, in: zone.id) { summary.deleted += 1 }
+        if try sentOperations.hasUncertainDelete(of: name, in: zone.id) {
+            summary.deleted += 1
+            try countDelete(of: name, in: zone.id)
+        }
         try tombstones.forget(name, in: zone.id)
         try sentOperations.forget(name, in: zone.id)
         // Without a known version, a row of the name is a record that was never sent. It is of another life, and stays.
@@ -60,7 +63,7 @@ struct RemoteDeletes: EngineProcedure {
     }
 
     private func remove(_ row: LocalRow, _ table: RecordTable, _ reason: LossReason, in zone: StoredZone) throws {
-        try saveEdits(of: row, table, reason, in: zone)
+        try saveValues(of: row, table, reason, in: zone)
         try forgetEdits(of: row.id, table)
         try table.delete(row.id, db)
     }
@@ -96,7 +99,7 @@ extension RemoteDeletes {
     private func cascade(from name: String, in zone: StoredZone) throws {
         for table in file.allTables {
             for row in try dependents(of: name, in: zone, table) {
-                try saveEdits(of: row, table, .deletedWithTarget, in: zone)
+                try saveValues(of: row, table, .deletedWithTarget, in: zone)
             }
         }
         try Cascades(file: file, db: db).run(from: name, in: zone.id)
@@ -109,26 +112,42 @@ extension RemoteDeletes {
 
     /// The rows that are removed with a record.
     private func dependents(of name: String, in zone: StoredZone, _ table: RecordTable) throws -> [LocalRow] {
-        try table.fields.filter { $0.type == .reference }.flatMap { field in
-            try table.rows(
+        var rows: [RecordRowID: LocalRow] = [:]
+        for field in table.fields where field.type == .reference {
+            let found = try table.rows(
                 "\(field.column) = ? AND _zone = ?\(field.bindingCondition)",
                 [.text(name), ColumnValue(zone.id)],
                 db
             )
+            for row in found { rows[row.id] = row }
         }
+        return rows.values.sorted { $0.id < $1.id }
     }
 
     private func hasDependents(_ name: String, in zone: StoredZone) throws -> Bool {
         try file.allTables.contains { try !dependents(of: name, in: zone, $0).isEmpty }
     }
 
-    /// Writes a row with edits into the recovery log: all of it, so that the record can be restored as it was.
-    private func saveEdits(of row: LocalRow, _ table: RecordTable, _ reason: LossReason, in zone: StoredZone) throws {
+    /// Writes a row into the recovery log: all of it, so that the record can be restored as it was.
+    ///
+    /// A row without edits gets an entry for the time being: whether it is kept is decided when everything is fetched
+    /// (``MassRemovals``). Another life takes the place of a replaced row at once, so it is not removed.
+    private func saveValues(of row: LocalRow, _ table: RecordTable, _ reason: LossReason, in zone: StoredZone) throws {
         let local = try localEdits(of: row, table)
-        guard !local.isEmpty else { return }
+        let isRemoved = reason != .replaced
+        if isRemoved { transaction.removedRows += 1 }
+        guard !local.isEmpty || (isRemoved && configuration.massDeletionLimit != nil) else { return }
         var fields = row.fields.mapValues { Optional($0) }.merging(local.fields.mapValues(\.value)) { $1 }
         for (name, misfit) in row.misfits { fields[name] = .string(misfit.value.receipt) }
-        try recovery.add(reason, fields, of: table.recordType, row.name, in: zone, at: now)
-        summary.lost += 1
+        try recovery.add(
+            reason,
+            fields,
+            of: table.recordType,
+            row.name,
+            in: zone,
+            at: now,
+            isProvisional: local.isEmpty
+        )
+        if !local.isEmpty { summary.lost += 1 }
     }
 }

@@ -31,6 +31,7 @@ struct Start: EngineProcedure {
             before: now - Int64(configuration.recoveryDays) * 24 * 60 * 60 * 1000,
             toBytes: configuration.recoveryBytes
         )
+        try deleteCounts.trim(at: now)
         for table in file.orderedTables {
             try pendingEdits.removeOrphans(of: table)
             try unreadableRows.removeOrphans(of: table)

@@ -1,5 +1,5 @@
 import CloudKitModel
-import GRDB
+package import GRDB
 public import MistKit
 
 #if canImport(FoundationEssentials)
@@ -85,8 +85,21 @@ package struct SyncEngine: Sendable {
     }
 
     /// The reason why the scope waits; `nil` when it does not wait.
-    func condition() throws -> SyncCondition? {
-        try read { db in try ScopeState(scope: scope, db: db).row().condition }
+    func condition(at now: MachineTime) throws -> SyncCondition? {
+        try read { db in
+            let condition = try ScopeState(scope: scope, db: db).row().condition
+            return try condition ?? (waitingDeletes(at: now, db) == nil ? nil : .massDeletion)
+        }
+    }
+
+    /// Whether deletes wait for a permission.
+    package func holdsDeletes(at now: MachineTime, _ db: Database) throws -> Bool {
+        try waitingDeletes(at: now, db) != nil
+    }
+
+    /// The deletes that wait for a permission.
+    private func waitingDeletes(at now: MachineTime, _ db: Database) throws -> MassDeletion? {
+        try MassDeletionGuard(limit: configuration.massDeletionLimit, scope: scope, now: now, db: db).waiting()
     }
 
     /// The result of a cycle, with the reason why it has ended.
@@ -97,8 +110,14 @@ package struct SyncEngine: Sendable {
     /// - Returns: The summary.
     /// - Throws: A ``StoreError`` when the file fails.
     func scopeSummary(of cycle: SyncCycle, at now: MachineTime) throws -> ScopeSummary {
-        let row = try read { db in try ScopeState(scope: scope, db: db).row() }
+        let (row, massDeletion) = try read { db in
+            (try ScopeState(scope: scope, db: db).row(), try waitingDeletes(at: now, db))
+        }
         var summary = ScopeSummary()
+        summary.massDeletion = massDeletion
+        if let removal = row.massRemoval, removal.time >= ColumnValue.date(cycle.began) {
+            summary.massRemoval = removal
+        }
         summary.counts = cycle.summary
         summary.condition = cycle.end == .blocked(.otherUser) ? .otherUser : cycle.condition
         summary.detail = row.detail
@@ -169,6 +188,7 @@ package struct SyncEngine: Sendable {
             try reply.apply(result)
             if try reply.scopeState.row().condition == .signedOut { sessionHasChanged() }
             try reply.scopeState.addProgress(transaction.summary)
+            try reply.scopeState.addRemoved(transaction.removedRows)
             return transaction.summary
         }
     }
@@ -225,6 +245,7 @@ public struct SyncSummary: Hashable, Sendable {
         left.scopes.merge(right.scopes) { earlier, later in
             var sum = later
             sum.counts = earlier.counts + later.counts
+            sum.massRemoval = later.massRemoval ?? earlier.massRemoval
             return sum
         }
     }
@@ -248,6 +269,10 @@ public struct ScopeSummary: Hashable, Sendable {
     public var detail: String?
     /// When the next request may be sent; `nil` when it may be sent now, or when a person has to act first.
     public var restsUntil: Date?
+    /// The deletes that wait for a permission; `nil` when none does.
+    public var massDeletion: MassDeletion?
+    /// The records that left this machine, where they were more than the limit; `nil` where they were not.
+    public var massRemoval: MassRemoval?
 
     /// Makes the summary of a database in which nothing was done, and which does not wait.
     public init() {}

@@ -182,7 +182,9 @@ final class SyncLoop: Sendable {
             let cycle = try await observer.cycle { try await run(engine, by: asker, observer) }
             if cycle.end == .blocked(.otherUser) { refusal = try .otherUser(engine.file) }
             summary += cycle.summary
-            summary.scopes[engine.scope] = try engine.scopeSummary(of: cycle, at: now)
+            let scopeSummary = try engine.scopeSummary(of: cycle, at: now)
+            if let removal = scopeSummary.massRemoval { observer.report(removal) }
+            summary.scopes[engine.scope] = scopeSummary
         }
         if let refusal { throw refusal }
         return summary
@@ -197,7 +199,7 @@ final class SyncLoop: Sendable {
         let service = service
         return try await withThrowingTaskGroup(of: SyncResponse.self) { group in
             defer { group.cancelAll() }
-            var cycle = SyncCycle()
+            var cycle = SyncCycle(began: now)
             /// The request that a task of the group has sent already.
             var ahead: SyncRequest?
             while true {
@@ -206,7 +208,7 @@ final class SyncLoop: Sendable {
                 let step = try engine.next(at: now)
                 guard case .send(let request, let number) = step else {
                     cycle.end = step
-                    cycle.condition = try engine.condition()
+                    cycle.condition = try engine.condition(at: now)
                     cycle.correction = try engine.clockOffset() - offset
                     return cycle
                 }

@@ -88,7 +88,11 @@ func merge(
         } else {
             switch rules.policies[name] ?? .latest {
             case .latest:
-                let isOurs = edit.time > timeOfRemote(name, edit, remote, rules)
+                let theirTime = timeOfRemote(name, edit, remote, rules)
+                // A copy of this file has sent this edit, under a number that both had.
+                let isSent =
+                    edit.time.milliseconds == theirTime.milliseconds && counters.devices.contains(theirTime.device)
+                let isOurs = edit.time > theirTime && !isSent
                 merged = isOurs ? edit.value : theirs
                 if isOurs, !rules.ignoresEditTimes || !edit.value.isSame(as: theirs) {
                     // Equal values are sent too, because the service does not have the later time.

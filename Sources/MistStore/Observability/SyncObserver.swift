@@ -103,7 +103,21 @@ struct SyncObserver: Sendable {
                 metadata: ["scope": "\(scope)", "times": "\(summary.clamped)"]
             )
         }
+        if cycle.condition == .massDeletion {
+            logger.notice(
+                "MistStore keeps back deletes that are more than the limit, until they are allowed or undone",
+                metadata: ["scope": "\(scope)"]
+            )
+        }
         SyncMetrics(scope)?.cycleEnded(cycle, after: duration)
+    }
+
+    /// Reports records that left because they were deleted elsewhere, more than the limit.
+    func report(_ removal: MassRemoval) {
+        logger.notice(
+            "MistStore has removed many records that were deleted elsewhere; the recovery log has their values",
+            metadata: ["scope": "\(scope)", "removed": "\(removal.removed)", "records": "\(removal.records)"]
+        )
     }
 
     private func span<Value>(
@@ -120,6 +134,7 @@ struct SyncObserver: Sendable {
 
 /// One cycle of a scope, for reports.
 struct SyncCycle: Sendable {
+    let began: MachineTime
     var summary = SyncSummary()
     var requests = 0
     /// The engine's last step.

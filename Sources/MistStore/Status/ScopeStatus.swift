@@ -42,6 +42,11 @@ public struct ScopeStatus: Hashable, Sendable {
     /// Since then this copy is a device of its own, and both copies go on. A counter of which the store could not tell
     /// whether the other copy has counted it is in the recovery log, with the reason ``LossReason/unclearCount``.
     public let copyNoticed: Date?
+    /// The deletes that wait for a permission, because they are more than the limit; `nil` when none does.
+    public let massDeletion: MassDeletion?
+    /// The last time that more records than the limit left this machine, because they were deleted elsewhere; `nil` when
+    /// that never happened.
+    public let massRemoval: MassRemoval?
 
     /// Whether nothing is pending, everything is fetched, and the scope does not wait.
     public var isSynchronised: Bool { pending == 0 && !hasChangesToFetch && conditions.isEmpty }
@@ -171,6 +176,9 @@ extension LocalDatabase {
         if refusal != nil { conditions.insert(.otherUser, at: 0) }
         let undelivered = try UndeliveredRecords(scope: scope, db: db).firstMessage() ?? zones.firstFailure()
         if undelivered != nil, !conditions.contains(.undelivered) { conditions.append(.undelivered) }
+        let massDeletion = try MassDeletionGuard(limit: configuration.massDeletionLimit, scope: scope, now: now, db: db)
+            .waiting()
+        if massDeletion != nil { conditions.append(.massDeletion) }
         // The public scope has queries instead of a feed.
         let hasPages = try scope == .public ? FollowedQueries(db: db).hasPagesToFetch() : !state.isListed
         return ScopeStatus(
@@ -185,7 +193,9 @@ extension LocalDatabase {
             hasChangesToFetch: try hasPages || zones.staleCount() > 0,
             activity: try Requests(scope: scope, db: db).underWay().map { SyncActivity($0.kind) } ?? .idle,
             progress: SyncProgress(sent: state.sent, remaining: pending, fetched: state.fetched),
-            copyNoticed: try FileState(db).copyNoticed.map(ColumnValue.date)
+            copyNoticed: try FileState(db).copyNoticed.map(ColumnValue.date),
+            massDeletion: massDeletion,
+            massRemoval: state.massRemoval
         )
     }
 

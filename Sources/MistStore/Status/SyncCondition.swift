@@ -30,6 +30,10 @@ public struct SyncCondition: RawRepresentable, Hashable, Sendable {
     /// The service's schema lacks a record type, a field or an index. The records or the query that need it wait.
     public static let schema = Self(rawValue: "schema")
 
+    /// The deletes are more than ``StoreConfiguration/massDeletionLimit``. They wait for
+    /// ``LocalDatabase/allowMassDeletion()``; everything else is sent.
+    public static let massDeletion = Self(rawValue: "massDeletion")
+
     /// The service reported an error in place of a record, or of the changes of a zone. They are fetched again;
     /// everything else goes on.
     public static let undelivered = Self(rawValue: "undelivered")

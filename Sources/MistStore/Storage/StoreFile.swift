@@ -47,7 +47,8 @@ package final class StoreFile: Sendable {
     ///     are found that no field can have.
     ///   - scopes: The scopes that the file holds, with the zone of records that are added without a zone.
     ///   - hasZonePerRoot: Whether records of the private database that have no parent have zones of their own.
-    ///   - newDevice: The identifier of a file that is created.
+    ///   - identity: Where the file is; `nil` for a database in memory.
+    ///   - newDevice: Gives the identifier of a file that is created, or that was copied.
     /// - Throws: A ``StoreError``.
     package init(
         _ database: any DatabaseWriter,
@@ -55,6 +56,7 @@ package final class StoreFile: Sendable {
         models: [any CloudKitRecord.Type] = [],
         scopes: [DatabaseScope: ZoneID],
         hasZonePerRoot: Bool = false,
+        identity: FileIdentity? = nil,
         newDevice: () -> Int64 = { Int64.random(in: 1...Int64.max) }
     ) throws {
         self.database = database
@@ -75,6 +77,12 @@ package final class StoreFile: Sendable {
                 let home = homes[scopes.keys.contains(.private) ? .private : .public] ?? 1
                 let tables = try SchemaUpdate(schemas, homeZone: home, hasZonePerRoot: hasZonePerRoot).apply(to: db)
                 try ForeignTriggers.check(db)
+                if let identity {
+                    let now = Date().machineTime
+                    try withoutActuallyEscaping(newDevice) { newDevice in
+                        try FileOpening(tables: tables.all, newDevice: newDevice, now: now, db: db).note(identity)
+                    }
+                }
                 return (tables, homes)
             }
         }

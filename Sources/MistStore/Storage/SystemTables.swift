@@ -6,7 +6,7 @@ import GRDB
 /// continues there. Each table is created, updated and used by its owner.
 enum SystemTables {
     /// The version of these tables. A file of a later version is not opened, and one of an earlier version is updated.
-    static let format: Int64 = 4
+    static let format: Int64 = 5
 
     /// The value of `PRAGMA application_id`, by which the store's files differ from other SQLite databases: "Mist".
     static let applicationID: Int64 = 0x4D69_7374
@@ -17,7 +17,7 @@ enum SystemTables {
             FileState.self, ScopeState.self, Zones.self, RecordTypes.self, Users.self, KnownVersions.self,
             PendingEdits.self, Tombstones.self, PendingCascades.self, ReportedDeletes.self, Requests.self,
             SentOperations.self, Parking.self, FollowedQueries.self, RecoveryEntries.self, ForeignRecords.self,
-            UndeliveredRecords.self,
+            UndeliveredRecords.self, DeleteCounts.self,
         ]
     }
 
@@ -69,6 +69,7 @@ enum SystemTables {
     static func formatByTables(_ db: Database) throws -> Int64 {
         guard try UndeliveredRecords.exist(in: db) else { return 1 }
         guard try FileState.hasFormerDevices(db) else { return 2 }
-        return try Requests.haveItems(db) ? format : 3
+        guard try Requests.haveItems(db) else { return 3 }
+        return try DeleteCounts.exist(in: db) ? format : 4
     }
 }

@@ -25,6 +25,7 @@ final class FileState: TableOwner {
             date_bias INTEGER NOT NULL DEFAULT 0,
             -- The latest time of an edit that came from elsewhere.
             heard INTEGER NOT NULL DEFAULT 0,
+            \(identity.joined(separator: ", ")),
             \(users.joined(separator: ",\n    "))
         );
         \(formerDevices)
@@ -43,9 +44,13 @@ final class FileState: TableOwner {
     /// user: the user record names.
     private static let users = ["owner TEXT", "visitor TEXT"]
 
+    /// The columns for the place of the file when it was opened last: see ``FileIdentity``.
+    private static let identity = ["machine TEXT", "file TEXT", "path TEXT"]
+
     static func update(from format: Int64) -> [String] {
-        guard format < 3 else { return [] }
-        return [formerDevices, "ALTER TABLE mist_state ADD COLUMN date_bias INTEGER NOT NULL DEFAULT 0"]
+        let places = format < 5 ? identity.map { "ALTER TABLE mist_state ADD COLUMN \($0)" } : []
+        guard format < 3 else { return places }
+        return places + [formerDevices, "ALTER TABLE mist_state ADD COLUMN date_bias INTEGER NOT NULL DEFAULT 0"]
             + users.map { "ALTER TABLE mist_state ADD COLUMN \($0)" }
     }
 
@@ -216,6 +221,22 @@ extension FileState {
         )
         try db.run("UPDATE mist_state SET device = ?", [new])
         (knownDevice, knownDevices) = (new, nil)
+    }
+
+    /// Where the file was when it was opened last; `nil` before the first opening, and for a file of an earlier format.
+    var identity: FileIdentity? {
+        get throws {
+            try db.row("SELECT machine, file, path FROM mist_state WHERE path IS NOT NULL")
+                .map { FileIdentity(machine: $0["machine"] ?? "", file: $0["file"] ?? "", path: $0["path"]) }
+        }
+    }
+
+    /// Notes where the file is.
+    func setIdentity(_ identity: FileIdentity) throws {
+        try db.run(
+            "UPDATE mist_state SET machine = ?, file = ?, path = ?",
+            [identity.machine, identity.file, identity.path]
+        )
     }
 
     /// When another copy of the file was noticed last.

@@ -153,6 +153,11 @@ extension KnownVersions {
         """
     }
 
+    /// The records of a type that the service is not known to have, as a query of number, zone and name.
+    static func unacknowledged(of type: String) -> String {
+        "SELECT id, zone, name FROM mist_record WHERE type = \(type) AND tag IS NULL AND is_conflicting = 0"
+    }
+
     /// A row if a record is to be looked up before it is sent again.
     static func conflicting(_ name: String, in zone: String) -> String {
         """
@@ -279,6 +284,15 @@ extension KnownVersions {
         ) ?? false
     }
 
+    /// The number of records of a scope that the service has or may have, or `most` where there are more.
+    func count(in scope: DatabaseScope, atMost most: Int = .max) throws -> Int {
+        try db.value(
+            "SELECT count(*) FROM (SELECT 1 FROM mist_record WHERE zone IN (\(Zones.ids(in: "?"))) LIMIT ?)",
+            [scope.number, most],
+            as: Int.self
+        ) ?? 0
+    }
+
     var isEmpty: Bool {
         get throws { try db.value("SELECT NOT EXISTS (SELECT 1 FROM mist_record)", as: Bool.self) ?? true }
     }
@@ -291,6 +305,32 @@ extension KnownVersions {
     func insert(_ name: String, in zone: ZoneRowID, row: RecordRowID, of type: TableID) throws -> KnownVersionID {
         try db.run("INSERT INTO mist_record (type, zone, name, row) VALUES (?, ?, ?, ?)", [type, zone, name, row])
         return db.lastInserted(KnownVersionID.self)
+    }
+
+    /// Adds a record that this device does not have any more, so that it is looked up and becomes a row again.
+    func insertForLookup(_ name: String, in zone: ZoneRowID, of type: TableID) throws {
+        try db.run(
+            """
+            INSERT INTO mist_record (type, zone, name, row, is_conflicting) VALUES (?, ?, ?, 0, 1)
+            ON CONFLICT (zone, name) DO NOTHING
+            """,
+            [type, zone, name]
+        )
+    }
+
+    /// Adds the records of a type that were never sent: another copy of the file may have sent them. A record that takes
+    /// the name of a deleted one is left out, because its delete comes first.
+    func insertUnsent(of table: RecordTable) throws {
+        try db.run(
+            """
+            INSERT INTO mist_record (type, zone, name, row)
+                SELECT ?1, _zone, _recordName, _id FROM \(table.name)
+                WHERE _id IN (\(PendingEdits.rows(where: "type = ?1 AND field = ?2")))
+                    AND NOT EXISTS (\(Tombstones.ofSameName))
+                ON CONFLICT (zone, name) DO NOTHING
+            """,
+            [table.id, FieldID.insert]
+        )
     }
 
     private static let upsert = """

@@ -17,9 +17,17 @@ struct RecoveryEntries: TableOwner {
             reason TEXT NOT NULL,
             -- JSON of the fields that lost.
             fields TEXT NOT NULL,
-            size INTEGER NOT NULL
+            size INTEGER NOT NULL,
+            \(provision)
         );
         """
+
+    /// 1: the record had no edits, and it is not decided yet whether the entry is kept.
+    private static let provision = "is_provisional INTEGER NOT NULL DEFAULT 0"
+
+    static func update(from format: Int64) -> [String] {
+        format < 5 ? ["ALTER TABLE mist_recovery ADD COLUMN \(provision)"] : []
+    }
 
     let scope: DatabaseScope
     let db: Database
@@ -33,6 +41,7 @@ struct RecoveryEntries: TableOwner {
     ///   - name: Its name.
     ///   - zone: Its zone.
     ///   - now: When they lost.
+    ///   - isProvisional: Whether it is decided later if the entry is kept.
     /// - Throws: A `DatabaseError` when the file fails.
     func add(
         _ reason: LossReason,
@@ -40,25 +49,34 @@ struct RecoveryEntries: TableOwner {
         of type: String,
         _ name: String,
         in zone: StoredZone,
-        at now: MachineTime
+        at now: MachineTime,
+        isProvisional: Bool = false
     ) throws {
         let text = try OtherFields.text(fields.mapValues { $0 ?? .null }) ?? "{}"
         try db.run(
             """
-            INSERT INTO mist_recovery (time, scope, zone, owner, type, name, reason, fields, size)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO mist_recovery (time, scope, zone, owner, type, name, reason, fields, size, is_provisional)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 now, scope.number, zone.zoneID.zoneName, zone.zoneID.owner ?? "", type, name, reason.rawValue, text,
-                text.utf8.count,
+                text.utf8.count, isProvisional,
             ]
         )
     }
 
     /// The entries of the scope, the latest first.
     func latest(_ limit: Int) throws -> [RecoveredValues] {
-        try db.rows("SELECT * FROM mist_recovery WHERE scope = ? ORDER BY id DESC LIMIT ?", [scope.number, limit])
-            .map(RecoveredValues.init)
+        try db.rows(
+            "SELECT * FROM mist_recovery WHERE scope = ? AND NOT is_provisional ORDER BY id DESC LIMIT ?",
+            [scope.number, limit]
+        ).map(RecoveredValues.init)
+    }
+
+    /// Keeps or removes the entries of the scope that were not decided yet.
+    func decideProvisional(keeps: Bool) throws {
+        let change = keeps ? "UPDATE mist_recovery SET is_provisional = 0" : "DELETE FROM mist_recovery"
+        try db.run("\(change) WHERE scope = ? AND is_provisional", [scope.number])
     }
 
     /// Removes entries from before a time, and the oldest entries while the log is too large.
@@ -69,9 +87,18 @@ struct RecoveryEntries: TableOwner {
     /// - Throws: A `DatabaseError` when the file fails.
     func trim(before time: MachineTime, toBytes bytes: Int64) throws {
         try db.run("DELETE FROM mist_recovery WHERE time < ?", [time])
-        while let size = try db.value("SELECT sum(size) FROM mist_recovery", as: Int64.self), size > bytes {
-            try db.run("DELETE FROM mist_recovery WHERE id = (SELECT min(id) FROM mist_recovery)")
+        guard let size = try db.value("SELECT sum(size) FROM mist_recovery", as: Int64.self), size > bytes else {
+            return
         }
+        try db.run(
+            """
+            DELETE FROM mist_recovery WHERE id <= (
+                SELECT max(id) FROM (SELECT id, sum(size) OVER (ORDER BY id DESC) AS total FROM mist_recovery)
+                WHERE total > ?
+            )
+            """,
+            [bytes]
+        )
     }
 }
 

@@ -18,6 +18,10 @@ struct ScopeRow {
     /// The records that were sent and fetched since the synchronisation began.
     let sent: Int
     let fetched: Int
+    /// The rows that deletes elsewhere have removed, since everything was fetched last.
+    let removed: Int
+    /// The last time that they were more than the limit.
+    let massRemoval: MassRemoval?
 
     fileprivate init(_ row: Row?) {
         let condition: String? = row?["condition"]
@@ -32,6 +36,14 @@ struct ScopeRow {
         batch = row?["batch"] ?? 200
         sent = row?["sent"] ?? 0
         fetched = row?["fetched"] ?? 0
+        removed = row?["removed"] ?? 0
+        massRemoval = (row?["mass_removed_at"] as MachineTime?).map {
+            MassRemoval(
+                time: ColumnValue.date($0),
+                removed: row?["mass_removed"] ?? 0,
+                records: row?["mass_removed_of"] ?? 0
+            )
+        }
     }
 
     /// Whether the changed zones were listed, since the beginning of the last synchronisation.
@@ -83,15 +95,21 @@ struct ScopeState: TableOwner {
             batch INTEGER NOT NULL DEFAULT 200,
             -- Records that were sent and fetched since the synchronisation began.
             sent INTEGER NOT NULL DEFAULT 0,
-            fetched INTEGER NOT NULL DEFAULT 0
+            fetched INTEGER NOT NULL DEFAULT 0,
+            \(removals.joined(separator: ", "))
         );
         """
 
+    /// The columns for rows that deletes elsewhere have removed since everything was fetched last; then for the last time
+    /// that they were more than the limit: when, how many, and of how many records.
+    private static let removals = [
+        "removed INTEGER NOT NULL DEFAULT 0", "mass_removed_at INTEGER", "mass_removed INTEGER",
+        "mass_removed_of INTEGER",
+    ]
+
     static func update(from format: Int64) -> [String] {
-        guard format < 3 else { return [] }
-        return ["held_since", "held_until"].map {
-            "ALTER TABLE mist_scope ADD COLUMN \($0) INTEGER NOT NULL DEFAULT 0"
-        }
+        let waits = format < 3 ? ["held_since", "held_until"].map { "\($0) INTEGER NOT NULL DEFAULT 0" } : []
+        return (waits + (format < 5 ? removals : [])).map { "ALTER TABLE mist_scope ADD COLUMN \($0)" }
     }
 
     let scope: DatabaseScope
@@ -241,6 +259,22 @@ struct ScopeState: TableOwner {
     /// Begins to count what is sent and fetched.
     func beginProgress() throws {
         try db.run("UPDATE mist_scope SET sent = 0, fetched = 0 WHERE id = ?", [scope.number])
+    }
+
+    /// Counts rows that deletes elsewhere have removed.
+    func addRemoved(_ rows: Int) throws {
+        guard rows > 0 else { return }
+        try db.run("UPDATE mist_scope SET removed = removed + ? WHERE id = ?", [rows, scope.number])
+    }
+
+    /// Begins to count removed rows from zero, and notes that they were more than the limit.
+    func endRemoval(_ mass: (removed: Int, records: Int, time: MachineTime)?) throws {
+        try db.run("UPDATE mist_scope SET removed = 0 WHERE id = ?", [scope.number])
+        guard let mass else { return }
+        try db.run(
+            "UPDATE mist_scope SET mass_removed_at = ?, mass_removed = ?, mass_removed_of = ? WHERE id = ?",
+            [mass.time, mass.removed, mass.records, scope.number]
+        )
     }
 
     func addProgress(_ summary: SyncSummary) throws {

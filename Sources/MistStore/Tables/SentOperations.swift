@@ -192,6 +192,18 @@ extension SentOperations {
         if kind != .delete { try db.run("DELETE FROM mist_sent_field WHERE record = ?", [record]) }
     }
 
+    /// Notes that another copy of the file may have created the records of a type that the service is not known to have.
+    func insertUncertainCreates(of table: RecordTable) throws {
+        try db.run(
+            """
+            INSERT INTO mist_sent (record, zone, name, operation, is_uncertain)
+                SELECT id, zone, name, ?2, 1 FROM (\(KnownVersions.unacknowledged(of: "?1"))) WHERE true
+                ON CONFLICT (record) DO UPDATE SET is_uncertain = 1
+            """,
+            [table.id, SentOperation.Kind.create]
+        )
+    }
+
     /// Notes the value of an edit that is sent; the insert has none.
     func insert(_ edit: EditRow, of record: KnownVersionID, value: ColumnValue) throws {
         try db.run(

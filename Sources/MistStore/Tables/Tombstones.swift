@@ -19,9 +19,17 @@ struct Tombstones: TableOwner {
             depth INTEGER NOT NULL DEFAULT 0,
             epoch INTEGER NOT NULL DEFAULT 0,
             is_conflicting INTEGER NOT NULL DEFAULT 0,
+            \(permission),
             UNIQUE (zone, name)
         );
         """
+
+    /// 1: the delete is sent even where the deletes are more than the limit.
+    private static let permission = "is_permitted INTEGER NOT NULL DEFAULT 0"
+
+    static func update(from format: Int64) -> [String] {
+        format < 5 ? ["ALTER TABLE mist_tombstone ADD COLUMN \(permission)"] : []
+    }
 
     /// A delete that is to be sent.
     struct Pending {
@@ -85,15 +93,23 @@ extension Tombstones {
     }
 
     /// The deletes of a zone that can be sent, children first.
-    func toSend(in zone: ZoneRowID, at now: MachineTime, limit: Int) throws -> [Pending] {
+    ///
+    /// - Parameters:
+    ///   - zone: The zone.
+    ///   - now: The machine's time.
+    ///   - limit: The most deletes.
+    ///   - needsPermission: Whether the deletes wait that were not permitted.
+    /// - Returns: The deletes.
+    /// - Throws: A `DatabaseError` when the file fails.
+    func toSend(in zone: ZoneRowID, at now: MachineTime, limit: Int, needsPermission: Bool) throws -> [Pending] {
         try db.rows(
             """
             SELECT record, name, tag FROM mist_tombstone
-            WHERE zone = ?1 AND NOT is_conflicting
+            WHERE zone = ?1 AND NOT is_conflicting AND (is_permitted OR NOT ?4)
                 AND NOT EXISTS (\(Parking.delaying("mist_tombstone.name", in: "mist_tombstone.zone", at: "?2")))
             ORDER BY depth DESC, time, record LIMIT ?3
             """,
-            [zone, now, limit]
+            [zone, now, limit, needsPermission]
         ).map { Pending(record: $0["record"], name: $0["name"], tag: $0["tag"]) }
     }
 
@@ -118,6 +134,35 @@ extension Tombstones {
         ) ?? 0
     }
 
+    /// The number of deletes of a scope that were not permitted.
+    func countWithoutPermission(in scope: DatabaseScope) throws -> Int {
+        try db.value(
+            "SELECT count(*) FROM mist_tombstone WHERE NOT is_permitted AND zone IN (\(Zones.ids(in: "?")))",
+            [scope.number],
+            as: Int.self
+        ) ?? 0
+    }
+
+    /// The deleted records of a scope whose delete was not permitted.
+    func withoutPermission(in scope: DatabaseScope) throws -> [(name: String, zone: ZoneRowID, type: TableID)] {
+        try db.rows(
+            """
+            SELECT name, zone, type FROM mist_tombstone
+            WHERE NOT is_permitted AND zone IN (\(Zones.ids(in: "?"))) ORDER BY record
+            """,
+            [scope.number]
+        ).map { ($0["name"], $0["zone"], $0["type"]) }
+    }
+
+    /// Whether a name has a tombstone that was not permitted.
+    func needsPermission(_ name: String, in zone: ZoneRowID) throws -> Bool {
+        try db.value(
+            "SELECT EXISTS (\(Self.named("?2", in: "?1")) AND NOT is_permitted)",
+            [zone, name],
+            as: Bool.self
+        ) ?? false
+    }
+
     /// The time of the latest delete.
     func latestTime() throws -> ServiceTime? {
         try db.value("SELECT max(time) FROM mist_tombstone", as: ServiceTime.self)
@@ -127,6 +172,17 @@ extension Tombstones {
 // MARK: - Writing
 
 extension Tombstones {
+    /// Permits all deletes of a scope.
+    ///
+    /// - Returns: The number of deletes that were not permitted before.
+    func permitAll(in scope: DatabaseScope) throws -> Int {
+        try db.run(
+            "UPDATE mist_tombstone SET is_permitted = 1 WHERE NOT is_permitted AND zone IN (\(Zones.ids(in: "?")))",
+            [scope.number]
+        )
+        return db.changesCount
+    }
+
     /// The service has another version of the deleted life: the delete is sent with the tag of that version.
     func renew(_ name: String, tag: String?, created: ServiceTime?, in zone: StoredZone) throws {
         try db.run(

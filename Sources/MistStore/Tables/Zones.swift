@@ -400,6 +400,11 @@ extension Zones {
         try db.run("UPDATE mist_zone SET is_uncertain = 1, is_stale = 1 WHERE id = ?", [zone])
     }
 
+    /// Notes that the zones of all sent operations have operations of unknown outcome.
+    static func markUncertainWhereSent(_ db: Database) throws {
+        try db.run("UPDATE mist_zone SET is_uncertain = 1, is_stale = 1 WHERE id IN (\(SentOperations.zones))")
+    }
+
     /// Lets changes be sent to the zones again whose operations all have a known outcome: from a lookup, or because a
     /// followed query brought the record.
     ///

@@ -38,6 +38,9 @@ public struct SimulationFaults: Hashable, Sendable {
     public var staleForm = 0.0
     /// The file of a device is copied, and the copy is used on a device of its own. Two copies are made at most.
     public var copy = 0.0
+    /// A delete is the delete of most records of a type. The limit of ``StoreConfiguration/massDeletionLimit`` is small
+    /// then, and a person permits the deletes or takes them back.
+    public var massDeletion = 0.0
     /// The maximum error of the clock of a device, in seconds. The clock is right after the faults have ended.
     public var clockError = 0.0
     /// The maximum error of the clock of a device, in seconds. The clock stays wrong, and the latest edits win
@@ -66,7 +69,8 @@ public struct SimulationFaults: Hashable, Sendable {
         offline: 0.04,
         deleteElsewhere: 0.3,
         staleForm: 0.15,
-        copy: 0.005
+        copy: 0.005,
+        massDeletion: 0.2
     )
 
     /// The faults of the network without delays, and clocks that are wrong by up to a day and stay so.
@@ -122,6 +126,8 @@ public struct SimulationCounts: Hashable, Sendable {
     public var staleForms = 0
     /// Files that were copied.
     public var copies = 0
+    /// The number of times that a person has decided about many deletes.
+    public var massDeletions = 0
     /// Records with a counter of which a device could not know whether the service has its count. Only copies of a file
     /// have them.
     public var unclearCounts = 0
@@ -148,6 +154,7 @@ public struct SimulationCounts: Hashable, Sendable {
         left.staleForms += right.staleForms
         left.unclearCounts += right.unclearCounts
         left.copies += right.copies
+        left.massDeletions += right.massDeletions
         left.rounds += right.rounds
         left.atomicRequests += right.atomicRequests
         left.atomicFailures += right.atomicFailures

@@ -108,6 +108,14 @@ private final class SimulatedDevice {
     var offlineUntil: Int64 = 0
     /// Records that the program shows in forms, as they were when it read them.
     var forms: [(table: RecordTable, read: LocalRow)] = []
+    /// The deletes that a person has permitted, by record name.
+    var permitted: Set<String> = []
+    /// The other deletes that the service has acknowledged, with their times by the device's clock.
+    var sentDeletes: [(name: String, time: MachineTime)] = []
+    /// The names of the records whose delete was sent, with or without a reply.
+    var underWay: Set<String> = []
+    /// The names of the records that had edits which were not sent when the program deleted records.
+    var unsent: Set<String> = []
 
     struct Flight {
         let number: RequestNumber
@@ -155,6 +163,8 @@ private final class SimulatedDevice {
         clockError = other.clockError
         database = try DatabaseQueue()
         try other.database.backup(to: database)
+        (permitted, sentDeletes) = (other.permitted, other.sentDeletes)
+        (underWay, unsent) = (other.underWay, other.unsent)
         file = try simulation.open(database)
         engine = SyncEngine(file: file, scope: simulation.scope, configuration: configuration)
         try engine.start(at: now)
@@ -249,6 +259,10 @@ private struct SimulatedWorld {
         // A run takes some minutes of virtual time. With a longer interval, the engine would look for deletions in a
         // public database only at the beginning.
         configuration.sweepInterval = min(configuration.sweepInterval, 20_000)
+        // The runs have few records.
+        if simulation.faults.massDeletion > 0 {
+            configuration.massDeletionLimit = MassDeletionLimit(records: 3, fraction: 1.0 / 3)
+        }
         self.configuration = configuration
         // The model needs the times of edits.
         model.isRelaxed = !configuration.typesWithoutEditTimes.isEmpty
@@ -301,6 +315,8 @@ private struct SimulatedWorld {
                 try purge()
             } else if generator.chance(simulation.faults.copy) {
                 try copy(device)
+            } else if simulation.faults.massDeletion > 0, generator.chance(0.02) {
+                try decideAboutDeletes(of: device)
             } else if generator.chance(0.4) {
                 try operate(device)
             } else if time.withLock({ $0 }) >= device.offlineUntil {
@@ -337,6 +353,8 @@ private struct SimulatedWorld {
         counts.copies += 1
         let name = "device \(devices.count + 1)"
         tell("\(name) begins with a copy of the file of \(device.name)")
+        // Its deletes are pending in both files, and one of the two may take them back.
+        for deleted in try deletedNames(of: device) { model.deletedBy[deleted]?.insert(name) }
         devices.append(
             try SimulatedDevice(name: name, copyOf: device, configuration: configuration, at: now(of: device))
         )
@@ -352,7 +370,7 @@ private struct SimulatedWorld {
         // The service refuses to delete a record with records below it.
         guard case .success(.records(let results)) = reply, case .success? = results.first else { return }
         counts.deletesElsewhere += 1
-        model.isDeleted.insert(name)
+        model.deletedBy[name, default: []].insert("another program")
         tell("another program deletes \(name)")
     }
 
@@ -377,6 +395,7 @@ private struct SimulatedWorld {
         counts.requests += 1
         if request.isAtomic { counts.atomicRequests += 1 }
         tell("\(device.name) sends \(request.summary)")
+        try checkDeletes(in: request, of: device)
         let faults = simulation.faults
         var flight = SimulatedDevice.Flight(
             number: number,
@@ -488,10 +507,78 @@ private struct SimulatedWorld {
         date: ServiceTime? = nil
     ) throws {
         let edits = try device.read { db in try PendingValues(device.file, db) }
+        let before = try deletedNames(of: device)
         let summary = try device.engine.handle(reply, to: number, at: now(of: device), date: date)
         counts.conflicts += summary.merged
+        let after = try deletedNames(of: device)
+        for name in before.subtracting(after) where reply.acknowledged(name) {
+            guard device.permitted.remove(name) == nil else { continue }
+            device.sentDeletes.append((name, now(of: device)))
+        }
         if let lost = try device.read({ db in try edits.lost(device.file, db, after: reply) }) {
             throw failure("\(device.name) has lost an edit without a receipt: \(lost).")
+        }
+    }
+
+    // MARK: Many deletes
+
+    /// The names of the deletes that a device has to send.
+    private func deletedNames(of device: SimulatedDevice) throws -> Set<String> {
+        try device.read { db in try Set(String.fetchAll(db, sql: "SELECT name FROM mist_tombstone")) }
+    }
+
+    /// The deletes that a request carries must not be more than the limit, with those of the last day, except for those
+    /// that were permitted. The model counts by the requests and not by the engine's tables.
+    private func checkDeletes(in request: SyncRequest, of device: SimulatedDevice) throws {
+        guard let limit = configuration.massDeletionLimit, case .modify(let operations, _, _) = request else { return }
+        let all = Set(operations.filter { $0.operationType == .delete }.compactMap(\.record.recordName))
+        device.underWay.formUnion(all)
+        let names = all.subtracting(device.permitted)
+        guard !names.isEmpty else { return }
+        let earlier = device.sentDeletes.count { now(of: device) - $0.time < 23 * 3_600_000 }
+        // The engine also counts deletes of earlier hours, which makes the whole larger.
+        let known = try device.read { db in
+            try Int.fetchOne(
+                db,
+                sql: """
+                    SELECT (SELECT count(*) FROM mist_record) + (SELECT count(*) FROM mist_tombstone)
+                        + (SELECT coalesce(sum(deletes), 0) FROM mist_delete_count)
+                    """
+            ) ?? 0
+        }
+        let deletes = names.count + earlier
+        guard deletes > limit.records, Double(deletes) > limit.fraction * Double(known) else { return }
+        throw failure("\(device.name) sends \(deletes) deletes of \(known) records without a permission.")
+    }
+
+    /// A person looks at the deletes that wait, and permits them or takes them back.
+    private mutating func decideAboutDeletes(of device: SimulatedDevice) throws {
+        let (names, isHeld) = try device.read { db in
+            (
+                try String.fetchAll(db, sql: "SELECT name FROM mist_tombstone WHERE NOT is_permitted"),
+                try device.engine.holdsDeletes(at: now(of: device), db)
+            )
+        }
+        guard isHeld else { return }
+        counts.massDeletions += 1
+        let local = LocalDatabase(file: device.file, scope: simulation.scope, configuration: configuration)
+        if generator.chance(0.5) {
+            try device.database.write { db in _ = try local.allowMassDeletion(db) }
+            let permitted = try deletedNames(of: device)
+            tell("\(device.name) permits to delete \(permitted.sorted().joined(separator: ", "))")
+            device.permitted.formUnion(permitted)
+        } else {
+            try device.database.write { db in _ = try local.undoMassDeletion(db) }
+            let undone = Set(names).subtracting(try deletedNames(of: device))
+            tell("\(device.name) takes back that it has deleted \(undone.sorted().joined(separator: ", "))")
+            for name in undone.subtracting(device.underWay) { model.deletedBy[name]?.remove(device.name) }
+            // A delete that was sent may have been carried out.
+            model.isShared.formUnion(undone.intersection(device.underWay))
+            // Edits that were not sent have ended with the delete, and so have records that were never sent.
+            let present = try device.read { db in
+                try device.file.orderedTables.flatMap { try $0.allRows(db).map(\.name) }
+            }
+            model.isShared.formUnion(device.unsent.subtracting(present))
         }
     }
 
@@ -572,11 +659,27 @@ private struct SimulatedWorld {
                 let edited = fields.filter { typed.keys.contains($0.key) }
                 try model.note(table, named: row.name, in: row.zone, isShared: false, edited, at: trueTime, db)
             } else {
-                let row = rows[Int.random(in: 0..<rows.count, using: &generator)]
-                try table.delete(row.id, db)
+                for table in file.orderedTables {
+                    device.unsent.formUnion(
+                        try String.fetchAll(
+                            db,
+                            sql: """
+                                SELECT _recordName FROM "\(table.recordType)"
+                                WHERE _id IN (SELECT row FROM mist_edit WHERE type = ?)
+                                """,
+                            arguments: [table.id]
+                        )
+                    )
+                }
+                let isMass = faults.massDeletion > 0 && generator.chance(faults.massDeletion)
+                let one = rows[Int.random(in: 0..<rows.count, using: &generator)]
+                let chosen = isMass ? rows.filter { _ in generator.chance(0.8) } : [one]
+                for row in chosen {
+                    try table.delete(row.id, db)
+                    lines.append("\(device.name) deletes \(table.recordType) \(row.name)")
+                    model.deletedBy[row.name, default: []].insert(device.name)
+                }
                 try Cascades(file: file, db: db).complete()
-                lines.append("\(device.name) deletes \(table.recordType) \(row.name)")
-                model.isDeleted.insert(row.name)
             }
         }
         (self.generator, self.model, self.names) = (generator, model, names)
@@ -601,6 +704,7 @@ private struct SimulatedWorld {
                 // One hour ends every wait.
                 time.withLock { $0 += 3_600_000 }
                 while device.flight != nil { try deliver(to: device) }
+                try decideAboutDeletes(of: device)
                 try device.engine.requestPull(by: .program, at: now(of: device))
                 var requests = 0
                 loop: while true {
@@ -610,6 +714,7 @@ private struct SimulatedWorld {
                         if request.isAtomic { counts.atomicRequests += 1 }
                         guard requests < 1000 else { throw failure("\(device.name) does not come to an end.") }
                         tell("\(device.name) sends \(request.summary)")
+                        try checkDeletes(in: request, of: device)
                         let reply = answer(request)
                         tell("\(device.name) gets \(reply.summary)")
                         try handle(reply, to: number, on: device, date: date)
@@ -935,7 +1040,9 @@ private struct ReferenceModel {
     /// The edits by record name and field.
     var edits: [String: [String: [Edit]]] = [:]
     var added: [String: [String: Int64]] = [:]
-    var isDeleted: Set<String> = []
+    /// The devices that have deleted a record and did not take it back.
+    var deletedBy: [String: Set<String>] = [:]
+    private var isDeleted: Set<String> { Set(deletedBy.filter { !$0.value.isEmpty }.keys) }
     /// The records with which a record may be deleted, by all its edits: its parents, and the targets of its references
     /// with `DELETE_SELF`.
     var targets: [String: Set<String>] = [:]
@@ -986,7 +1093,7 @@ private struct ReferenceModel {
         var seen: Set<String> = []
         var names = [name]
         while let next = names.popLast() {
-            if isDeleted.contains(next) { return true }
+            if deletedBy[next]?.isEmpty == false { return true }
             if seen.insert(next).inserted { names += targets[next] ?? [] }
         }
         return false
@@ -1181,6 +1288,15 @@ extension Result where Success == SyncReply, Failure == CloudKitError {
         else { return nil }
         results[position] = .failure(.undelivered(name))
         return name
+    }
+
+    /// Whether the reply says that a record was deleted.
+    fileprivate func acknowledged(_ name: String) -> Bool {
+        guard case .success(.records(let results)) = self else { return false }
+        return results.contains { result in
+            guard case .success(let record) = result else { return false }
+            return record.recordName == name && record.isDeleted
+        }
     }
 
     /// Whether there is no response.

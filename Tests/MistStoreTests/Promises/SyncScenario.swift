@@ -66,8 +66,15 @@ final class SyncScenario {
     }
 
     /// Adds a device with a copy of another device's file.
-    func device(_ name: String, of other: ScenarioDevice) throws -> ScenarioDevice {
-        let device = try ScenarioDevice(name, copyOf: other)
+    ///
+    /// - Parameters:
+    ///   - name: The name of the copy.
+    ///   - other: The device.
+    ///   - identity: Where the copy is; `nil` for a copy that cannot be told from the other one.
+    /// - Returns: The copy.
+    /// - Throws: A `StoreError`, or a `DatabaseError` when the file fails.
+    func device(_ name: String, of other: ScenarioDevice, at identity: FileIdentity? = nil) throws -> ScenarioDevice {
+        let device = try ScenarioDevice(name, copyOf: other, at: identity)
         devices.append(device)
         return device
     }
@@ -228,7 +235,7 @@ final class ScenarioDevice {
         engine = SyncEngine(file: file, scope: scope, configuration: configuration)
     }
 
-    fileprivate init(_ name: String, copyOf other: ScenarioDevice) throws {
+    fileprivate init(_ name: String, copyOf other: ScenarioDevice, at identity: FileIdentity?) throws {
         self.name = name
         clockError = other.clockError
         (scope, zones, configuration) = (other.scope, other.zones, other.configuration)
@@ -236,17 +243,23 @@ final class ScenarioDevice {
         database = try DatabaseQueue()
         try other.database.backup(to: database)
         (file, engine) = (other.file, other.engine)
-        try restart()
+        if identity != nil { try database.write { db in try FileState(db).setIdentity(Self.elsewhere) } }
+        try restart(at: identity)
     }
 
+    /// Where the file of every device is that was not copied.
+    private static let elsewhere = FileIdentity(machine: "m", file: "1/1", path: "/elsewhere")
+
     /// Ends the process and starts it again with the same file, maybe with another version of the program.
-    func restart(records: [any CloudKitRecord.Type] = [Shelf.self, Book.self]) throws {
+    func restart(records: [any CloudKitRecord.Type] = [Shelf.self, Book.self], at identity: FileIdentity? = nil) throws
+    {
         file = try StoreFile(
             database,
             schemas: records.map { $0.schema },
             models: records,
             scopes: [scope: scope == .public ? .default : zones.homeZone],
-            hasZonePerRoot: zones.isPerRoot
+            hasZonePerRoot: zones.isPerRoot,
+            identity: identity
         )
         engine = SyncEngine(file: file, scope: scope, configuration: configuration)
         try engine.start(at: now)
@@ -265,7 +278,11 @@ final class ScenarioDevice {
     }
 
     /// The database of the program.
-    var local: LocalDatabase { LocalDatabase(file: file, scope: scope, configuration: StoreConfiguration()) }
+    var local: LocalDatabase {
+        var configuration = StoreConfiguration()
+        configuration.massDeletionLimit = self.configuration.massDeletionLimit
+        return LocalDatabase(file: file, scope: scope, configuration: configuration)
+    }
 
     // MARK: Steps
 
@@ -470,9 +487,17 @@ extension CloudKitError {
 extension ScenarioDevice {
     /// Makes the file one of an earlier format.
     func takeAwayParts(sinceFormat format: Int) throws {
-        var parts = ["DROP TABLE mist_request_item"]
-        parts += ["request DROP COLUMN token", "request DROP COLUMN query", "sent DROP COLUMN request"]
-            .map { "ALTER TABLE mist_\($0)" }
+        var parts = ["DROP TABLE mist_delete_count"]
+        parts += [
+            "state DROP COLUMN machine", "state DROP COLUMN file", "state DROP COLUMN path",
+            "tombstone DROP COLUMN is_permitted", "recovery DROP COLUMN is_provisional", "scope DROP COLUMN removed",
+            "scope DROP COLUMN mass_removed_at", "scope DROP COLUMN mass_removed", "scope DROP COLUMN mass_removed_of",
+        ].map { "ALTER TABLE mist_\($0)" }
+        if format < 4 {
+            parts.append("DROP TABLE mist_request_item")
+            parts += ["request DROP COLUMN token", "request DROP COLUMN query", "sent DROP COLUMN request"]
+                .map { "ALTER TABLE mist_\($0)" }
+        }
         if format < 3 {
             parts.append("DROP TABLE mist_former_device")
             parts += [

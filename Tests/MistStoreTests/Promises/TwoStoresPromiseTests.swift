@@ -80,6 +80,39 @@ struct TwoStoresPromiseTests {
         }
     }
 
+    @Test("40. Over HTTP: a store that was emptied does not empty the others, and an undo brings the records back")
+    func emptiedStoresEmptyNoOthers() async throws {
+        try await withTwoStores { phone, laptop, _ in
+            try await phone.privateDatabase.add((1...150).map { Book(title: "\($0)") })
+            try await phone.sync()
+            try await laptop.sync()
+            func removeAll() async throws {
+                for book in try await phone.privateDatabase.find(Query<Book>()) {
+                    try await phone.privateDatabase.remove(book)
+                }
+            }
+            try await removeAll()
+            let summary = try await phone.sync()
+            #expect(summary.deleted == 0)
+            #expect(summary.scopes[.private]?.condition == .massDeletion)
+            #expect(summary.scopes[.private]?.massDeletion?.deletes == 150)
+            #expect(summary.scopes[.private]?.massDeletion?.records == 150)
+            try await laptop.sync()
+            #expect(try await laptop.privateDatabase.find(Query<Book>()).count == 150)
+            #expect(try await phone.privateDatabase.undoMassDeletion() == 150)
+            try await phone.sync()
+            #expect(try await phone.privateDatabase.find(Query<Book>()).count == 150)
+            try await removeAll()
+            #expect(try await phone.privateDatabase.allowMassDeletion() == 150)
+            #expect(try await phone.sync().deleted == 150)
+            let removal = try await laptop.sync().scopes[.private]?.massRemoval
+            #expect(removal?.removed == 150)
+            #expect(removal?.records == 150)
+            #expect(try await laptop.privateDatabase.recoveryLog(limit: 1000).count == 150)
+            #expect(try await laptop.sync().scopes[.private]?.massRemoval == nil)
+        }
+    }
+
     @Test("31. A second call of sync() while one runs joins it")
     func aSecondCallOfSyncJoinsTheFirst() async throws {
         try await withTwoStores { phone, _, _ in

@@ -1,0 +1,148 @@
+import CloudKitModel
+import Foundation
+import GRDB
+import MistKit
+import MistTesting
+import TestSupport
+import Testing
+
+@testable import MistStore
+
+/// Promise 41: a file that was copied, or restored from a backup, is another device.
+struct CopyPromiseTests {
+    private static let place = FileIdentity(machine: "m", file: "1/2", path: "/copy")
+
+    @Test("41. A file is another one where the machine or its number differs; a move keeps both")
+    func placesAreCompared() {
+        func identity(_ machine: String, _ file: String, _ path: String) -> FileIdentity {
+            FileIdentity(machine: machine, file: file, path: path)
+        }
+        let earlier = identity("m", "1/7", "/a")
+        for (found, isSame) in [
+            // Opened again; moved, or a hard link; a copy; a backup that took its place; another volume.
+            (identity("m", "1/7", "/a"), true), (identity("m", "1/7", "/b"), true), (identity("m", "1/8", "/b"), false),
+            (identity("m", "1/8", "/a"), false), (identity("m", "2/7", "/a"), false),
+            // A cloned machine, and a container with a volume; a file system without numbers.
+            (identity("n", "1/7", "/a"), false), (identity("", "1/7", "/a"), false), (identity("m", "", "/a"), true),
+            (identity("m", "", "/b"), false),
+        ] {
+            #expect(found.isSameFile(as: earlier) == isSame, "\(found)")
+        }
+        #expect(identity("", "1/7", "/b").isSameFile(as: identity("", "1/7", "/a")))
+    }
+
+    @Test("41, P3, 3. A pending create that was sent and deleted meanwhile does not return with an old backup")
+    func deletedCreatesStayDeleted() throws {
+        let scenario = try SyncScenario()
+        let (phone, _) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName) VALUES ('first')")
+        try scenario.synchronise()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('b', 'B'), ('kept', 'K')")
+        let backup = try scenario.device("backup", of: phone, at: Self.place)
+        try scenario.synchronise(except: backup)
+        try phone.run("DELETE FROM Book WHERE _recordName = 'b'")
+        try scenario.synchronise(except: backup)
+        #expect(try backup.value("SELECT device FROM mist_state") != 1)
+        let trace = try backup.sync()
+        #expect(trace.writes == [])
+        try scenario.synchronise()
+        try scenario.expect(["Book first", "Book kept title=K"], recovery: ["backup: Book b deleted title=B"])
+    }
+
+    @Test("41, P3, 7. An edit that was acknowledged meanwhile is not sent again, and an older one loses")
+    func acknowledgedEditsAreNotSentAgain() throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A'), ('b', 'B')")
+        try scenario.synchronise()
+        try phone.run("UPDATE Book SET title = 'phone'")
+        let backup = try scenario.device("backup", of: phone, at: Self.place)
+        try scenario.synchronise(except: backup)
+        try laptop.run("UPDATE Book SET title = 'laptop' WHERE _recordName = 'b'")
+        try scenario.synchronise(except: backup)
+        #expect(try backup.sync().writes == [])
+        try scenario.synchronise()
+        try scenario.expect(
+            ["Book a title=phone", "Book b title=laptop"],
+            recovery: ["backup: Book b laterEdit title=phone"]
+        )
+    }
+
+    @Test("41, P2, P3. What is pending and under way in a copy is sent once by both", arguments: [false, true])
+    func pendingWorkIsSentOnce(copyIsFirst: Bool) throws {
+        let scenario = try SyncScenario()
+        let (phone, _) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A'), ('gone', 'G')")
+        try scenario.synchronise()
+        try phone.run(
+            "INSERT INTO Book (_recordName, title) VALUES ('new', 'N')",
+            "UPDATE Book SET title = 'edited' WHERE _recordName = 'a'",
+            "DELETE FROM Book WHERE _recordName = 'gone'"
+        )
+        var copy: ScenarioDevice?
+        try phone.sync { request in
+            guard request.isWrite, copy == nil else { return .answered }
+            copy = try scenario.device("copy", of: phone, at: Self.place)
+            return copyIsFirst ? .lostRequest : .lostReply
+        }
+        try #require(copy).sync()
+        scenario.clock.advance(by: 60)
+        try scenario.synchronise()
+        try scenario.expect(["Book a title=edited", "Book new title=N"])
+    }
+
+    @Test("41, P2. Over HTTP: a folder that is copied or restored is another device, and one that is moved is not")
+    func foldersAreCompared() async throws {
+        try await withCloudKitEmulator { emulator in
+            try await inTemporaryFolder { folder in
+                let service = emulator.service(as: .user)
+                func open(_ name: String) throws -> MistStore {
+                    try MistStore(at: folder.appending(path: name), records: [Shelf.self, Book.self], service: service)
+                }
+                func copy(_ name: String, to other: String) throws {
+                    try FileManager.default.copyItem(
+                        at: folder.appending(path: name),
+                        to: folder.appending(path: other)
+                    )
+                }
+                var phone = try open("phone")
+                try await phone.privateDatabase.add(Book(title: "A"), named: "a")
+                try await phone.sync()
+                try await phone.privateDatabase.add(Book(title: "B"), named: "b")
+                try phone.close()
+                try copy("phone", to: "backup")
+                try FileManager.default.moveItem(
+                    at: folder.appending(path: "phone"),
+                    to: folder.appending(path: "moved")
+                )
+                phone = try open("moved")
+                #expect(try await phone.privateDatabase.status().copyNoticed == nil)
+                try await phone.sync()
+                try await phone.privateDatabase.remove(Book.self, named: "b")
+                try await phone.sync()
+                let backup = try open("backup")
+                #expect(try await backup.privateDatabase.status().copyNoticed != nil)
+                #expect(try await backup.publicDatabase.status().copyNoticed != nil)
+                #expect(try await backup.sync().sent == 0)
+                for store in [phone, backup] {
+                    #expect(try await store.privateDatabase.find(Query<Book>()).map(\.recordName) == ["a"])
+                }
+                #expect(try await backup.privateDatabase.recoveryLog().map(\.reason) == [.deleted])
+                // The file is written as a whole into another one.
+                try phone.close()
+                let queue = try DatabaseQueue(path: folder.appending(path: "moved/user.sqlite").path)
+                try FileManager.default.createDirectory(
+                    at: folder.appending(path: "vacuumed"),
+                    withIntermediateDirectories: true
+                )
+                let path = folder.appending(path: "vacuumed/user.sqlite").path
+                try await queue.vacuum(into: path)
+                try queue.close()
+                let vacuumed = try open("vacuumed")
+                #expect(try await vacuumed.privateDatabase.status().copyNoticed != nil)
+                try vacuumed.close()
+                try backup.close()
+            }
+        }
+    }
+}
