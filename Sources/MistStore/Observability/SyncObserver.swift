@@ -135,6 +135,7 @@ struct SyncCycle: Sendable {
         case .idle, .send: "idle"
         case .wait: "waits"
         case .blocked: "blocked"
+        case .otherProcess: "superseded"
         }
     }
 
