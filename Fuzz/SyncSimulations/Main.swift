@@ -45,7 +45,8 @@ struct Main {
         print(
             """
             seeds \(numbers[1]) operations \(counts.operations) requests \(counts.requests) conflicts \(counts.conflicts) \
-            crashes \(counts.crashes) network-losses \(counts.networkLosses) lost-requests \(counts.lostRequests) \
+            crashes \(counts.crashes) stops \(counts.stops) take-overs \(counts.takeOvers) \
+            network-losses \(counts.networkLosses) lost-requests \(counts.lostRequests) \
             lost-replies \(counts.lostReplies) duplicates \(counts.duplicates) throttles \(counts.throttles) \
             expired-tokens \(counts.expiredTokens) purges \(counts.purges) \
             deletes-elsewhere \(counts.deletesElsewhere) stale-forms \(counts.staleForms) copies \(counts.copies) \

@@ -153,6 +153,10 @@ public final class MistStore: Sendable {
     /// an added record or a change that a notification announced, is contained in its result. Cancelling the task of a
     /// call ends this call only. The work ends when no call waits for it.
     ///
+    /// While another process synchronises the files, the call waits. It ends when a synchronisation that began after the
+    /// call has ended, whichever process made it; if the other process dies or is stopped, the call goes on itself within
+    /// five seconds. The counts of the result are those of this process.
+    ///
     /// Before the first request for user data, the service is asked for the user. A folder has the records of one user,
     /// the first who was signed in. In the public database, this concerns changes only; reading it needs no user.
     ///

@@ -1,16 +1,15 @@
 import MistKit
 
-/// Begins after a start of the process, and begins synchronisations.
+/// Begins after an opening of the file, and begins synchronisations.
 struct Start: EngineProcedure {
     let transaction: EngineTransaction
 
-    /// Begins after a start of the process.
-    func start() throws {
+    /// Begins after an opening of the file. Another process may have a request under way, which is left alone.
+    func open() throws {
         try changes.adoptForeign()
         // The schema of the service, or the program, may have changed.
         try recordTypes.retryParked()
         try parking.checkValuesAgain()
-        try abandonRequest()
     }
 
     /// Asks for changes. Waits of the store's own choice end; the times that the service named hold. Only a program

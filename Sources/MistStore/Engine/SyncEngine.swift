@@ -36,6 +36,8 @@ package struct SyncEngine: Sendable {
         case idle
         /// A person has to act first.
         case blocked(SyncCondition)
+        /// Another process synchronises the file.
+        case otherProcess
     }
 
     /// The code that asks for a synchronisation.
@@ -74,14 +76,74 @@ package struct SyncEngine: Sendable {
         try file.wrapping { try file.database.read(body) }
     }
 
-    /// Begins after a start of the process. A request that was under way has an unknown outcome. Records of types that
-    /// the program did not know before, and knows now, become rows. Types that the service did not know are tried
-    /// again.
+    /// Begins after an opening of the file. Records of types that the program did not know before, and knows now, become
+    /// rows. Types that the service did not know are tried again.
+    ///
+    /// - Parameter now: The machine's time.
+    /// - Throws: A ``StoreError`` when the file fails.
+    package func open(at now: MachineTime) throws {
+        try write(at: now) { try Start(transaction: $0).open() }
+    }
+
+    /// Begins after the death of the only process that used the file: takes the lease from it. A request that was under
+    /// way has an unknown outcome.
     ///
     /// - Parameter now: The machine's time.
     /// - Throws: A ``StoreError`` when the file fails.
     package func start(at now: MachineTime) throws {
-        try write(at: now) { try Start(transaction: $0).start() }
+        try write(at: now) { transaction in
+            _ = try file.lease.hold(transaction.db, isForProgram: false, isForced: true)
+            try Start(transaction: transaction).open()
+            try Start(transaction: transaction).abandonRequest()
+        }
+    }
+
+    // MARK: The lease
+
+    /// What a process does about the lease of a file before it synchronises.
+    package enum Turn: Hashable, Sendable {
+        /// It may synchronise.
+        case free
+        /// Another process synchronises.
+        case waiting
+        /// Since an epoch, another process has done the work.
+        case done
+    }
+
+    /// Looks whether this process may synchronise the file.
+    ///
+    /// - Parameters:
+    ///   - asker: The code that asks. What was done for the store's own loop is less than what a program asks for.
+    ///   - epoch: The epoch of the lease when the synchronisation was asked for.
+    ///   - time: The time by a clock that only goes forward.
+    /// - Returns: The turn.
+    /// - Throws: A ``StoreError`` when the file fails.
+    package func turn(of asker: Asker, after epoch: LeaseEpoch, at time: Duration) throws -> Turn {
+        let (action, row) = try read { db in try file.lease.look(db, at: time) }
+        if (asker == .program ? row.doneForProgram : row.done) > epoch { return .done }
+        return switch action {
+        case .keep, .take, .lost: .free
+        case .wait: .waiting
+        }
+    }
+
+    /// The epoch of the lease of the file.
+    package func leaseEpoch() throws -> LeaseEpoch {
+        try read { db in try file.lease.look(db, at: FileLease.present).row.epoch }
+    }
+
+    /// Shows other processes that this one lives.
+    ///
+    /// - Returns: `keep`; `lost` when another process has taken the lease; `wait` when this process did not hold it.
+    /// - Throws: A ``StoreError`` when the file fails.
+    package func keepLease() throws -> LeaseAction {
+        try file.wrapping { try file.database.write { db in try file.lease.beat(db) } }
+    }
+
+    /// Releases the lease, if this process holds it, before the work has come to its end.
+    func releaseLease() throws {
+        guard file.lease.isHeld else { return }
+        try file.wrapping { try file.database.write { db in try file.lease.release(db, isDone: false) } }
     }
 
     /// The reason why the scope waits; `nil` when it does not wait.
@@ -135,14 +197,18 @@ package struct SyncEngine: Sendable {
     /// - Parameters:
     ///   - asker: The code that asks.
     ///   - now: The machine's time.
+    /// - Returns: Whether this process holds the lease now. If it does not, nothing was done.
     /// - Throws: A ``StoreError`` when the file fails.
-    package func requestPull(by asker: Asker, at now: MachineTime) throws {
+    @discardableResult
+    package func requestPull(by asker: Asker, at now: MachineTime) throws -> Bool {
         try write(at: now) { transaction in
+            guard try file.lease.hold(transaction.db, isForProgram: asker == .program) else { return false }
             // After a refusal, another user may be signed in.
             let start = Start(transaction: transaction)
             let isSignedOut = try start.scopeState.row().condition == .signedOut
             if userCheck.state == .refused || isSignedOut { sessionHasChanged() }
             try start.requestPull(by: asker)
+            return true
         }
     }
 
@@ -153,14 +219,25 @@ package struct SyncEngine: Sendable {
 
     /// Decides what to do. A request that it returns is stored as the request under way.
     ///
+    /// The step is that of the process that holds the lease of the file. A process without it takes a lease that is free.
+    /// The lease is released with any step other than a request.
+    ///
     /// - Parameter now: The machine's time.
     /// - Returns: The request to send, or what the engine waits for.
     /// - Throws: A ``StoreError`` when the file fails.
     package func next(at now: MachineTime) throws -> Step {
         try write(at: now) { transaction in
+            guard try file.lease.hold(transaction.db, isForProgram: false) else { return .otherProcess }
             // Triggers may have begun cascades.
             try Cascades(file: file, db: transaction.db).complete()
-            return try NextStep(transaction: transaction).next()
+            let step = try NextStep(transaction: transaction).next()
+            switch step {
+            case .send: break
+            // Another process may have another session.
+            case .blocked, .otherProcess: try file.lease.release(transaction.db, isDone: false)
+            case .wait, .idle: try file.lease.release(transaction.db, isDone: true)
+            }
+            return step
         }
     }
 
@@ -168,7 +245,8 @@ package struct SyncEngine: Sendable {
     ///
     /// - Parameters:
     ///   - result: The reply, or the error of the request.
-    ///   - number: The number of the request. A reply to a request that is not under way any more is dropped.
+    ///   - number: The number of the request. A reply to a request that is not under way any more is dropped, and so is
+    ///     one that this process gets after it has lost the lease: the outcome of the request is unknown.
     ///   - now: The machine's time.
     ///   - date: When the service sent the response, in whole seconds or exactly; `nil` where it is unknown.
     /// - Returns: What changed.
@@ -182,7 +260,8 @@ package struct SyncEngine: Sendable {
     ) throws -> SyncSummary {
         try write(at: now) { transaction in
             transaction.date = date
-            guard let request = try Requests(scope: scope, db: transaction.db).underWay(), request.number == number
+            guard try file.lease.isStillHeld(transaction.db),
+                let request = try Requests(scope: scope, db: transaction.db).underWay(), request.number == number
             else { return SyncSummary() }
             let reply = RequestReply(transaction: transaction, request: request)
             try reply.apply(result)

@@ -47,7 +47,7 @@ final class SyncLoop: Sendable {
         self.engines = engines
         self.service = service
         self.configuration = configuration
-        for engine in engines { try engine.start(at: now) }
+        for engine in engines { try engine.open(at: now) }
     }
 
     private var now: MachineTime { configuration.clock().machineTime }
@@ -173,13 +173,15 @@ final class SyncLoop: Sendable {
     private func cycle(by asker: SyncEngine.Asker) async throws -> SyncSummary {
         var summary = SyncSummary()
         var refusal: StoreError?
-        for engine in engines {
+        // A synchronisation that another process begins later contains what was there before.
+        let epochs = try engines.map { try $0.leaseEpoch() }
+        for (engine, epoch) in zip(engines, epochs) {
             let observer = SyncObserver(
                 scope: engine.scope,
                 logger: configuration.logger,
                 tracer: configuration.tracer
             )
-            let cycle = try await observer.cycle { try await run(engine, by: asker, observer) }
+            let cycle = try await observer.cycle { try await run(engine, by: asker, after: epoch, observer) }
             if cycle.end == .blocked(.otherUser) { refusal = try .otherUser(engine.file) }
             summary += cycle.summary
             let scopeSummary = try engine.scopeSummary(of: cycle, at: now)
@@ -190,14 +192,71 @@ final class SyncLoop: Sendable {
         return summary
     }
 
-    /// Sends until there is nothing left to do now.
-    private func run(_ engine: SyncEngine, by asker: SyncEngine.Asker, _ observer: SyncObserver) async throws
-        -> SyncCycle
-    {
+    /// Waits until no other process synchronises the file, and sends until there is nothing left to do now.
+    ///
+    /// - Returns: What was done. Where another process has done all of it meanwhile, the counts are 0.
+    private func run(
+        _ engine: SyncEngine,
+        by asker: SyncEngine.Asker,
+        after epoch: LeaseEpoch,
+        _ observer: SyncObserver
+    ) async throws -> SyncCycle {
+        defer { try? engine.releaseLease() }
+        let began = now
+        var earlier = SyncSummary()
+        while true {
+            try Task.checkCancellation()
+            switch try engine.turn(of: asker, after: epoch, at: FileLease.present) {
+            case .waiting:
+                try await Task.sleep(for: engine.file.lease.timing.look)
+            case .done:
+                var cycle = SyncCycle(began: began)
+                cycle.summary = earlier
+                cycle.condition = try engine.condition(at: now)
+                return cycle
+            case .free:
+                guard try engine.requestPull(by: asker, at: now) else { continue }
+                var cycle = try await withHeartbeat(of: engine) { try await self.send(engine, observer) }
+                if cycle.end != .otherProcess {
+                    cycle.summary = earlier + cycle.summary
+                    return cycle
+                }
+                earlier += cycle.summary
+            }
+        }
+    }
+
+    /// Shows other processes that this one lives, while a closure runs. The closure is cancelled when another process
+    /// has taken the lease.
+    private func withHeartbeat(
+        of engine: SyncEngine,
+        _ body: @escaping @Sendable () async throws -> SyncCycle
+    ) async throws -> SyncCycle {
+        var lost = SyncCycle(began: now)
+        lost.end = .otherProcess
+        let superseded = lost
+        return try await withThrowingTaskGroup(of: SyncCycle.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { try await body() }
+            group.addTask {
+                while true {
+                    try await Task.sleep(for: engine.file.lease.timing.beat)
+                    do {
+                        if try engine.keepLease() == .lost { return superseded }
+                    } catch let error as StoreError where error.code == .storage {
+                        // The file is busy. While another process writes, none can take the lease, either.
+                    }
+                }
+            }
+            return try await group.next() ?? superseded
+        }
+    }
+
+    /// Sends until there is nothing left to do now, or until another process has taken the lease.
+    private func send(_ engine: SyncEngine, _ observer: SyncObserver) async throws -> SyncCycle {
         let offset = try engine.clockOffset()
-        try engine.requestPull(by: asker, at: now)
         let service = service
-        return try await withThrowingTaskGroup(of: SyncResponse.self) { group in
+        return try await withThrowingTaskGroup(of: SyncResponse?.self) { group in
             defer { group.cancelAll() }
             var cycle = SyncCycle(began: now)
             /// The request that a task of the group has sent already.
@@ -205,6 +264,7 @@ final class SyncLoop: Sendable {
             while true {
                 try Task.checkCancellation()
                 noteSession()
+                let limit = ContinuousClock.now.advanced(by: engine.file.lease.timing.beat * 2)
                 let step = try engine.next(at: now)
                 guard case .send(let request, let number) = step else {
                     cycle.end = step
@@ -218,9 +278,18 @@ final class SyncLoop: Sendable {
                     // Requests of a scope are sent one after the other, so the loop waits even for a reply that it does
                     // not use.
                     if ahead != nil { _ = try await group.next() }
-                    group.addTask { try await observer.send(request, over: service) }
+                    group.addTask {
+                        // A process that was stopped since the decision may have lost the lease.
+                        if request.isWrite, ContinuousClock.now > limit, try engine.keepLease() != .keep {
+                            return nil
+                        }
+                        return try await observer.send(request, over: service)
+                    }
                 }
-                guard let response = try await group.next() else { return cycle }
+                guard let response = try await group.next() ?? nil else {
+                    cycle.end = .otherProcess
+                    return cycle
+                }
                 ahead = RequestAhead.request(after: request, response.result)
                 if let ahead { group.addTask { try await observer.send(ahead, over: service) } }
                 cycle.summary += try engine.handle(

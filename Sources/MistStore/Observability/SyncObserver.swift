@@ -150,6 +150,7 @@ struct SyncCycle: Sendable {
         case .idle, .send: "idle"
         case .wait: "waits"
         case .blocked: "blocked"
+        case .otherProcess: "superseded"
         }
     }
 

@@ -34,6 +34,8 @@ package final class StoreFile: Sendable {
     let models: [String: any CloudKitRecord.Type]
     /// Notifies observations when other processes commit.
     let commitWatcher = CommitWatcher()
+    /// The part of this opened file in the lease of the process that synchronises.
+    package let lease: FileLease
     /// Whether the file was closed. The engine's operations hold the lock: a read that meets the end of the connections
     /// would use one that is closed.
     private let isClosed = Mutex(false)
@@ -48,6 +50,7 @@ package final class StoreFile: Sendable {
     ///   - scopes: The scopes that the file holds, with the zone of records that are added without a zone.
     ///   - hasZonePerRoot: Whether records of the private database that have no parent have zones of their own.
     ///   - identity: Where the file is; `nil` for a database in memory.
+    ///   - leaseTiming: The times of the lease of the process that synchronises.
     ///   - newDevice: Gives the identifier of a file that is created, or that was copied.
     /// - Throws: A ``StoreError``.
     package init(
@@ -57,9 +60,11 @@ package final class StoreFile: Sendable {
         scopes: [DatabaseScope: ZoneID],
         hasZonePerRoot: Bool = false,
         identity: FileIdentity? = nil,
+        leaseTiming: LeaseTiming = LeaseTiming(),
         newDevice: () -> Int64 = { Int64.random(in: 1...Int64.max) }
     ) throws {
         self.database = database
+        lease = FileLease("sync", ofFile: (database as? DatabasePool)?.path, timing: leaseTiming)
         self.hasZonePerRoot = hasZonePerRoot
         self.models = Dictionary(models.map { ($0.recordType, $0) }, uniquingKeysWith: { $1 })
         self.scopes = scopes.keys.sorted { $0.number < $1.number }
@@ -102,6 +107,8 @@ package final class StoreFile: Sendable {
         try isClosed.withLock { isClosed in
             // SQLite does not check whether the connection of a checkpoint is open.
             guard !isClosed else { return }
+            // Another process goes on at once. If this fails, it goes on after some seconds.
+            if lease.isHeld { try? database.write { db in try lease.release(db, isDone: false) } }
             // The content of the log is copied into the file, so that the file can be copied without the log. If this
             // fails, the log stays, and nothing is lost.
             _ = try? database.writeWithoutTransaction { db in try db.checkpoint(.truncate) }

@@ -25,6 +25,9 @@ public struct SimulationFaults: Hashable, Sendable {
     public var quota = 0.0
     /// The process dies, and is started again with the file as it was.
     public var crash = 0.0
+    /// A process of a device that has several is stopped for 2 to 30 seconds, with its request under way. Another one
+    /// takes over, and the stopped one goes on later.
+    public var stop = 0.0
     /// The device has no network for 5 to 60 seconds, while its program goes on. This is five times as likely after a
     /// broken connection.
     public var offline = 0.0
@@ -66,6 +69,7 @@ public struct SimulationFaults: Hashable, Sendable {
         expiredToken: 0.03,
         quota: 0.02,
         crash: 0.05,
+        stop: 0.05,
         offline: 0.04,
         deleteElsewhere: 0.3,
         staleForm: 0.15,
@@ -104,6 +108,10 @@ public struct SimulationCounts: Hashable, Sendable {
     public var conflicts = 0
     /// Crashes.
     public var crashes = 0
+    /// Processes that were stopped for some seconds.
+    public var stops = 0
+    /// The number of times that a process took the work over from one that was stopped or dead.
+    public var takeOvers = 0
     /// The number of times that a device lost its network.
     public var networkLosses = 0
     /// Requests that never arrived.
@@ -143,6 +151,8 @@ public struct SimulationCounts: Hashable, Sendable {
         left.requests += right.requests
         left.conflicts += right.conflicts
         left.crashes += right.crashes
+        left.stops += right.stops
+        left.takeOvers += right.takeOvers
         left.networkLosses += right.networkLosses
         left.lostRequests += right.lostRequests
         left.lostReplies += right.lostReplies

@@ -33,6 +33,8 @@ private typealias Record = CloudKitModel.Record
 public struct SyncSimulation: Sendable {
     /// The number of devices.
     public var devices = 3
+    /// The most processes that a device has on its file; each device has at least one.
+    public var processes = 3
     /// The number of operations that the programs of all devices make together.
     public var operations = 60
     /// The faults.
@@ -91,23 +93,35 @@ public struct SimulationFailure: Error, CustomStringConvertible {
     }
 }
 
-/// One device: a file, a synchronisation engine, and a clock that may be wrong.
+/// One device: a file, the processes that use it, and a clock that may be wrong.
 private final class SimulatedDevice {
+    /// A process with an opened file and a synchronisation engine.
+    struct Process {
+        var file: StoreFile
+        var engine: SyncEngine
+        /// The request under way, with the service's reply.
+        var flight: Flight?
+        /// The last replies, which may arrive again.
+        var lastReplies: [(number: RequestNumber, reply: Result<SyncReply, CloudKitError>)] = []
+        /// Records that the program shows in forms, as they were when it read them.
+        var forms: [(table: RecordTable, read: LocalRow)] = []
+        /// When the process goes on, in milliseconds since 1970.
+        var stoppedUntil: Int64 = 0
+        /// When it last showed that it lives.
+        var lastBeat: Int64 = 0
+    }
+
+    var processes: [Process] = []
+    /// The process that acts now.
+    var current = 0
+
     let name: String
     /// The database of the device's file. It is in memory.
     let database: DatabaseQueue
-    var file: StoreFile
-    var engine: SyncEngine
     /// How far the clock is wrong, in milliseconds.
     var clockError: Int64
-    /// The request under way, with the service's reply.
-    var flight: Flight?
-    /// The last replies, which may arrive again.
-    var lastReplies: [(number: RequestNumber, reply: Result<SyncReply, CloudKitError>)] = []
     /// When the device has a network again, in milliseconds since 1970.
     var offlineUntil: Int64 = 0
-    /// Records that the program shows in forms, as they were when it read them.
-    var forms: [(table: RecordTable, read: LocalRow)] = []
     /// The deletes that a person has permitted, by record name.
     var permitted: Set<String> = []
     /// The other deletes that the service has acknowledged, with their times by the device's clock.
@@ -116,6 +130,23 @@ private final class SimulatedDevice {
     var underWay: Set<String> = []
     /// The names of the records that had edits which were not sent when the program deleted records.
     var unsent: Set<String> = []
+
+    var file: StoreFile { processes[current].file }
+    var engine: SyncEngine { processes[current].engine }
+    var flight: Flight? {
+        get { processes[current].flight }
+        set { processes[current].flight = newValue }
+    }
+    var lastReplies: [(number: RequestNumber, reply: Result<SyncReply, CloudKitError>)] {
+        get { processes[current].lastReplies }
+        set { processes[current].lastReplies = newValue }
+    }
+    var forms: [(table: RecordTable, read: LocalRow)] {
+        get { processes[current].forms }
+        set { processes[current].forms = newValue }
+    }
+    /// The name of the process that acts now.
+    var processName: String { processes.count == 1 ? name : "\(name), process \(current + 1)," }
 
     struct Flight {
         let number: RequestNumber
@@ -134,14 +165,14 @@ private final class SimulatedDevice {
         of simulation: SyncSimulation,
         configuration: StoreConfiguration,
         device: Int64,
+        processes count: Int,
         clockError: Int64
     ) throws {
         self.name = name
         self.simulation = simulation
         self.clockError = clockError
         database = try DatabaseQueue()
-        file = try simulation.open(database) { device }
-        engine = SyncEngine(file: file, scope: simulation.scope, configuration: configuration)
+        for _ in 0..<count { processes.append(try open(configuration) { device }) }
         guard simulation.scope == .public else { return }
         try database.write { db in
             for schema in simulation.schemas {
@@ -165,9 +196,20 @@ private final class SimulatedDevice {
         try other.database.backup(to: database)
         (permitted, sentDeletes) = (other.permitted, other.sentDeletes)
         (underWay, unsent) = (other.underWay, other.unsent)
-        file = try simulation.open(database)
-        engine = SyncEngine(file: file, scope: simulation.scope, configuration: configuration)
+        processes = [try open(configuration)]
         try engine.start(at: now)
+    }
+
+    /// Opens the file in a new process.
+    private func open(
+        _ configuration: StoreConfiguration,
+        newDevice: @escaping () -> Int64 = { .random(in: 1...Int64.max) }
+    ) throws -> Process {
+        let file = try simulation.open(database, newDevice: newDevice)
+        return Process(
+            file: file,
+            engine: SyncEngine(file: file, scope: simulation.scope, configuration: configuration)
+        )
     }
 
     /// Closes a form that shows a record of a type as it is no longer.
@@ -185,13 +227,11 @@ private final class SimulatedDevice {
         return nil
     }
 
-    /// The process dies and starts again. Everything except for the file is lost.
+    /// The process dies and starts again. Everything except for the file is lost. If it is not the only process, it
+    /// does not know that the lease in the file is its own former one.
     func restart(configuration: StoreConfiguration, at now: MachineTime) throws {
-        flight = nil
-        forms = []
-        file = try simulation.open(database)
-        engine = SyncEngine(file: file, scope: simulation.scope, configuration: configuration)
-        try engine.start(at: now)
+        processes[current] = try open(configuration)
+        if processes.count == 1 { try engine.start(at: now) } else { try engine.open(at: now) }
     }
 }
 
@@ -205,13 +245,17 @@ extension SyncSimulation {
     /// - Throws: A `StoreError`.
     fileprivate func open(
         _ database: DatabaseQueue,
-        newDevice: @escaping () -> Int64 = { .random(in: 1...Int64.max) }
+        newDevice: @escaping () -> Int64
     ) throws -> StoreFile {
-        try StoreFile(
+        var timing = LeaseTiming()
+        // The steps of a simulation are up to two seconds long.
+        timing.longestGap = .seconds(2)
+        return try StoreFile(
             database,
             schemas: schemas,
             scopes: [scope: scope == .public ? .default : zones.homeZone],
             hasZonePerRoot: scope != .public && zones.isPerRoot,
+            leaseTiming: timing,
             newDevice: newDevice
         )
     }
@@ -274,6 +318,7 @@ private struct SimulatedWorld {
                 of: simulation,
                 configuration: configuration,
                 device: Int64.random(in: 1...Int64.max, using: &generator),
+                processes: Int.random(in: 1...max(simulation.processes, 1), using: &generator),
                 clockError: generator.chance(0.5) ? Int64(Double.random(in: -error...error, using: &generator)) : 0
             )
             // A store begins with a request for changes, and learns the service's time.
@@ -305,10 +350,22 @@ private struct SimulatedWorld {
     mutating func runFaulty() throws {
         while counts.operations < simulation.operations {
             advance(1...2000)
+            try showLife()
             let device = devices[Int.random(in: 0..<devices.count, using: &generator)]
+            if device.processes.count > 1 {
+                device.current = Int.random(in: 0..<device.processes.count, using: &generator)
+                if device.processes[device.current].stoppedUntil > time.withLock({ $0 }) { continue }
+                if generator.chance(simulation.faults.stop) {
+                    counts.stops += 1
+                    let duration = Int64.random(in: 2000...30_000, using: &generator)
+                    tell("\(device.processName) is stopped for \(duration) ms")
+                    device.processes[device.current].stoppedUntil = time.withLock { $0 } + duration
+                    continue
+                }
+            }
             if generator.chance(simulation.faults.crash) {
                 counts.crashes += 1
-                tell("\(device.name) dies and starts again")
+                tell("\(device.processName) dies and starts again")
                 if let flight = device.flight { noteUnknownOutcome(of: flight.request) }
                 try device.restart(configuration: configuration, at: now(of: device))
             } else if generator.chance(simulation.scope == .private ? simulation.faults.purge : 0) {
@@ -323,6 +380,40 @@ private struct SimulatedWorld {
                 try step(device)
                 goOffline(device, simulation.faults.offline)
             }
+        }
+    }
+
+    /// Lets all processes that are not stopped show that they live, or look whether another one does.
+    private mutating func showLife() throws {
+        let present = time.withLock { $0 }
+        for device in devices where device.processes.count > 1 {
+            for index in device.processes.indices where device.processes[index].stoppedUntil <= present {
+                let process = device.processes[index]
+                if process.file.lease.isHeld {
+                    if try process.engine.keepLease() == .lost, present - process.lastBeat < 3500 {
+                        throw failure("\(device.name) has taken the lease from a process that lives.")
+                    }
+                } else {
+                    _ = try process.engine.turn(of: .program, after: .never, at: .milliseconds(present))
+                }
+                device.processes[index].lastBeat = present
+            }
+        }
+    }
+
+    /// Checks that one process of a device synchronises, after a process has begun a request.
+    private mutating func checkLease(of device: SimulatedDevice, formerEpoch: LeaseEpoch, wasFree: Bool) throws {
+        let present = time.withLock { $0 }
+        let holders = device.processes.indices.filter { index in
+            let process = device.processes[index]
+            return process.stoppedUntil <= present && process.file.lease.isHeld
+        }
+        guard holders == [device.current] else {
+            throw failure("The processes \(holders.map { $0 + 1 }) of \(device.name) synchronise together.")
+        }
+        if try device.engine.leaseEpoch() != formerEpoch, !wasFree {
+            counts.takeOvers += 1
+            tell("\(device.processName) takes over")
         }
     }
 
@@ -390,11 +481,16 @@ private struct SimulatedWorld {
             try handle(last.reply, to: last.number, on: device)
         }
         if device.flight != nil { return try deliverFaulty(to: device) }
+        let (epoch, wasFree) = try device.read { db in
+            let row = try device.file.lease.row(db)
+            return (row.epoch, row.holder == nil)
+        }
         if generator.chance(0.2) { try device.engine.requestPull(by: .program, at: now(of: device)) }
         guard case .send(let request, let number) = try device.engine.next(at: now(of: device)) else { return }
+        try checkLease(of: device, formerEpoch: epoch, wasFree: wasFree)
         counts.requests += 1
         if request.isAtomic { counts.atomicRequests += 1 }
-        tell("\(device.name) sends \(request.summary)")
+        tell("\(device.processName) sends \(request.summary)")
         try checkDeletes(in: request, of: device)
         let faults = simulation.faults
         var flight = SimulatedDevice.Flight(
@@ -492,8 +588,10 @@ private struct SimulatedWorld {
     private mutating func deliver(to device: SimulatedDevice) throws {
         guard let flight = device.flight else { return }
         device.flight = nil
+        // A create that arrives after another process took over may bring back a record that was deleted meanwhile.
+        if flight.reply == nil, !device.file.lease.isHeld { model.isShared.formUnion(flight.request.createdNames) }
         let reply = flight.reply ?? answer(flight.request)
-        tell("\(device.name) gets \(reply.summary)")
+        tell("\(device.processName) gets \(reply.summary)")
         try handle(reply, to: flight.number, on: device, date: flight.reply == nil ? date : flight.date)
         device.lastReplies = device.lastReplies.suffix(3) + [(flight.number, reply)]
     }
@@ -703,7 +801,7 @@ private struct SimulatedWorld {
             for device in devices {
                 // One hour ends every wait.
                 time.withLock { $0 += 3_600_000 }
-                while device.flight != nil { try deliver(to: device) }
+                try endWork(of: device)
                 try decideAboutDeletes(of: device)
                 try device.engine.requestPull(by: .program, at: now(of: device))
                 var requests = 0
@@ -722,10 +820,33 @@ private struct SimulatedWorld {
                         time.withLock { $0 = max($0, until.rawValue - device.clockError + 1) }
                     case .idle: break loop
                     case .blocked(let condition): throw failure("\(device.name) is blocked: \(condition).")
+                    case .otherProcess: throw failure("\(device.name) waits for a process that is gone.")
                     }
                 }
             }
             silent = try devices.map(contents) + [serviceContents()] == before ? silent + 1 : 0
+        }
+    }
+
+    /// Lets all processes of a device go on, and chooses the one that synchronises: the holder of the lease, or one that
+    /// takes over.
+    private mutating func endWork(of device: SimulatedDevice) throws {
+        for index in device.processes.indices {
+            (device.current, device.processes[index].stoppedUntil) = (index, 0)
+            while device.flight != nil { try deliver(to: device) }
+        }
+        for index in device.processes.indices {
+            if try device.processes[index].engine.keepLease() == .keep {
+                device.current = index
+                return
+            }
+        }
+        device.current = Int.random(in: 0..<device.processes.count, using: &generator)
+        var looks = 0
+        while try device.engine.turn(of: .program, after: .never, at: .milliseconds(time.withLock { $0 })) == .waiting {
+            looks += 1
+            guard looks < 20 else { throw failure("\(device.processName) waits for a process that is gone.") }
+            time.withLock { $0 += 500 }
         }
     }
 

@@ -1,0 +1,229 @@
+import Foundation
+import MistKit
+import MistTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MistStore
+
+/// Several processes on one file. Two stores in one process behave as two processes.
+struct ProcessPromiseTests {
+    /// A second process on the file of a device.
+    private func secondProcess(on device: ScenarioDevice) throws -> SyncEngine {
+        let file = try StoreFile(
+            device.database,
+            schemas: [Shelf.schema, Book.schema],
+            models: [Shelf.self, Book.self],
+            scopes: [.private: SyncScenario.zone]
+        )
+        var configuration = StoreConfiguration()
+        configuration.checksUser = false
+        return SyncEngine(file: file, scope: .private, configuration: configuration)
+    }
+
+    /// Looks at the lease until a process may take it.
+    private func wait(_ engine: SyncEngine) throws -> Duration {
+        var time = Duration.zero
+        while try engine.turn(of: .program, after: .never, at: time) != .free { time += .milliseconds(100) }
+        return time
+    }
+
+    private func send(_ step: SyncEngine.Step) throws -> (SyncRequest, RequestNumber) {
+        guard case .send(let request, let number) = step else { throw NoRequest(step: "\(step)") }
+        return (request, number)
+    }
+
+    private struct NoRequest: Error { let step: String }
+
+    @Test("33. While a process synchronises, another one neither sends nor asks, until the first has done its work")
+    func oneProcessSynchronises() throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        let second = try secondProcess(on: phone)
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('b', 'B')")
+        let epoch = try second.leaseEpoch()
+        try phone.engine.requestPull(by: .program, at: phone.now)
+        _ = try phone.engine.next(at: phone.now)
+        #expect(try second.next(at: phone.now) == .otherProcess)
+        #expect(try !second.requestPull(by: .program, at: phone.now))
+        #expect(try second.turn(of: .program, after: epoch, at: .zero) == .waiting)
+        try phone.go()
+        #expect(try second.turn(of: .program, after: epoch, at: .zero) == .done)
+        try scenario.expect(["Book b title=B"])
+    }
+
+    @Test("33. What was done for the store's own loop is not what a program waits for")
+    func aPassOfTheLoopIsNoPassOfAProgram() throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        let second = try secondProcess(on: phone)
+        let epoch = try second.leaseEpoch()
+        try phone.engine.requestPull(by: .loop, at: phone.now)
+        try phone.go()
+        #expect(try second.turn(of: .program, after: epoch, at: .zero) == .free)
+        #expect(try second.turn(of: .loop, after: epoch, at: .zero) == .done)
+    }
+
+    @Test(
+        "33, 3. Another process takes over from a stopped one within five seconds; the stopped one has no effect any more",
+        arguments: [true, false]
+    )
+    func aStoppedProcessIsReplaced(arrives: Bool) throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'A')")
+        try phone.sync()
+        let second = try secondProcess(on: phone)
+        try phone.run("INSERT INTO Book (_recordName, title, loans) VALUES ('b', 'B', 2)")
+        try phone.engine.requestPull(by: .program, at: phone.now)
+        // The process is stopped after it has sent its change.
+        var push = try send(phone.engine.next(at: phone.now))
+        while !push.0.isWrite {
+            try phone.engine.handle(phone.answer(push.0), to: push.1, at: phone.now)
+            push = try send(phone.engine.next(at: phone.now))
+        }
+        let reply = arrives ? phone.answer(push.0) : nil
+        #expect(try wait(second) < .seconds(5))
+        #expect(try second.requestPull(by: .program, at: phone.now))
+        // The stopped process goes on. Its reply has no effect, and it has no next step.
+        let late = reply ?? phone.answer(push.0)
+        let before = try phone.pending()
+        #expect(try phone.engine.handle(late, to: push.1, at: phone.now) == SyncSummary())
+        #expect(try phone.engine.next(at: phone.now) == .otherProcess)
+        #expect(try phone.engine.keepLease() == .wait)
+        #expect(try phone.pending() == before)
+        // The other process reads the zone, and finds out that the change was stored.
+        var writes: [SyncRequest] = []
+        while case .send(let request, let number) = try second.next(at: phone.now) {
+            if request.isWrite { writes.append(request) }
+            try second.handle(phone.answer(request), to: number, at: phone.now)
+        }
+        #expect(writes.isEmpty)
+        try scenario.expect(["Book a title=A", "Book b loans=2 title=B"])
+    }
+
+    @Test("33. A process that lives and shows it keeps the lease, however long its request takes")
+    func aSlowProcessKeepsTheLease() throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        let second = try secondProcess(on: phone)
+        try phone.engine.requestPull(by: .program, at: phone.now)
+        for time in 0..<60 {
+            #expect(try phone.engine.keepLease() == .keep)
+            for part in 0..<10 {
+                let time = Duration.milliseconds(time * 1000 + part * 100)
+                #expect(try second.turn(of: .program, after: .never, at: time) == .waiting)
+            }
+        }
+        #expect(try second.next(at: phone.now) == .otherProcess)
+    }
+
+    // MARK: Over HTTP
+
+    /// Two stores on one folder, each a process of its own.
+    private func withTwoProcesses(_ body: (MistStore, MistStore, RecordingService) async throws -> Void) async throws {
+        try await withCloudKitEmulator { emulator in
+            try await inTemporaryFolder { folder in
+                let service = RecordingService(emulator.service(as: .user))
+                let stores = try (0..<2).map { _ in
+                    try MistStore(at: folder, records: [Shelf.self, Book.self], service: service)
+                }
+                try await body(stores[0], stores[1], service)
+                for store in stores { try store.close() }
+            }
+        }
+    }
+
+    @Test("33, A11. Over HTTP: two stores on one file synchronise in turns, and each call is followed by its changes")
+    func twoStoresTakeTurns() async throws {
+        try await withTwoProcesses { one, two, service in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for (name, store) in [("one", one), ("two", two)] {
+                    group.addTask {
+                        for number in 0..<20 {
+                            let book = Book(title: name, loans: 1)
+                            try await store.privateDatabase.add(book, named: "\(name)-\(number)")
+                            let summary = try await store.sync()
+                            #expect(summary.scopes[.private]?.condition == nil)
+                            // The changes are at the service, whichever store has sent them.
+                            #expect(service.created.withLock { $0.contains("\(name)-\(number)") })
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(service.overlaps.withLock { $0 } == 0)
+            #expect(service.created.withLock { $0.count } == 40)
+            for store in [one, two] {
+                let books = try await store.privateDatabase.find(Query<Book>())
+                #expect(books.count == 40)
+                #expect(try await store.privateDatabase.status().isSynchronised)
+            }
+        }
+    }
+
+    @Test("33. Over HTTP: a store that is closed while it synchronises frees the file for the other at once")
+    func aClosedStoreFreesTheFile() async throws {
+        try await withTwoProcesses { one, two, service in
+            try await one.privateDatabase.add(Book(title: "B"), named: "b")
+            service.isHeld.withLock { $0 = true }
+            let first = Task { try await one.sync() }
+            while service.waiting.withLock({ $0 }) == 0 { await Task.yield() }
+            try one.close()
+            service.isHeld.withLock { $0 = false }
+            let began = ContinuousClock.now
+            try await two.sync()
+            #expect(ContinuousClock.now - began < .seconds(3))
+            await #expect(throws: StoreError.self) { try await first.value }
+            #expect(service.created.withLock { $0 } == ["b"])
+        }
+    }
+
+    @Test("33, 32. A store observes the records and the status that another store on its file synchronises")
+    func theOtherStoreObserves() async throws {
+        try await withTwoProcesses { one, two, _ in
+            try await one.privateDatabase.add(Book(title: "B"), named: "b")
+            async let seen: Bool = {
+                for try await status in two.privateDatabase.statusUpdates() where status.isSynchronised { return true }
+                return false
+            }()
+            try await one.sync()
+            #expect(try await seen)
+        }
+    }
+}
+
+/// A service that notes whether two requests for the private database are under way together.
+private final class RecordingService: SyncService {
+    private let service: any SyncService
+    private let underWay = Mutex(0)
+    let overlaps = Mutex(0)
+    let created = Mutex<[String]>([])
+    /// Whether requests wait before they are sent, and how many do.
+    let isHeld = Mutex(false)
+    let waiting = Mutex(0)
+
+    init(_ service: any SyncService) {
+        self.service = service
+    }
+
+    func send(_ request: SyncRequest, to scope: DatabaseScope) async throws -> SyncReply {
+        guard scope == .private else { return try await service.send(request, to: scope) }
+        let others = underWay.withLock { count in
+            count += 1
+            return count - 1
+        }
+        if others > 0 { overlaps.withLock { $0 += 1 } }
+        defer { underWay.withLock { $0 -= 1 } }
+        waiting.withLock { $0 += 1 }
+        while isHeld.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(5)) }
+        let reply = try await service.send(request, to: scope)
+        if case .modify(let operations, _, _) = request {
+            created.withLock { names in
+                names += operations.filter { $0.operationType == .create }.compactMap(\.record.recordName)
+            }
+        }
+        return reply
+    }
+}
