@@ -109,8 +109,10 @@ package enum LeaseAction: Hashable, Sendable {
         isUnlocked: Bool?,
         _ timing: LeaseTiming
     ) -> LeaseAction {
-        if let epoch { return row.holder == member && row.epoch == epoch ? .keep : .lost }
-        guard row.holder != nil else { return .take }
+        // Epochs only grow: the transaction in which a member took a later epoch than the file has was rolled back.
+        if let epoch, row.epoch >= epoch { return row.holder == member && row.epoch == epoch ? .keep : .lost }
+        // Where the member holds the lease without knowing it, the transaction that released it was rolled back.
+        guard let holder = row.holder, holder != member else { return .take }
         // The lock of a dead process is free. That of a stopped process is not, so its beat decides.
         if row.isLocked, isUnlocked == true { return .take }
         return sight.hasSeen(row) && sight.age >= timing.limit ? .take : .wait

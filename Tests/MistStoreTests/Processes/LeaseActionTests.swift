@@ -42,6 +42,9 @@ struct LeaseActionTests {
         Case(name: "the own lease, taken by another member", row: row(other, epoch: 6), epoch: 5, action: .lost),
         Case(name: "the own lease, taken and released", row: row(nil, epoch: 6), epoch: 5, action: .lost),
         Case(name: "an own lease of another epoch", row: row(me, epoch: 6), epoch: 5, action: .lost),
+        Case(name: "a lease whose taking was rolled back", row: row(nil, epoch: 4), epoch: 5, action: .take),
+        Case(name: "another member's lease after that", row: row(other, epoch: 4), epoch: 5, action: .wait),
+        Case(name: "a lease whose release was rolled back", row: row(me), action: .take),
         Case(name: "another member's lease at the first look", row: row(other), action: .wait),
         Case(
             name: "a lease without a change for some seconds",
