@@ -73,8 +73,7 @@ struct MirrorUpdate {
         for try await page in database.changes() {
             if let failure = page.failures.first { throw failure }
             var whole = page
-            whole.changedZones = (list?.changedZones ?? []) + page.changedZones
-            whole.deletedZones = (list?.deletedZones ?? []) + page.deletedZones
+            whole.results = (list?.results ?? []) + page.results
             list = whole
         }
         if let list { try file.apply(list, since: nil) }

@@ -249,17 +249,17 @@ final class CrashRun {
         var records: [CloudKitModel.Record] = []
         if scenario.scope == .public {
             let request = SyncRequest.query(RecordQuery(recordType: "Book"), continuation: nil, desiredKeys: nil)
-            guard case .query(let results, _) = try service.reply(to: request, in: .public) else { return [] }
-            records = try results.map { try $0.get() }
+            guard case .query(let page) = try service.reply(to: request, in: .public) else { return [] }
+            records = try page.results.map { try $0.get() }
         } else {
-            var token: String?
+            var token: ZoneChangeToken?
             while true {
                 let request = SyncRequest.zoneChanges([SyncRequest.ZoneCursor(zoneID: Self.zone, token: token)])
                 guard case .zoneChanges(let pages) = try service.reply(to: request, in: .private),
                     case .success(let page)? = pages.first
                 else { break }
-                records += page.records.filter { !$0.isDeleted }
-                token = page.token.text
+                records += page.changedRecords
+                token = page.token
                 if !page.moreComing { break }
             }
         }

@@ -1,17 +1,11 @@
-import CloudKitWebServices
+package import CloudKitWebServices
 import OpenAPISwiftRuntime
 
 /// A page of changes of a database: the zones that changed.
 public struct DatabaseChanges: ChangePage {
-    /// The zones in which something changed, each with the change token of its current state.
-    public var changedZones: [Zone] = []
-
-    /// The zones that were deleted or purged, with all their records: forget these, and their change tokens. The
-    /// service does not distinguish the two.
-    public var deletedZones: [ZoneID] = []
-
-    /// The errors of zones that the service could not return.
-    public var failures: [CloudKitError] = []
+    /// The zones in which something changed, those that were deleted (``CloudKitModel/Zone/isDeleted``), and the errors of
+    /// zones that the service could not return, all in the order of the service.
+    public var results: [Result<Zone, CloudKitError>]
 
     /// Where the next page begins. Store it together with the results of this page.
     public var token: DatabaseChangeToken
@@ -19,23 +13,26 @@ public struct DatabaseChanges: ChangePage {
     /// Whether the service has more changes now.
     public var moreComing: Bool
 
-    /// Makes a page, for example for a test.
-    public init(
-        changedZones: [Zone] = [],
-        deletedZones: [ZoneID] = [],
-        failures: [CloudKitError] = [],
-        token: DatabaseChangeToken,
-        moreComing: Bool = false
-    ) {
-        self.changedZones = changedZones
-        self.deletedZones = deletedZones
-        self.failures = failures
+    /// Makes a page, for instance in the tests of a program.
+    public init(results: [Result<Zone, CloudKitError>], token: DatabaseChangeToken, moreComing: Bool) {
+        self.results = results
         self.token = token
         self.moreComing = moreComing
     }
 
+    /// The zones in which something changed, each with the change token of its current state. They are looked for in
+    /// ``results`` at each use.
+    public var changedZones: [Zone] { results.compactMap { try? $0.get() }.filter { !$0.isDeleted } }
+
+    /// The zones that were deleted or purged, with all their records: forget these, and their change tokens. The
+    /// service does not distinguish the two. They are looked for in ``results`` at each use.
+    public var deletedZones: [ZoneID] { results.compactMap { try? $0.get() }.filter(\.isDeleted).map(\.zoneID) }
+
+    /// The errors of zones that the service could not return. They are looked for in ``results`` at each use.
+    public var failures: [CloudKitError] { results.compactMap(\.failure) }
+
     /// Whether the page has a token and nothing else.
-    public var isEmpty: Bool { changedZones.isEmpty && deletedZones.isEmpty && failures.isEmpty }
+    public var isEmpty: Bool { results.isEmpty }
 }
 
 extension CloudKitDatabase {
@@ -66,12 +63,12 @@ extension CloudKitDatabase {
     ) -> ChangePages<DatabaseChanges> {
         ChangePages(operation: Operations.FetchDatabaseChanges.id, startToken: token) {
             (token) async throws(CloudKitError) in
-            try await fetchDatabaseChanges(since: token, pageSize: pageSize)
+            try await requestDatabaseChanges(since: token, pageSize: pageSize)
         }
     }
 
-    /// Fetches one page.
-    package func fetchDatabaseChanges(
+    /// Sends one request of `changes/database`.
+    package func requestDatabaseChanges(
         since token: DatabaseChangeToken?,
         pageSize: Int? = nil
     ) async throws(CloudKitError) -> DatabaseChanges {
@@ -85,25 +82,29 @@ extension CloudKitDatabase {
             ).ok
             return (try response.body.json, response.headers.xAppleRequestUUID)
         }
-        let body = reply.body
-        guard let text = body.syncToken ?? token?.text, let next = DatabaseChangeToken(text) else {
-            throw .noToken(in: reply.origin)
-        }
-        var page = DatabaseChanges(token: next, moreComing: body.moreComing ?? false)
-        page.add(body.zones ?? [], in: reply.origin)
-        return page
+        return try DatabaseChanges(reply.body, since: token, in: reply.origin)
     }
 }
 
 extension DatabaseChanges {
-    mutating func add(_ results: [ZoneResult], in origin: ResponseOrigin) {
-        for result in results {
-            switch result.result(requested: nil, in: origin) {
-            case .success(let zone) where zone.isDeleted: deletedZones.append(zone.zoneID)
-            case .success(let zone): changedZones.append(zone)
-            case .failure(let error): failures.append(error)
-            }
+    /// Reads a page.
+    ///
+    /// - Parameters:
+    ///   - response: The body of the response.
+    ///   - token: The token of the request.
+    ///   - origin: The request, for errors.
+    /// - Throws: An error of code `unexpectedResponse` for a page without a token.
+    package init(
+        _ response: Components.Schemas.FetchDatabaseChangesResponse,
+        since token: DatabaseChangeToken?,
+        in origin: ResponseOrigin
+    ) throws(CloudKitError) {
+        guard let text = response.syncToken ?? token?.text, let next = DatabaseChangeToken(text) else {
+            throw .noToken(in: origin)
         }
+        results = (response.zones ?? []).map { $0.result(requested: nil, in: origin) }
+        self.token = next
+        moreComing = response.moreComing ?? false
     }
 }
 

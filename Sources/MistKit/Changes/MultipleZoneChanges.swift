@@ -93,9 +93,9 @@ extension CloudKitDatabase {
     ) async throws(CloudKitError) -> MultipleZoneChanges {
         var page = MultipleZoneChanges(results: [], token: position.tokens, moreComing: false)
         guard !position.zones.isEmpty else { return page }
-        let pages = try await fetchZoneChanges(position.zones.map { ($0, position.tokens[$0]) }, options)
+        let pages = try await requestZoneChanges(position.zones.map { ($0, position.tokens[$0]) }, options)
         for (zone, fetched) in zip(position.zones, pages) {
-            var result = fetched.map(ZoneChanges.init)
+            var result = fetched
             if case .success(let changes) = result {
                 page.token[zone] = changes.token
                 if changes.moreComing, changes.token == position.tokens[zone] {

@@ -11,7 +11,7 @@ public struct TypedZoneChanges<Item: Sendable>: ChangePage {
 
     /// The errors of records that the service could not return, and of records whose fields do not fit their type
     /// (``CloudKitError/Code-swift.struct/decoding``).
-    public var failures: [CloudKitError]
+    public var failures: [CloudKitError] = []
 
     /// Where the next page begins. Store it together with the results of this page.
     public var token: ZoneChangeToken
@@ -28,20 +28,25 @@ public struct TypedZoneChanges<Item: Sendable>: ChangePage {
     }
 
     init(_ changes: ZoneChanges, _ types: [RecordReading<Item>]) {
-        deletedRecords = changes.deletedRecords
-        failures = changes.failures
         token = changes.token
         moreComing = changes.moreComing
         isNewestFirst = changes.isNewestFirst
-        for record in changes.changedRecords {
-            guard let type = types.first(where: { $0.recordType == record.recordType }) else {
-                otherRecords.append(record)
-                continue
-            }
-            switch type.read(record) {
-            case .success(let item): changedRecords.append(item)
+        for result in changes.results {
+            switch result {
+            case .success(let record): add(record, types)
             case .failure(let error): failures.append(error)
             }
+        }
+    }
+
+    private mutating func add(_ record: Record, _ types: [RecordReading<Item>]) {
+        if record.isDeleted { return deletedRecords.append(record) }
+        guard let type = types.first(where: { $0.recordType == record.recordType }) else {
+            return otherRecords.append(record)
+        }
+        switch type.read(record) {
+        case .success(let item): changedRecords.append(item)
+        case .failure(let error): failures.append(error)
         }
     }
 }
@@ -164,7 +169,7 @@ extension CloudKitDatabase {
         )
         return ChangePages(operation: ZoneChangesOptions.operation, startToken: token) {
             (token) async throws(CloudKitError) in
-            TypedZoneChanges(ZoneChanges(try await fetchZoneChanges([(zone, token)], options)[0].get()), types)
+            TypedZoneChanges(try await requestZoneChanges([(zone, token)], options)[0].get(), types)
         }
     }
 }

@@ -1,18 +1,13 @@
-import CloudKitWebServices
+package import CloudKitWebServices
 import OpenAPISwiftRuntime
 
 /// A page of changes of a zone.
 ///
 /// A record is in the feed once, in its current state, even if it changed several times.
 public struct ZoneChanges: ChangePage {
-    /// The records that were created or changed, in their current state.
-    public var changedRecords: [Record] = []
-
-    /// The records that were deleted: their names and change tags. The service does not say their types.
-    public var deletedRecords: [Record] = []
-
-    /// The errors of records that the service could not return.
-    public var failures: [CloudKitError] = []
+    /// The records that changed in their current state, those that were deleted (``CloudKitModel/Record/isDeleted``), and
+    /// the errors of records that the service could not return, all in the order of the service.
+    public var results: [Result<Record, CloudKitError>]
 
     /// Where the next page begins. Store it together with the results of this page.
     public var token: ZoneChangeToken
@@ -21,10 +16,33 @@ public struct ZoneChanges: ChangePage {
     public var moreComing: Bool
 
     /// Whether the newest changes come first.
-    public var isNewestFirst = false
+    public var isNewestFirst: Bool
+
+    /// Makes a page, for instance in the tests of a program.
+    public init(
+        results: [Result<Record, CloudKitError>],
+        token: ZoneChangeToken,
+        moreComing: Bool,
+        isNewestFirst: Bool = false
+    ) {
+        self.results = results
+        self.token = token
+        self.moreComing = moreComing
+        self.isNewestFirst = isNewestFirst
+    }
+
+    /// The records that were created or changed, in their current state. They are looked for in ``results`` at each use.
+    public var changedRecords: [Record] { results.compactMap { try? $0.get() }.filter { !$0.isDeleted } }
+
+    /// The records that were deleted: their names and change tags. The service does not say their types. They are
+    /// looked for in ``results`` at each use.
+    public var deletedRecords: [Record] { results.compactMap { try? $0.get() }.filter(\.isDeleted) }
+
+    /// The errors of records that the service could not return. They are looked for in ``results`` at each use.
+    public var failures: [CloudKitError] { results.compactMap(\.failure) }
 
     /// Whether the page has a token and nothing else.
-    public var isEmpty: Bool { changedRecords.isEmpty && deletedRecords.isEmpty && failures.isEmpty }
+    public var isEmpty: Bool { results.isEmpty }
 }
 
 extension CloudKitDatabase {
@@ -67,17 +85,17 @@ extension CloudKitDatabase {
         )
         return ChangePages(operation: ZoneChangesOptions.operation, startToken: token) {
             (token) async throws(CloudKitError) in
-            ZoneChanges(try await fetchZoneChanges([(zone, token)], options)[0].get())
+            try await requestZoneChanges([(zone, token)], options)[0].get()
         }
     }
 
-    /// Fetches one page of the changes of each zone.
+    /// Sends one request of `changes/zone`, for one page of the changes of each zone.
     ///
     /// - Returns: One result per zone, in their order.
-    package func fetchZoneChanges(
+    package func requestZoneChanges(
         _ zones: [(zoneID: ZoneID, token: ZoneChangeToken?)],
         _ options: ZoneChangesOptions = ZoneChangesOptions()
-    ) async throws(CloudKitError) -> [Result<ZoneChangesPage, CloudKitError>] {
+    ) async throws(CloudKitError) -> [Result<ZoneChanges, CloudKitError>] {
         if let pageSize = options.pageSize, pageSize < 1 {
             throw .invalidArgument("The page size has to be at least 1, but is \(pageSize).")
         }
@@ -101,7 +119,7 @@ extension CloudKitDatabase {
             let found = inOrder ? reply.body[index] : reply.body.first { $0.zoneID?.isSame(as: zone.zoneID) == true }
             guard let found else { return .failure(.noChanges(of: zone.zoneID, in: reply.origin)) }
             do throws(CloudKitError) {
-                return .success(try ZoneChangesPage(found, of: zone.zoneID, since: zone.token, in: reply.origin))
+                return .success(try ZoneChanges(found, of: zone.zoneID, since: zone.token, in: reply.origin))
             } catch {
                 return .failure(error)
             }
@@ -149,37 +167,16 @@ package struct ZoneChangesOptions: Sendable {
     }
 }
 
-/// A page of changes of a zone as the service sent it, with the records in their order.
-///
-/// ``ZoneChanges`` is a page whose records are divided into those that exist and those that were deleted.
-public struct ZoneChangesPage: Sendable {
-    /// The records that changed, the deleted ones with `isDeleted`, and the errors of records that the service could not
-    /// return.
-    public var results: [Result<Record, CloudKitError>]
-    /// Where the next page begins.
-    public var token: ZoneChangeToken
-    /// Whether the service has more changes now.
-    public var moreComing: Bool
-    var isNewestFirst = false
-
-    /// Makes a page, for example for a test.
-    public init(results: [Result<Record, CloudKitError>], token: ZoneChangeToken, moreComing: Bool = false) {
-        self.results = results
-        self.token = token
-        self.moreComing = moreComing
-    }
-
-    /// The records of the page.
-    package var records: [Record] { results.compactMap { try? $0.get() } }
-
-    /// The errors of records that the service could not return.
-    package var failures: [CloudKitError] {
-        results.compactMap { if case .failure(let error) = $0 { error } else { nil } }
-    }
-}
-
-extension ZoneChangesPage {
-    fileprivate init(
+extension ZoneChanges {
+    /// Reads the page of a zone.
+    ///
+    /// - Parameters:
+    ///   - changes: The zone's part of the response.
+    ///   - zone: The zone.
+    ///   - token: The token of the request.
+    ///   - origin: The request, for errors.
+    /// - Throws: The error of the zone; `unexpectedResponse` for a page without a token.
+    package init(
         _ changes: Components.Schemas.ZoneChanges,
         of zone: ZoneID,
         since token: ZoneChangeToken?,
@@ -198,28 +195,10 @@ extension ZoneChangesPage {
         guard let text = changes.syncToken ?? token?.text, let next = ZoneChangeToken(text) else {
             throw .noChanges(of: zone, in: origin)
         }
-        self.init(
-            results: (changes.records ?? []).map { $0.result.result(requested: nil, in: origin) },
-            token: next,
-            moreComing: changes.moreComing ?? false
-        )
+        results = (changes.records ?? []).map { $0.result.result(requested: nil, in: origin) }
+        self.token = next
+        moreComing = changes.moreComing ?? false
         isNewestFirst = changes.reverse ?? false
-    }
-}
-
-extension ZoneChanges {
-    /// Divides the records of a page into those that exist and those that were deleted.
-    init(_ page: ZoneChangesPage) {
-        token = page.token
-        moreComing = page.moreComing
-        isNewestFirst = page.isNewestFirst
-        for result in page.results {
-            switch result {
-            case .success(let record) where record.isDeleted: deletedRecords.append(record)
-            case .success(let record): changedRecords.append(record)
-            case .failure(let error): failures.append(error)
-            }
-        }
     }
 }
 

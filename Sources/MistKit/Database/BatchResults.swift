@@ -1,3 +1,4 @@
+package import CloudKitModel
 import OpenAPISwiftRuntime
 import StreamingJSON
 
@@ -15,18 +16,18 @@ extension CloudKitService {
             lostReplies: lostReplies,
             about: { error, item in error.about(id(item).map(ItemResult.errorItem)) },
             send: { (batch, call) async throws(CloudKitError) in
-                BatchResults.align(try await send(batch, call), with: batch.map(id))
+                try await send(batch, call).results(for: batch.map(id))
             }
         ).results()
     }
 }
 
 /// The body of a response, and the request that the errors of its items name.
-struct Reply<Body> {
+package struct Reply<Body> {
     var body: Body
     var origin: ResponseOrigin
 
-    init(_ body: Body, operation: String, requestUUID: String?) {
+    package init(_ body: Body, operation: String, requestUUID: String? = nil) {
         self.body = body
         origin = ResponseOrigin(operation: operation, requestUUID: requestUUID)
     }
@@ -55,13 +56,18 @@ extension Reply where Body == BufferedBody {
 }
 
 /// Which request an item's error is from.
-struct ResponseOrigin: Sendable {
+package struct ResponseOrigin: Sendable {
     var operation: String
     var requestUUID: String?
+
+    package init(operation: String, requestUUID: String? = nil) {
+        self.operation = operation
+        self.requestUUID = requestUUID
+    }
 }
 
 /// One item of a response's list: the item that was requested, typed or not, or its error.
-protocol BatchItemResult: SendableMetatype {
+package protocol BatchItemResult: SendableMetatype {
     associatedtype ID
     associatedtype Value: Sendable
 
@@ -79,7 +85,7 @@ protocol BatchItemResult: SendableMetatype {
 }
 
 /// An item that the generated client reads in batches.
-protocol NamedBatchItem: BatchItem {
+package protocol NamedBatchItem: BatchItem {
     /// Whether two names identify the same item.
     static func isSame(_ id: ItemID, _ other: ItemID) -> Bool
 
@@ -94,38 +100,39 @@ protocol NamedBatchItem: BatchItem {
 }
 
 extension NamedBatchItem {
-    static func isSame(_ id: ItemID, _ other: ItemID) -> Bool { id == other }
-    static func explain(_ error: inout CloudKitError) {}
-    func named(_ id: ItemID?) -> Self { self }
+    package static func isSame(_ id: ItemID, _ other: ItemID) -> Bool { id == other }
+    package static func explain(_ error: inout CloudKitError) {}
+    package func named(_ id: ItemID?) -> Self { self }
 }
 
 extension Record: NamedBatchItem {
-    static func errorItem(_ recordName: String) -> CloudKitError.Item { .record(name: recordName) }
+    package static func errorItem(_ recordName: String) -> CloudKitError.Item { .record(name: recordName) }
 }
 
 extension ItemResult: BatchItemResult where Item: NamedBatchItem {
-    func result(requested id: Item.ItemID?, in origin: ResponseOrigin) -> Result<Item, CloudKitError> {
+    package func result(requested id: Item.ItemID?, in origin: ResponseOrigin) -> Result<Item, CloudKitError> {
         switch self {
         case .success(let item): .success(item.named(id))
         case .failure(let error): .failure(CloudKitError(error, requested: id).from(origin))
         }
     }
 
-    static func isSame(_ id: Item.ItemID, _ other: Item.ItemID) -> Bool { Item.isSame(id, other) }
-    static func errorItem(_ id: Item.ItemID) -> CloudKitError.Item { Item.errorItem(id) }
+    package static func isSame(_ id: Item.ItemID, _ other: Item.ItemID) -> Bool { Item.isSame(id, other) }
+    package static func errorItem(_ id: Item.ItemID) -> CloudKitError.Item { Item.errorItem(id) }
 }
 
-/// Which result of a response belongs to which item of the request.
-enum BatchResults {
-    /// Gives each item of a request its result.
+extension Reply {
+    /// Gives each item of the request its result.
     ///
     /// The service keeps the order of the request. If a response holds too few results or other items, results are
     /// found by their names, and an item without a result fails.
-    static func align<ItemResult: BatchItemResult>(
-        _ reply: Reply<[ItemResult]>,
-        with ids: [ItemResult.ID?]
-    ) -> [Result<ItemResult.Value, CloudKitError>] {
-        let results = reply.body
+    ///
+    /// - Parameter ids: The names of the items, in the order of the request; `nil` for an item without a name.
+    /// - Returns: One result for each item, in their order.
+    package func results<ItemResult: BatchItemResult>(
+        for ids: [ItemResult.ID?]
+    ) -> [Result<ItemResult.Value, CloudKitError>] where Body == [ItemResult] {
+        let results = body
         let inOrder =
             results.count == ids.count
             && zip(results, ids).allSatisfy { result, id in
@@ -133,17 +140,15 @@ enum BatchResults {
                 return ItemResult.isSame(found, id)
             }
         if inOrder {
-            return zip(results, ids).map { $0.result(requested: $1, in: reply.origin) }
+            return zip(results, ids).map { $0.result(requested: $1, in: origin) }
         }
         return ids.map { id in
             let result = id.flatMap { id in
                 results.first { result in result.itemID.map { ItemResult.isSame($0, id) } ?? false }
             }
-            if let result { return result.result(requested: id, in: reply.origin) }
+            if let result { return result.result(requested: id, in: origin) }
             return .failure(
-                .missingResult(count: results.count, of: ids.count).about(id.map(ItemResult.errorItem)).from(
-                    reply.origin
-                )
+                .missingResult(count: results.count, of: ids.count).about(id.map(ItemResult.errorItem)).from(origin)
             )
         }
     }

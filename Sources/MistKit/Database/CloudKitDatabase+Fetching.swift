@@ -49,11 +49,21 @@ extension CloudKitDatabase {
         try checkNames(recordNames)
         return try await service.inBatches(of: recordNames, named: \.self) {
             (names, call) async throws(CloudKitError) in
-            let input = lookup(names, inZone: zone, desiredKeys: desiredKeys)
-            return try await call.reply(to: Operations.LookupRecords.id) { client in
-                let response = try await client.lookupRecords(input).ok
-                return (try response.body.json.records?.map(\.result) ?? [], response.headers.xAppleRequestUUID)
-            }
+            try await requestLookup(names, inZone: zone, desiredKeys: desiredKeys, in: call)
+        }
+    }
+
+    /// Sends one request of `records/lookup`.
+    package func requestLookup(
+        _ recordNames: [String],
+        inZone zone: ZoneID?,
+        desiredKeys: [String]? = nil,
+        in call: CallContext
+    ) async throws(CloudKitError) -> Reply<[RecordResult]> {
+        let input = lookup(recordNames, inZone: zone, desiredKeys: desiredKeys)
+        return try await call.reply(to: Operations.LookupRecords.id) { client in
+            let response = try await client.lookupRecords(input).ok
+            return (try response.body.json.records?.map(\.result) ?? [], response.headers.xAppleRequestUUID)
         }
     }
 

@@ -124,22 +124,13 @@ extension CloudKitDatabase {
             lostReplies: lostWrites(inZone: zone),
             about: { error, item in error.about(item.operation.record.recordName) },
             send: { (batch, call) async throws(CloudKitError) in
-                let reply = try await call.reply(to: Operations.ModifyRecords.id) { client in
-                    let response = try await client.modifyRecords(
-                        path: path,
-                        body: .json(
-                            .init(
-                                operations: batch.map(\.operation),
-                                zoneID: zone,
-                                atomic: atomic,
-                                desiredKeys: desiredKeys,
-                                numbersAsStrings: numbersAsStringsOption
-                            )
-                        )
-                    ).ok
-                    return (try response.body.json.records?.map(\.result) ?? [], response.headers.xAppleRequestUUID)
-                }
-                return BatchResults.align(reply, with: batch.map(\.operation.record.recordName))
+                try await requestModify(
+                    batch.map(\.operation),
+                    inZone: zone,
+                    atomic: atomic,
+                    desiredKeys: desiredKeys,
+                    in: call
+                ).results(for: batch.map(\.operation.record.recordName))
             }
         )
         let results = zip(try await sender.results(), prepared).map { result, item in
@@ -147,6 +138,31 @@ extension CloudKitDatabase {
         }
         service.connection.lastWriter.note(results)
         return await withServerRecords(results, of: operations, inZone: zone)
+    }
+
+    /// Sends one request of `records/modify`.
+    package func requestModify(
+        _ operations: [RecordOperation],
+        inZone zone: ZoneID?,
+        atomic: Bool,
+        desiredKeys: [String]? = nil,
+        in call: CallContext
+    ) async throws(CloudKitError) -> Reply<[RecordResult]> {
+        try await call.reply(to: Operations.ModifyRecords.id) { client in
+            let response = try await client.modifyRecords(
+                path: path,
+                body: .json(
+                    .init(
+                        operations: operations,
+                        zoneID: zone,
+                        atomic: atomic,
+                        desiredKeys: desiredKeys,
+                        numbersAsStrings: numbersAsStringsOption
+                    )
+                )
+            ).ok
+            return (try response.body.json.records?.map(\.result) ?? [], response.headers.xAppleRequestUUID)
+        }
     }
 }
 

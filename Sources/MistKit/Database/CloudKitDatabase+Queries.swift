@@ -1,4 +1,4 @@
-import CloudKitWebServices
+package import CloudKitWebServices
 import OpenAPISwiftRuntime
 import StreamingJSON
 
@@ -118,34 +118,52 @@ extension CloudKitDatabase {
                 if let limit = position.remaining, limit < 0 {
                     throw .invalidArgument("The limit of a query cannot be negative, but is \(limit).")
                 }
-                let input = Operations.QueryRecords.Input(
-                    path: path,
-                    body: .json(
-                        .init(
-                            query: recordQuery,
-                            zoneID: zoneWide ? nil : zone,
-                            zoneWide: zoneWide ? true : nil,
-                            resultsLimit: resultsLimit(pageSize: pageSize, remaining: position.remaining)
-                                .map(ResultsLimit.init(count:)),
-                            desiredKeys: desiredKeys,
-                            continuationMarker: position.marker,
-                            numbersAsStrings: numbersAsStringsOption
-                        )
+                let reply = try await requestPage(
+                    Components.Schemas.QueryRecordsRequest(
+                        query: recordQuery,
+                        zoneID: zoneWide ? nil : zone,
+                        zoneWide: zoneWide ? true : nil,
+                        resultsLimit: resultsLimit(pageSize: pageSize, remaining: position.remaining)
+                            .map(ResultsLimit.init(count:)),
+                        desiredKeys: desiredKeys,
+                        continuationMarker: position.marker,
+                        numbersAsStrings: numbersAsStringsOption
                     )
                 )
-                do throws(CloudKitError) {
-                    let reply = try await service.reply(to: Operations.QueryRecords.id) { client in
-                        let response = try await client.queryRecords(buffering: input).ok
-                        return (response.body, response.headers.xAppleRequestUUID)
-                    }
-                    return ArrivedPage(reply, as: Body.self, at: position)
-                } catch {
-                    throw error.naming(recordQuery.comparedFields).refusing(marker: position.marker)
-                }
+                return ArrivedPage(reply, as: Body.self, at: position)
             },
             startMarker: marker,
             limit: limit
         )
+    }
+
+    /// Sends one request of `records/query`, in no zone.
+    package func requestQuery(
+        _ query: RecordQuery,
+        startingAt marker: String?,
+        desiredKeys: [String]?
+    ) async throws(CloudKitError) -> RecordPage<Record> {
+        try await requestPage(
+            Components.Schemas.QueryRecordsRequest(
+                query: query,
+                desiredKeys: desiredKeys,
+                continuationMarker: marker,
+                numbersAsStrings: numbersAsStringsOption
+            )
+        ).page(as: Components.Schemas.QueryRecordsResponse.self)
+    }
+
+    private func requestPage(
+        _ request: Components.Schemas.QueryRecordsRequest
+    ) async throws(CloudKitError) -> Reply<BufferedBody> {
+        do throws(CloudKitError) {
+            return try await service.reply(to: Operations.QueryRecords.id) { client in
+                let response = try await client.queryRecords(buffering: .init(path: path, body: .json(request))).ok
+                return (response.body, response.headers.xAppleRequestUUID)
+            }
+        } catch {
+            throw error.naming(request.query.comparedFields).refusing(marker: request.continuationMarker)
+        }
     }
 }
 
@@ -226,9 +244,32 @@ extension ArrivedPage {
     ) where Page == RecordPage<Body.Model>, Position == RecordSequence<Body.Model>.Position {
         self.init(announced: nonEmpty(continuationMarker(atEdgeOf: reply.body.bytes)), at: position) {
             () throws(CloudKitError) in
-            let body = try reply.read(Body.self)
-            return RecordPage(results: body.results(in: reply.origin), marker: nonEmpty(body.continuationMarker))
+            try reply.page(as: Body.self)
         }
+    }
+}
+
+extension Reply where Body == BufferedBody {
+    /// Reads a page of a query.
+    func page<Page: QueryPageBody>(as body: Page.Type) throws(CloudKitError) -> RecordPage<Page.Model> {
+        RecordPage(try read(body), in: origin)
+    }
+}
+
+extension RecordPage {
+    init<Body: QueryPageBody>(_ body: Body, in origin: ResponseOrigin) where Body.Model == Model {
+        self.init(results: body.results(in: origin), marker: nonEmpty(body.continuationMarker))
+    }
+}
+
+extension RecordPage<Record> {
+    /// Reads a page.
+    ///
+    /// - Parameters:
+    ///   - response: The body of the response.
+    ///   - origin: The request, for errors.
+    package init(_ response: Components.Schemas.QueryRecordsResponse, in origin: ResponseOrigin) {
+        self.init(results: response.results(in: origin), marker: nonEmpty(response.continuationMarker))
     }
 }
 

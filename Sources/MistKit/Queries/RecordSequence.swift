@@ -211,6 +211,12 @@ public struct RecordPage<Model: Sendable>: Sendable {
     /// It belongs to the query that returned the page: the same type, filters, sorts and zone, with the same values. Keep the
     /// value of a filter on the present time, such as `.now`, together with the marker.
     public var marker: String?
+
+    /// Makes a page, for instance in the tests of a program.
+    public init(results: [Result<Model, CloudKitError>], marker: String?) {
+        self.results = results
+        self.marker = marker
+    }
 }
 
 extension ArrivedPage {

@@ -13,7 +13,7 @@ import StreamingJSON
 ///
 /// It is passed on from the public function to the last stage of the ``RequestPipeline``. It has the size of three
 /// words, so that the generated client can store it without an allocation.
-struct CallContext: Sendable {
+package struct CallContext: Sendable {
     let connection: ServiceConnection
     /// The attempts so far. A call about many items counts the attempts of all requests for the same items.
     let budget: RetryBudget

@@ -256,7 +256,7 @@ public struct CloudKitService: Sendable {
     }
 
     /// Begins a call of an operation.
-    func begin() -> CallContext {
+    package func begin() -> CallContext {
         CallContext(connection: connection, budget: retrier.begin(), allowsSignIn: allowsSignIn)
     }
 

@@ -111,10 +111,10 @@ extension CloudKitService {
 }
 
 extension ShareMetadata: NamedBatchItem {
-    static func isSame(_ shortGUID: ShortGUID, _ other: ShortGUID) -> Bool { shortGUID.value == other.value }
-    static func errorItem(_ shortGUID: ShortGUID) -> CloudKitError.Item { .share(shortGUID: shortGUID.value) }
+    package static func isSame(_ shortGUID: ShortGUID, _ other: ShortGUID) -> Bool { shortGUID.value == other.value }
+    package static func errorItem(_ shortGUID: ShortGUID) -> CloudKitError.Item { .share(shortGUID: shortGUID.value) }
 
-    static func explain(_ error: inout CloudKitError) {
+    package static func explain(_ error: inout CloudKitError) {
         switch error.code {
         case .notFound:
             error.message = """
@@ -133,7 +133,7 @@ extension ShareMetadata: NamedBatchItem {
         }
     }
 
-    func named(_ shortGUID: ShortGUID?) -> ShareMetadata {
+    package func named(_ shortGUID: ShortGUID?) -> ShareMetadata {
         var metadata = self
         metadata.shortGUID = metadata.shortGUID ?? shortGUID
         return metadata

@@ -154,10 +154,10 @@ extension CloudKitDatabase {
 }
 
 extension Subscription: NamedBatchItem {
-    static func errorItem(_ subscriptionID: String) -> CloudKitError.Item { .subscription(id: subscriptionID) }
+    package static func errorItem(_ subscriptionID: String) -> CloudKitError.Item { .subscription(id: subscriptionID) }
 
     /// The service has no separate code for a second subscription to the same changes; this reason was observed.
-    static func explain(_ error: inout CloudKitError) {
+    package static func explain(_ error: inout CloudKitError) {
         guard error.code == .internalError, error.reason == "could not find subscription we just created" else {
             return
         }

@@ -94,7 +94,7 @@ extension Record {
 }
 
 extension Result: BatchItemResult where Success: NamedRecord, Failure == CloudKitError {
-    var itemID: String? {
+    package var itemID: String? {
         switch self {
         case .success(let record): return record.recordName
         case .failure(let error):
@@ -103,16 +103,16 @@ extension Result: BatchItemResult where Success: NamedRecord, Failure == CloudKi
         }
     }
 
-    func result(requested name: String?, in origin: ResponseOrigin) -> Self {
+    package func result(requested name: String?, in origin: ResponseOrigin) -> Self {
         mapError { error in (error.item == nil ? error.about(name) : error).from(origin) }
     }
 
-    static func isSame(_ name: String, _ other: String) -> Bool { name == other }
-    static func errorItem(_ name: String) -> CloudKitError.Item { Record.errorItem(name) }
+    package static func isSame(_ name: String, _ other: String) -> Bool { name == other }
+    package static func errorItem(_ name: String) -> CloudKitError.Item { Record.errorItem(name) }
 }
 
 /// A record of any type that has a name.
-protocol NamedRecord: Sendable {
+package protocol NamedRecord: Sendable {
     var recordName: String { get }
 }
 

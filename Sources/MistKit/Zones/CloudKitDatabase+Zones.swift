@@ -111,15 +111,19 @@ extension CloudKitDatabase {
         return try await service.inBatches(
             of: operations,
             named: \.zone.zoneID,
-            lostReplies: lostZoneWrites()
-        ) { (batch, call) async throws(CloudKitError) in
-            try await call.reply(to: Operations.ModifyZones.id) { client in
-                let response = try await client.modifyZones(
-                    path: path,
-                    body: .json(.init(operations: batch))
-                ).ok
-                return (try response.body.json.zones ?? [], response.headers.xAppleRequestUUID)
-            }
+            lostReplies: lostZoneWrites(),
+            send: requestModifyZones
+        )
+    }
+
+    /// Sends one request of `zones/modify`.
+    package func requestModifyZones(
+        _ operations: [ZoneOperation],
+        in call: CallContext
+    ) async throws(CloudKitError) -> Reply<[ZoneResult]> {
+        try await call.reply(to: Operations.ModifyZones.id) { client in
+            let response = try await client.modifyZones(path: path, body: .json(.init(operations: operations))).ok
+            return (try response.body.json.zones ?? [], response.headers.xAppleRequestUUID)
         }
     }
 
@@ -151,6 +155,6 @@ extension CloudKitDatabase {
 }
 
 extension Zone: NamedBatchItem {
-    static func isSame(_ zoneID: ZoneID, _ other: ZoneID) -> Bool { zoneID.isSame(as: other) }
-    static func errorItem(_ zoneID: ZoneID) -> CloudKitError.Item { .zone(name: zoneID.zoneName) }
+    package static func isSame(_ zoneID: ZoneID, _ other: ZoneID) -> Bool { zoneID.isSame(as: other) }
+    package static func errorItem(_ zoneID: ZoneID) -> CloudKitError.Item { .zone(name: zoneID.zoneName) }
 }

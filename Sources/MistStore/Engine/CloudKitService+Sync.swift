@@ -35,7 +35,7 @@ extension CloudKitService: SyncService {
         let service = withoutRepetition { seconds in noted.seconds.withLock { $0 = seconds } }
         let result: Result<SyncReply, CloudKitError>
         do {
-            result = .success(try await service.replyOnce(to: request, in: scope))
+            result = .success(try await service.reply(to: request, in: scope))
         } catch let error as CloudKitError {
             result = .failure(error)
         }
@@ -50,39 +50,33 @@ private final class NotedDate: Sendable {
 }
 
 extension CloudKitService {
-    fileprivate func replyOnce(
-        to request: SyncRequest,
-        in scope: DatabaseScope
-    ) async throws -> SyncReply {
+    fileprivate func reply(to request: SyncRequest, in scope: DatabaseScope) async throws -> SyncReply {
         let database = database(scope)
-        switch request {
-        case .caller:
-            guard let user = try await fetchCaller().userRecordName else {
-                throw CloudKitError(code: .unexpectedResponse, message: "The reply of users/caller names no user.")
-            }
-            return .caller(user)
-        case .databaseChanges(let token):
-            return .databaseChanges(
-                try await database.fetchDatabaseChanges(since: token.flatMap(DatabaseChangeToken.init))
-            )
-        case .zoneChanges(let cursors):
-            return .zoneChanges(
-                try await database.fetchZoneChanges(cursors.map { ($0.zoneID, $0.token.flatMap(ZoneChangeToken.init)) })
-            )
+        let call = begin()
+        return switch request {
+        case .caller: .caller(try await fetchNameOfCaller())
+        case .databaseChanges(let token): .databaseChanges(try await database.requestDatabaseChanges(since: token))
+        case .zoneChanges(let zones):
+            .zoneChanges(try await database.requestZoneChanges(zones.map { ($0.zoneID, $0.token) }))
         case .createZones(let zones):
-            return .zones(try await database.createZonesOnce(zones).map { $0.map(\.zoneID) })
-        case .lookup(let names, let zone):
-            return .records(try await database.lookUpOnce(names, inZone: zone))
-        case .modify(let operations, let zone, let isAtomic):
-            return .records(try await database.modifyOnce(operations, inZone: zone, atomic: isAtomic))
-        case .query(let query, let continuation, let desiredKeys):
-            let page = try await database.queryOnce(
-                query,
-                inZone: nil,
-                continuing: continuation,
-                desiredKeys: desiredKeys
+            .zones(
+                try await database.requestModifyZones(zones.map { .init(.create, zone: Zone(zoneID: $0)) }, in: call)
+                    .results(for: zones)
             )
-            return .query(records: page.results, continuation: page.marker)
+        case .lookup(let names, let zone):
+            .records(try await database.requestLookup(names, inZone: zone, in: call).results(for: names))
+        case .modify(let operations, let zone, let isAtomic):
+            .records(
+                try await database.requestModify(operations, inZone: zone, atomic: isAtomic, in: call)
+                    .results(for: operations.map(\.record.recordName))
+            )
+        case .query(let query, let marker, let desiredKeys):
+            .query(try await database.requestQuery(query, startingAt: marker, desiredKeys: desiredKeys))
         }
+    }
+
+    private func fetchNameOfCaller() async throws -> String {
+        if let name = try await fetchCaller().userRecordName { return name }
+        throw CloudKitError(code: .unexpectedResponse, message: "The reply of users/caller names no user.")
     }
 }

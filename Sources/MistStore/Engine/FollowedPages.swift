@@ -8,10 +8,10 @@ struct FollowedPage: EngineProcedure {
     let followed: FollowedQuery
 
     /// Applies the page, and begins the next step of the query where it was the last one.
-    func apply(_ results: [Result<Record, CloudKitError>], continuation: String?) throws {
+    func apply(_ page: RecordPage<Record>) throws {
         guard let home = file.homeZones[.public], let zone = try zones.fetch(home) else { return }
         var newest = followed.newestOfPass
-        for result in results {
+        for result in page.results {
             switch result {
             case .success(let record) where followed.phase == .pull:
                 try changes.apply(record, in: zone)
@@ -26,8 +26,8 @@ struct FollowedPage: EngineProcedure {
                 try failures.noteListed(name, error, in: zone)
             }
         }
-        if let continuation {
-            return try followedQueries.store(continuation: continuation, newest: newest, of: followed.id)
+        if let marker = page.marker {
+            return try followedQueries.store(continuation: marker, newest: newest, of: followed.id)
         }
         switch followed.phase {
         case .idle, .pull: try endPull(newest, in: zone)

@@ -26,7 +26,7 @@ struct RequestReply: EngineProcedure {
         case .zones(let results): try apply(created: results)
         case .records(let results) where request.kind == .modify: try pushReply()?.apply(results)
         case .records(let results): try apply(found: results)
-        case .query(let records, let continuation): try followedPage()?.apply(records, continuation: continuation)
+        case .query(let page): try followedPage()?.apply(page)
         }
     }
 
@@ -52,15 +52,7 @@ extension RequestReply {
         // Without a token, the service lists the zones that exist, and not those that are gone. So each zone that this
         // device knows, for instance because it has created it, is fetched.
         if request.token == nil { try zones.markAllWithFeedStale() }
-        for changed in page.changedZones {
-            let zone = try zones.identifier(of: changed.zoneID)
-            try zones.markExisting(zone)
-            try zones.markStale(zone)
-        }
-        for zoneID in page.deletedZones {
-            guard let zone = try zones.fetch(try zones.identifier(of: zoneID)), zone.state == .exists else { continue }
-            try deletes.applyEnd(of: zone)
-        }
+        for case .success(let zone) in page.results { try apply(zone) }
         for failure in page.failures {
             switch try fetch(zoneOf: failure) {
             case .isFetched, .isUnknown: break
@@ -70,7 +62,17 @@ extension RequestReply {
         }
         // A repair of the file lets everything be listed again.
         guard try scopeState.row().token == request.token else { return }
-        try scopeState.store(token: page.token.text, moreComing: page.moreComing)
+        try scopeState.store(token: page.token, moreComing: page.moreComing)
+    }
+
+    private func apply(_ listed: Zone) throws {
+        let id = try zones.identifier(of: listed.zoneID)
+        if !listed.isDeleted {
+            try zones.markExisting(id)
+            try zones.markStale(id)
+        } else if let zone = try zones.fetch(id), zone.state == .exists {
+            try deletes.applyEnd(of: zone)
+        }
     }
 
     /// What happens to a zone whose state the service could not list.
@@ -96,7 +98,7 @@ extension RequestReply {
 // MARK: - The changes of zones
 
 extension RequestReply {
-    private func apply(_ pages: [Result<ZoneChangesPage, CloudKitError>]) throws {
+    private func apply(_ pages: [Result<ZoneChanges, CloudKitError>]) throws {
         for (item, result) in zip(try requests.zones(), pages) {
             // A zone that is gone has no page. After a repair of the file, another one is due.
             guard let zone = try zones.fetch(item.zone), zone.state == .exists, zone.token == item.token else {
@@ -109,19 +111,17 @@ extension RequestReply {
         }
     }
 
-    private func apply(_ page: ZoneChangesPage, of zone: StoredZone) throws {
-        for result in page.results {
-            switch result {
-            case .success(let record): try changes.apply(record, in: zone)
-            case .failure(let error):
-                if let name = error.undeliveredName { try failures.noteListed(name, error, in: zone) }
-            }
+    private func apply(_ page: ZoneChanges, of zone: StoredZone) throws {
+        for case .success(let record) in page.results { try changes.apply(record, in: zone) }
+        let failed = page.failures
+        for failure in failed {
+            if let name = failure.undeliveredName { try failures.noteListed(name, failure, in: zone) }
         }
-        if let failure = page.failures.first(where: { $0.undeliveredName == nil }) {
+        if let failure = failed.first(where: { $0.undeliveredName == nil }) {
             // With the token behind the page, the record would come only after its next change.
             return try restZone(zone, because: failure)
         }
-        try zones.store(token: page.token.text, of: zone.id)
+        try zones.store(token: page.token, of: zone.id)
         if !page.moreComing { try endFetch(of: zone) }
     }
 
@@ -153,12 +153,12 @@ extension RequestReply {
 // MARK: - New zones
 
 extension RequestReply {
-    private func apply(created results: [Result<ZoneID, CloudKitError>]) throws {
+    private func apply(created results: [Result<Zone, CloudKitError>]) throws {
         let asked = try requests.zones().compactMap { try zones.fetch($0.zone) }
         for result in results {
             switch result {
-            case .success(let zoneID):
-                try zones.markExisting(try zones.identifier(of: zoneID))
+            case .success(let zone):
+                try zones.markExisting(try zones.identifier(of: zone.zoneID))
             case .failure(let error) where error.code == .exists:
                 // Another device has created the zone, and it may hold records.
                 for zone in asked where error.item == .zone(name: zone.zoneID.zoneName) {

@@ -75,7 +75,7 @@ public enum SyncRequest: Hashable, Sendable {
     /// `users/caller`: the user who is signed in.
     case caller
     /// `changes/database`: the zones that were changed since a token; without a token, all zones.
-    case databaseChanges(since: String?)
+    case databaseChanges(since: DatabaseChangeToken?)
     /// `changes/zone`: a page of changes for each zone, for at most 20 zones.
     case zoneChanges([ZoneCursor])
     /// `zones/modify`: creates zones, at most 200.
@@ -92,10 +92,10 @@ public enum SyncRequest: Hashable, Sendable {
         /// The zone.
         public var zoneID: ZoneID
         /// The token of the last page; `nil` begins at the start.
-        public var token: String?
+        public var token: ZoneChangeToken?
 
         /// Makes a cursor.
-        public init(zoneID: ZoneID, token: String?) {
+        public init(zoneID: ZoneID, token: ZoneChangeToken?) {
             self.zoneID = zoneID
             self.token = token
         }
@@ -139,27 +139,28 @@ public enum SyncRequest: Hashable, Sendable {
 public enum SyncReply: Sendable {
     /// The reply to `caller`: the user record name of the user who is signed in.
     case caller(String)
-    /// The reply to `databaseChanges`: a page of the zones that were changed.
+    /// The reply to `databaseChanges`: a page of the list.
     case databaseChanges(DatabaseChanges)
     /// The reply to `zoneChanges`: a page or a failure for each zone, in the order of the request.
-    case zoneChanges([Result<ZoneChangesPage, CloudKitError>])
+    case zoneChanges([Result<ZoneChanges, CloudKitError>])
     /// The reply to `createZones`: a zone or a failure for each, in the order of the request.
-    case zones([Result<ZoneID, CloudKitError>])
+    case zones([Result<Zone, CloudKitError>])
     /// The reply to `lookup` and `modify`: a record or a failure for each, in the order of the request. A record that
     /// was deleted has `isDeleted`.
     case records([Result<CloudKitModel.Record, CloudKitError>])
-    /// The reply to `query`: a page of records, and the marker of the next page; `nil` on the last page.
-    case query(records: [Result<CloudKitModel.Record, CloudKitError>], continuation: String?)
+    /// The reply to `query`: a page of records, with the marker of the next page.
+    case query(RecordPage<CloudKitModel.Record>)
 
     /// The latest modification of the records in the reply.
     var latestModification: ServiceTime? {
-        func latest(_ records: some Sequence<CloudKitModel.Record>) -> ServiceTime? {
-            records.compactMap { $0.modified?.time }.max()
+        func latest(_ results: [Result<CloudKitModel.Record, CloudKitError>]) -> ServiceTime? {
+            results.compactMap { try? $0.get().modified?.time }.max()
         }
         return switch self {
         case .caller, .databaseChanges, .zones: nil
-        case .zoneChanges(let pages): pages.compactMap { latest((try? $0.get().records) ?? []) }.max()
-        case .records(let results), .query(let results, _): latest(results.compactMap { try? $0.get() })
+        case .zoneChanges(let pages): pages.compactMap { latest((try? $0.get().results) ?? []) }.max()
+        case .records(let results): latest(results)
+        case .query(let page): latest(page.results)
         }
     }
 

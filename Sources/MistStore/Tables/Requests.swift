@@ -11,7 +11,7 @@ struct RequestRow {
     /// Whether it was an atomic `modify`.
     let isAtomic: Bool
     /// The token of a request for the list of changed zones.
-    let token: String?
+    let token: DatabaseChangeToken?
     /// The query of a page.
     let query: FollowedQueryID?
 
@@ -21,7 +21,7 @@ struct RequestRow {
         zone = row["zone"]
         sent = row["sent"]
         isAtomic = row["is_atomic"]
-        token = row["token"]
+        token = (row["token"] as String?).flatMap(DatabaseChangeToken.init)
         query = row["query"]
     }
 }
@@ -32,7 +32,7 @@ enum RequestContent {
     /// The user who is signed in.
     case user
     /// The zones that changed since a token.
-    case list(since: String?)
+    case list(since: DatabaseChangeToken?)
     /// Zones with their tokens, in the order of the request.
     case zones([StoredZone])
     /// Records of a zone, by their names.
@@ -88,7 +88,7 @@ struct Requests: TableOwner {
     /// A zone of a request, with the token that was sent.
     struct ZoneItem {
         let zone: ZoneRowID
-        let token: String?
+        let token: ZoneChangeToken?
     }
 
     let scope: DatabaseScope
@@ -103,7 +103,7 @@ struct Requests: TableOwner {
         try db.rows(
             "SELECT zone, token FROM mist_request_item WHERE scope = ? AND name IS NULL ORDER BY position",
             [scope.number]
-        ).map { ZoneItem(zone: $0["zone"], token: $0["token"]) }
+        ).map { ZoneItem(zone: $0["zone"], token: ($0["token"] as String?).flatMap(ZoneChangeToken.init)) }
     }
 
     /// The names of the records that the request under way asks for.
@@ -121,10 +121,10 @@ struct Requests: TableOwner {
         var row: (zone: ZoneRowID?, token: String?, query: FollowedQueryID?)
         switch content {
         case .user: break
-        case .list(let token): row.token = token
+        case .list(let token): row.token = token?.text
         case .zones(let zones):
             for (position, zone) in zones.enumerated() {
-                try insert(zone.id, token: zone.token, name: nil, at: position)
+                try insert(zone.id, token: zone.token?.text, name: nil, at: position)
             }
         case .names(let names, let zone):
             row.zone = zone

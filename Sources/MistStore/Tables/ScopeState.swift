@@ -3,7 +3,7 @@ import MistKit
 
 /// A row of `mist_scope`.
 struct ScopeRow {
-    let token: String?
+    let token: DatabaseChangeToken?
     let isStale: Bool
     let restsUntil: MachineTime
     let pushRestsUntil: MachineTime
@@ -25,7 +25,8 @@ struct ScopeRow {
 
     fileprivate init(_ row: Row?) {
         let condition: String? = row?["condition"]
-        token = row?["token"]
+        let token: String? = row?["token"]
+        self.token = token.flatMap(DatabaseChangeToken.init)
         isStale = row?["is_stale"] ?? false
         restsUntil = row?["rests_until"] ?? 0
         pushRestsUntil = row?["push_rests_until"] ?? 0
@@ -149,10 +150,10 @@ struct ScopeState: TableOwner {
     }
 
     /// Stores the token behind a page of the list of changed zones, and whether there is another page.
-    func store(token: String, moreComing: Bool) throws {
+    func store(token: DatabaseChangeToken, moreComing: Bool) throws {
         try db.run(
             "UPDATE mist_scope SET token = ?, is_stale = ? WHERE id = ?",
-            [token, moreComing, scope.number]
+            [token.text, moreComing, scope.number]
         )
     }
 

@@ -14,7 +14,7 @@ struct StoredZone: Sendable {
     let scope: DatabaseScope
     let zoneID: ZoneID
     let state: State
-    let token: String?
+    let token: ZoneChangeToken?
     let isStale: Bool
     let isUncertain: Bool
     let avoidsAtomic: Bool
@@ -29,7 +29,7 @@ struct StoredZone: Sendable {
         let owner: String = row["owner"]
         zoneID = ZoneID(zoneName: row["name"], ownerRecordName: owner.isEmpty ? nil : owner)
         state = State(rawValue: row["state"]) ?? .unknown
-        token = row["token"]
+        token = (row["token"] as String?).flatMap(ZoneChangeToken.init)
         isStale = row["is_stale"]
         isUncertain = row["is_uncertain"]
         avoidsAtomic = row["avoids_atomic"]
@@ -329,8 +329,8 @@ extension Zones {
     }
 
     /// Stores the token behind a page of a zone's changes.
-    func store(token: String, of zone: ZoneRowID) throws {
-        try db.run("UPDATE mist_zone SET token = ?, rests_until = 0, held_since = NULL WHERE id = ?", [token, zone])
+    func store(token: ZoneChangeToken, of zone: ZoneRowID) throws {
+        try db.run("UPDATE mist_zone SET token = ?, rests_until = 0, held_since = NULL WHERE id = ?", [token.text, zone])
     }
 
     /// Ends the fetch of a zone that was read to its end. Its operations of unknown outcome have a known one then,

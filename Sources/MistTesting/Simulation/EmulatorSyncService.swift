@@ -60,7 +60,7 @@ public struct EmulatorSyncService: SyncService {
     /// - Parameters:
     ///   - request: The request.
     ///   - scope: The database.
-    /// - Returns: The reply.
+    /// - Returns: The reply, read from the response as the client reads it.
     /// - Throws: A `CloudKitError`, as the client would throw it.
     public func reply(to request: SyncRequest, in scope: DatabaseScope) throws(CloudKitError) -> SyncReply {
         do {
@@ -86,81 +86,38 @@ extension RequestContext {
             }
             return .caller(user)
         case .databaseChanges(let token):
-            let page = try fetchDatabaseChanges(.init(syncToken: token))
-            guard let next = DatabaseChangeToken(page.syncToken ?? "") else { throw EmulatorError.noToken }
-            var changes = DatabaseChanges(token: next, moreComing: page.moreComing ?? false)
-            for case .success(let zone) in page.zones ?? [] {
-                if zone.isDeleted {
-                    changes.deletedZones.append(zone.zoneID)
-                } else {
-                    changes.changedZones.append(zone)
-                }
+            let response = try fetchDatabaseChanges(.init(syncToken: token?.text))
+            let origin = ResponseOrigin(operation: Operations.FetchDatabaseChanges.id)
+            return .databaseChanges(try DatabaseChanges(response, since: token, in: origin))
+        case .zoneChanges(let zones):
+            let requests = zones.map {
+                Components.Schemas.ZoneChangesRequest(zoneID: $0.zoneID, syncToken: $0.token?.text)
             }
-            return .databaseChanges(changes)
-        case .zoneChanges(let cursors):
-            let zones = cursors.map { Components.Schemas.ZoneChangesRequest(zoneID: $0.zoneID, syncToken: $0.token) }
-            let pages = try fetchZoneChanges(.init(zones: zones)).zones ?? []
-            return .zoneChanges(try pages.map(ZoneChangesPage.result))
-        case .createZones(let zones):
-            let operations = zones.map { ZoneOperation(.create, zone: Zone(zoneID: $0)) }
-            let results = try modifyZones(.init(operations: operations)).zones
-            return .zones(
-                zip(zones, results ?? []).map { zoneID, result in
-                    switch result {
-                    case .success(let zone): .success(zone.zoneID)
-                    case .failure(let error):
-                        .failure(CloudKitError(error.response, item: .zone(name: zoneID.zoneName)))
+            let origin = ResponseOrigin(operation: Operations.FetchZoneChanges.id)
+            return .zoneChanges(
+                zip(zones, try fetchZoneChanges(.init(zones: requests)).zones ?? []).map { zone, changes in
+                    Result { () throws(CloudKitError) in
+                        try ZoneChanges(changes, of: zone.zoneID, since: zone.token, in: origin)
                     }
                 }
             )
+        case .createZones(let zones):
+            let operations = zones.map { ZoneOperation(.create, zone: Zone(zoneID: $0)) }
+            let results = try modifyZones(.init(operations: operations)).zones ?? []
+            return .zones(Reply(results, operation: Operations.ModifyZones.id).results(for: zones))
         case .lookup(let names, let zone):
             let found = try lookupRecords(.init(records: names.map { .init(recordName: $0) }, zoneID: zone))
-            return .records((found.records ?? []).map(\.result.result))
+            let results = (found.records ?? []).map(\.result)
+            return .records(Reply(results, operation: Operations.LookupRecords.id).results(for: names))
         case .modify(let operations, let zone, let isAtomic):
             let reply = try modifyRecords(.init(operations: operations, zoneID: zone, atomic: isAtomic))
-            return .records((reply.records ?? []).map(\.result.result))
-        case .query(let query, let continuation, let desiredKeys):
-            let page = try queryRecords(
-                .init(query: query, desiredKeys: desiredKeys, continuationMarker: continuation)
+            let results = (reply.records ?? []).map(\.result)
+            return .records(
+                Reply(results, operation: Operations.ModifyRecords.id).results(for: operations.map(\.record.recordName))
             )
-            return .query(records: (page.records ?? []).map(\.result.result), continuation: page.continuationMarker)
-        }
-    }
-}
-
-extension EmulatorError {
-    fileprivate static let noToken = EmulatorError(.internalError, "The page has no token.")
-}
-
-extension ZoneChangesPage {
-    fileprivate static func result(
-        _ page: Components.Schemas.ZoneChanges
-    ) throws -> Result<ZoneChangesPage, CloudKitError> {
-        if let code = page.serverErrorCode {
-            let error = ErrorResponse(
-                serverErrorCode: ServerErrorCode(rawValue: code),
-                reason: page.reason,
-                retryAfter: page.retryAfter
-            )
-            return .failure(CloudKitError(error, item: page.zoneID.map { .zone(name: $0.zoneName) }))
-        }
-        guard let next = ZoneChangeToken(page.syncToken ?? "") else { throw EmulatorError.noToken }
-        return .success(
-            ZoneChangesPage(
-                results: (page.records ?? []).map(\.result.result),
-                token: next,
-                moreComing: page.moreComing ?? false
-            )
-        )
-    }
-}
-
-extension RecordResult {
-    fileprivate var result: Result<Record, CloudKitError> {
-        switch self {
-        case .success(let record): .success(record)
-        case .failure(let error):
-            .failure(CloudKitError(error.response, item: error.id.map { .record(name: $0) }))
+        case .query(let query, let marker, let desiredKeys):
+            let page = try queryRecords(.init(query: query, desiredKeys: desiredKeys, continuationMarker: marker))
+            return .query(RecordPage(page, in: ResponseOrigin(operation: Operations.QueryRecords.id)))
         }
     }
 }

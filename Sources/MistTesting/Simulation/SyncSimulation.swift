@@ -1380,16 +1380,16 @@ extension Result where Success == SyncReply, Failure == CloudKitError {
     fileprivate mutating func leaveOutARecord(using generator: inout SplitMix64) -> String? {
         switch self {
         case .success(.zoneChanges(var pages)):
-            let filled = pages.indices.filter { index in (try? pages[index].get().records.isEmpty) == false }
+            let filled = pages.indices.filter { index in (try? pages[index].get().results.isEmpty) == false }
             guard let index = filled.randomElement(using: &generator), case .success(var page) = pages[index],
                 let name = Self.leaveOutARecord(of: &page.results, using: &generator)
             else { return nil }
             pages[index] = .success(page)
             self = .success(.zoneChanges(pages))
             return name
-        case .success(.query(var records, let continuation)):
-            let name = Self.leaveOutARecord(of: &records, using: &generator)
-            self = .success(.query(records: records, continuation: continuation))
+        case .success(.query(var page)):
+            let name = Self.leaveOutARecord(of: &page.results, using: &generator)
+            self = .success(.query(page))
             return name
         case .success(.records(var records)):
             let name = Self.leaveOutARecord(of: &records, using: &generator)
@@ -1436,7 +1436,8 @@ extension Result where Success == SyncReply, Failure == CloudKitError {
                 switch page {
                 case .success(let page):
                     "records "
-                        + page.records.map { ($0.isDeleted ? "-" : "+") + ($0.recordName ?? "") }.joined(separator: " ")
+                        + page.results.compactMap { try? $0.get() }
+                        .map { ($0.isDeleted ? "-" : "+") + ($0.recordName ?? "") }.joined(separator: " ")
                 case .failure(let error): "\(error.code)"
                 }
             }.joined(separator: "; ")
@@ -1448,7 +1449,7 @@ extension Result where Success == SyncReply, Failure == CloudKitError {
                 case .failure(let error): "\(error.code)"
                 }
             }.joined(separator: ", ")
-        case .success(.query(let records, _)): "\(records.count) records"
+        case .success(.query(let page)): "\(page.results.count) records"
         }
     }
 }
@@ -1479,8 +1480,9 @@ extension Result where Success == SyncReply, Failure == CloudKitError {
         guard case .success(let reply) = self else { return [] }
         return switch reply {
         case .caller, .databaseChanges, .zones: []
-        case .zoneChanges(let pages): pages.flatMap { (try? $0.get().records) ?? [] }
-        case .records(let results), .query(let results, _): results.compactMap { try? $0.get() }
+        case .zoneChanges(let pages): pages.flatMap { (try? $0.get().results) ?? [] }.compactMap { try? $0.get() }
+        case .records(let results): results.compactMap { try? $0.get() }
+        case .query(let page): page.results.compactMap { try? $0.get() }
         }
     }
 }

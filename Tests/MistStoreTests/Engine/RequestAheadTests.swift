@@ -5,20 +5,19 @@ import Testing
 
 struct RequestAheadTests {
     private static func cursor(_ zone: String, _ token: String?) -> SyncRequest.ZoneCursor {
-        SyncRequest.ZoneCursor(zoneID: ZoneID(zoneName: zone), token: token)
+        SyncRequest.ZoneCursor(zoneID: ZoneID(zoneName: zone), token: token.flatMap(ZoneChangeToken.init))
     }
 
     private static func page(
         _ token: String,
-        _ results: [Result<Record, CloudKitError>] = [],
-        more: Bool
-    ) -> Result<ZoneChangesPage, CloudKitError> {
+        more: Bool,
+        results: [Result<Record, CloudKitError>] = []
+    ) -> Result<ZoneChanges, CloudKitError> {
         guard let token = ZoneChangeToken(token) else { return .failure(lost) }
-        return .success(ZoneChangesPage(results: results, token: token, moreComing: more))
+        return .success(ZoneChanges(results: results, token: token, moreComing: more))
     }
 
     private static let lost = CloudKitError(code: .network, message: "lost")
-    private static let list = DatabaseChangeToken("1").map { DatabaseChanges(token: $0, moreComing: true) }
     private static let many = (0..<SyncRequest.zonesPerRequest).map { cursor("\($0)", nil) }
 
     private static let cases: [(request: SyncRequest, reply: Result<SyncReply, CloudKitError>, ahead: SyncRequest?)] = [
@@ -40,13 +39,18 @@ struct RequestAheadTests {
         // A page without a record that the service could not deliver comes again.
         (
             .zoneChanges([cursor("A", nil)]),
-            .success(.zoneChanges([page("1", [.failure(lost)], more: true)])), nil
+            .success(.zoneChanges([page("1", more: true, results: [.failure(lost)])])), nil
         ),
         // The zones that did not fit into the request are requested next.
         (.zoneChanges(many), .success(.zoneChanges(many.map { _ in page("1", more: true) })), nil),
         (.zoneChanges([cursor("A", nil)]), .failure(lost), nil),
         (.zoneChanges([cursor("A", nil)]), .success(.zoneChanges([])), nil),
-        (.databaseChanges(since: nil), list.map { .success(.databaseChanges($0)) } ?? .failure(lost), nil),
+        (
+            .databaseChanges(since: nil),
+            DatabaseChangeToken("1").map {
+                .success(.databaseChanges(DatabaseChanges(results: [], token: $0, moreComing: true)))
+            } ?? .failure(lost), nil
+        ),
     ]
 
     @Test(arguments: cases.indices) func theRequestAheadIsTheOneThatFollows(index: Int) {

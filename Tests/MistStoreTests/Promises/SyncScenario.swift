@@ -125,7 +125,7 @@ final class SyncScenario {
 
     func serviceRecords(in zone: ZoneID) throws -> [ServiceRecord] {
         var records: [ServiceRecord] = []
-        var token: String?
+        var token: ZoneChangeToken?
         while true {
             let request = SyncRequest.zoneChanges([SyncRequest.ZoneCursor(zoneID: zone, token: token)])
             guard case .zoneChanges(let pages) = try service.result(of: request, in: .private).get(),
@@ -133,9 +133,9 @@ final class SyncScenario {
             else {
                 return []
             }
-            records += page.records.filter { !$0.isDeleted }
+            records += page.changedRecords
             guard page.moreComing else { return records }
-            token = page.token.text
+            token = page.token
         }
     }
 

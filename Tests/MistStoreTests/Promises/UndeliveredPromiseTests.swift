@@ -285,10 +285,8 @@ struct UndeliveredPromiseTests {
             guard case .databaseChanges = request,
                 case .databaseChanges(var page) = try laptop.answer(request).get()
             else { return .answered }
-            page.changedZones = []
-            page.failures = [
-                CloudKitError(ErrorResponse(serverErrorCode: code), item: .zone(name: SyncScenario.zone.zoneName))
-            ]
+            let zone = CloudKitError.Item.zone(name: SyncScenario.zone.zoneName)
+            page.results = [.failure(CloudKitError(ErrorResponse(serverErrorCode: code), item: zone))]
             return .reply(.success(.databaseChanges(page)))
         }
         #expect(trace.summary.fetched == 1 && trace.summary.sent == 1)
@@ -306,7 +304,7 @@ struct UndeliveredPromiseTests {
                 case .databaseChanges(var page) = try phone.answer(request).get()
             else { return .answered }
             let zone = CloudKitError.Item.zone(name: SyncScenario.zone.zoneName)
-            page.failures = [CloudKitError(ErrorResponse(serverErrorCode: .zoneNotFound), item: zone)]
+            page.results.append(.failure(CloudKitError(ErrorResponse(serverErrorCode: .zoneNotFound), item: zone)))
             return .reply(.success(.databaseChanges(page)))
         }
         #expect(trace.writes == ["zones/modify Records", "modify create a"])
@@ -363,17 +361,15 @@ extension ScenarioDevice {
         case (.zoneChanges, .success(.zoneChanges(var pages))):
             for (index, page) in pages.enumerated() {
                 guard var page = try? page.get() else { continue }
-                for (position, record) in page.results.enumerated() where (try? record.get())?.recordName == name {
-                    page.results[position] = .failure(error)
-                }
+                page.results = page.results.map { Self.without(name, $0, error) }
                 pages[index] = .success(page)
             }
             return .reply(.success(.zoneChanges(pages)))
         case (.lookup, .success(.records(let results))):
             return .reply(.success(.records(results.map { Self.without(name, $0, error) })))
-        case (.query, .success(.query(let results, let continuation))):
-            let results = results.map { Self.without(name, $0, error) }
-            return .reply(.success(.query(records: results, continuation: continuation)))
+        case (.query, .success(.query(var page))):
+            page.results = page.results.map { Self.without(name, $0, error) }
+            return .reply(.success(.query(page)))
         case (_, let reply): return .reply(reply)
         }
     }

@@ -88,7 +88,7 @@ struct ZonePromiseTests {
                 return .reply(.failure(.service("CHANGE_TOKEN_EXPIRED")))
             }
             guard case .databaseChanges(var page) = try laptop.answer(request).get() else { return .answered }
-            page.deletedZones = []
+            page.results.removeAll { (try? $0.get().isDeleted) == true }
             return .reply(.success(.databaseChanges(page)))
         }
         #expect(isRefused)
