@@ -330,7 +330,10 @@ extension Zones {
 
     /// Stores the token behind a page of a zone's changes.
     func store(token: ZoneChangeToken, of zone: ZoneRowID) throws {
-        try db.run("UPDATE mist_zone SET token = ?, rests_until = 0, held_since = NULL WHERE id = ?", [token.text, zone])
+        try db.run(
+            "UPDATE mist_zone SET token = ?, rests_until = 0, held_since = NULL WHERE id = ?",
+            [token.text, zone]
+        )
     }
 
     /// Ends the fetch of a zone that was read to its end. Its operations of unknown outcome have a known one then,

@@ -148,7 +148,9 @@ struct RecordSequenceTests {
             fetchPage: { (position) async throws(CloudKitError) in
                 guard position.marker == nil else {
                     isSent.signal()
-                    return ArrivedPage(announced: nil, at: position) { RecordPage(results: [.success("b")], marker: nil) }
+                    return ArrivedPage(announced: nil, at: position) {
+                        RecordPage(results: [.success("b")], marker: nil)
+                    }
                 }
                 return ArrivedPage(announced: "m", at: position) {
                     isSent.wait()

@@ -32,7 +32,9 @@ struct CloudKitServiceSyncTests {
                 return
             }
             let page = try pages[0].get()
-            let names = try page.results.map { try $0.get() }.map { ($0.recordName ?? "") + ($0.isDeleted ? " deleted" : "") }
+            let names = try page.results.map { try $0.get() }.map {
+                ($0.recordName ?? "") + ($0.isDeleted ? " deleted" : "")
+            }
             #expect(names == ["b", "a deleted", "c"])
             #expect(!page.moreComing)
         }

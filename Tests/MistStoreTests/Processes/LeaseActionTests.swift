@@ -82,7 +82,7 @@ struct LeaseActionTests {
         ),
     ]
 
-    @Test("33. The lease: who takes it, keeps it, waits for it and loses it", arguments: cases)
+    @Test("33. The lease: it is taken, kept, waited for and lost", arguments: cases)
     func actionsFollowFromTheLease(example: Case) {
         let action = LeaseAction.decide(
             example.row,
