@@ -130,7 +130,17 @@ struct TwoStoresPromiseTests {
         try await inTemporaryFolder { folder in
             try await withCloudKitEmulator { emulator in
                 let service = OfflineService(service: emulator.service(as: .user))
-                let store = try MistStore(at: folder, records: [Shelf.self, Book.self], service: service)
+                // The clock stands still, so that the wait is not over before the summary is made.
+                var configuration = StoreConfiguration()
+                let now = Date()
+                configuration.clock = { now }
+                configuration.random = { 1 }
+                let store = try MistStore(
+                    at: folder,
+                    records: [Shelf.self, Book.self],
+                    service: service,
+                    configuration: configuration
+                )
                 try await store.privateDatabase.add(Book(title: "B"), named: "b")
                 let summary = try await store.sync()
                 #expect(summary.isEmpty)
