@@ -3,7 +3,7 @@ import OpenAPISwiftRuntime
 
 /// A page of changes of a database: the zones that changed.
 public struct DatabaseChanges: ChangePage {
-    /// The zones in which something changed, those that were deleted (``CloudKitModel/Zone/isDeleted``), and the errors of
+    /// The zones in which something changed, those that were deleted (`isDeleted`), and the errors of
     /// zones that the service could not return, all in the order of the service.
     public var results: [Result<Zone, CloudKitError>]
 

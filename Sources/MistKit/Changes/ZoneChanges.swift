@@ -5,7 +5,7 @@ import OpenAPISwiftRuntime
 ///
 /// A record is in the feed once, in its current state, even if it changed several times.
 public struct ZoneChanges: ChangePage {
-    /// The records that changed in their current state, those that were deleted (``CloudKitModel/Record/isDeleted``), and
+    /// The records that changed in their current state, those that were deleted (`isDeleted`), and
     /// the errors of records that the service could not return, all in the order of the service.
     public var results: [Result<Record, CloudKitError>]
 
