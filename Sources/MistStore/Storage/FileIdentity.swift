@@ -31,10 +31,14 @@ package struct FileIdentity: Hashable, Sendable {
     /// Whether this is the file that had another identity earlier: a pure decision.
     ///
     /// A file that was moved, or that has two names, keeps its number; a copy has another one, and so has a backup that
-    /// took the file's place. Where numbers are unknown, the path decides.
+    /// took the file's place. Where numbers are unknown, the path decides. The number of a file system may be another one
+    /// after each start of the machine, so it alone does not tell a copy: a file of the same path and number is the same.
     func isSameFile(as earlier: FileIdentity) -> Bool {
         guard machine == earlier.machine else { return false }
         guard !file.isEmpty, !earlier.file.isEmpty else { return path == earlier.path }
-        return file == earlier.file
+        return file == earlier.file || (number == earlier.number && path == earlier.path)
     }
+
+    /// The number of the file in its file system.
+    private var number: Substring { file.split(separator: "/").last ?? "" }
 }
