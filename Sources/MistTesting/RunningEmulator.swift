@@ -110,7 +110,7 @@ public func withCloudKitEmulator<Result>(
 /// ## Topics
 ///
 /// ### Using MistKit on it
-/// - ``service(as:retryPolicy:clock:random:)``
+/// - ``service(as:configure:)``
 /// - ``service(asUser:)``
 /// - ``serviceConfiguration``
 /// - ``Identity``
@@ -144,7 +144,7 @@ public struct RunningEmulator: Sendable {
     public let transport: any ClientTransport
     /// The container that the credentials are for.
     public let containerIdentifier = "iCloud.test.mistkit"
-    /// The environment that ``service(as:retryPolicy:clock:random:)`` uses, and in which the API token and the
+    /// The environment that ``service(as:configure:)`` uses, and in which the API token and the
     /// server-to-server key are valid. `rules.registerAPIToken(emulator.apiToken, for: emulator.containerIdentifier,
     /// in: .production)` makes the token valid in the other environment as well.
     public let environment: ContainerEnvironment

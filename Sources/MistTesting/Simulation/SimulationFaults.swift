@@ -41,7 +41,7 @@ public struct SimulationFaults: Hashable, Sendable {
     public var staleForm = 0.0
     /// The file of a device is copied, and the copy is used on a device of its own. Two copies are made at most.
     public var copy = 0.0
-    /// A delete is the delete of most records of a type. The limit of ``StoreConfiguration/massDeletionLimit`` is small
+    /// A delete is the delete of most records of a type. The limit of `StoreConfiguration.massDeletionLimit` is small
     /// then, and a person permits the deletes or takes them back.
     public var massDeletion = 0.0
     /// The maximum error of the clock of a device, in seconds. The clock is right after the faults have ended.
