@@ -87,15 +87,20 @@ public final class MistStore: Sendable {
                 if let observer = configuration.transactionObserver {
                     pool.add(transactionObserver: observer, extent: .databaseLifetime)
                 }
-                return try StoreFile(
+                let file = try StoreFile(
                     pool,
                     schemas: schemas,
                     models: records,
                     scopes: zones,
                     hasZonePerRoot: perRoot,
-                    identity: FileIdentity(ofFileAtPath: path),
                     newDevice: configuration.newDevice
                 )
+                try file.note(
+                    FileIdentity(ofFileAtPath: path),
+                    newDevice: configuration.newDevice,
+                    at: configuration.clock().machineTime
+                )
+                return file
             } catch var error as StoreError where error.code.isAboutFile {
                 error.message = "\(path): \(error.message)"
                 throw error

@@ -1,26 +1,38 @@
 import GRDB
 import MistKit
 
-/// Notices that the file was copied, or restored from a backup, when it is opened: before anything is sent.
-struct FileOpening {
-    let tables: [RecordTable]
-    let newDevice: () -> Int64
-    let now: MachineTime
-    let db: Database
-
-    /// Notes where the file is. A file that was elsewhere, or was another file, gets a new number.
+extension StoreFile {
+    /// Notes where the file is: after it was opened, and before anything is sent. A file that was copied, or restored
+    /// from a backup, gets a new number.
     ///
     /// What is pending may have been sent by the other copy: its outcome is unknown. So the zones are read to their end
     /// first. A record that was created and deleted meanwhile does not come back, and an edit that was sent is not sent
     /// again.
-    func note(_ identity: FileIdentity) throws {
+    ///
+    /// - Parameters:
+    ///   - identity: Where the file is.
+    ///   - newDevice: Gives the number of a file that was copied.
+    ///   - now: The machine's time.
+    /// - Throws: A ``StoreError`` when the file fails.
+    func note(_ identity: FileIdentity, newDevice: () -> Int64, at now: MachineTime) throws {
+        try wrapping {
+            try database.write { db in try note(identity, newDevice: newDevice, at: now, db) }
+        }
+    }
+
+    private func note(
+        _ identity: FileIdentity,
+        newDevice: () -> Int64,
+        at now: MachineTime,
+        _ db: Database
+    ) throws {
         let state = FileState(db)
         let earlier = try state.identity
         guard earlier != identity else { return }
         try state.setIdentity(identity)
         guard let earlier, !identity.isSameFile(as: earlier) else { return }
         try state.setDevice(newDevice(), at: now)
-        for table in tables {
+        for table in allTables {
             try KnownVersions(db: db).insertUnsent(of: table)
             try SentOperations(db: db).insertUncertainCreates(of: table)
         }

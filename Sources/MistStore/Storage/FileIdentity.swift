@@ -8,13 +8,15 @@
 package struct FileIdentity: Hashable, Sendable {
     /// The machine's identifier, which outlives restarts: `/etc/machine-id`; empty where there is none.
     package var machine: String
-    /// The number of the file system, and that of the file in it; empty where they are unknown.
-    package var file: String
+    /// The number of the file system; empty where it is unknown.
+    package var volume: String
+    /// The number of the file in its file system; empty where it is unknown.
+    package var number: String
     /// The path, without symbolic links.
     package var path: String
 
-    package init(machine: String, file: String, path: String) {
-        (self.machine, self.file, self.path) = (machine, file, path)
+    package init(machine: String, volume: String, number: String, path: String) {
+        (self.machine, self.volume, self.number, self.path) = (machine, volume, number, path)
     }
 
     /// The identity of a file that exists.
@@ -22,9 +24,9 @@ package struct FileIdentity: Hashable, Sendable {
         let manager = FileManager.default
         let identifier = manager.contents(atPath: "/etc/machine-id").map { String(decoding: $0, as: UTF8.self) }
         machine = String((identifier ?? "").filter { !$0.isWhitespace })
-        let volume = (try? manager.attributesOfFileSystem(forPath: path))?[.systemNumber]
-        let number = (try? manager.attributesOfItem(atPath: path))?[.systemFileNumber]
-        file = number.map { "\(volume.map { "\($0)" } ?? "")/\($0)" } ?? ""
+        func text(_ number: Any?) -> String { number.map { "\($0)" } ?? "" }
+        volume = text((try? manager.attributesOfFileSystem(forPath: path))?[.systemNumber])
+        number = text((try? manager.attributesOfItem(atPath: path))?[.systemFileNumber])
         self.path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     }
 
@@ -35,10 +37,7 @@ package struct FileIdentity: Hashable, Sendable {
     /// after each start of the machine, so it alone does not tell a copy: a file of the same path and number is the same.
     func isSameFile(as earlier: FileIdentity) -> Bool {
         guard machine == earlier.machine else { return false }
-        guard !file.isEmpty, !earlier.file.isEmpty else { return path == earlier.path }
-        return file == earlier.file || (number == earlier.number && path == earlier.path)
+        guard !number.isEmpty, !earlier.number.isEmpty else { return path == earlier.path }
+        return number == earlier.number && (volume == earlier.volume || path == earlier.path)
     }
-
-    /// The number of the file in its file system.
-    private var number: Substring { file.split(separator: "/").last ?? "" }
 }

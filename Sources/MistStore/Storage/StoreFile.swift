@@ -49,9 +49,8 @@ package final class StoreFile: Sendable {
     ///     are found that no field can have.
     ///   - scopes: The scopes that the file holds, with the zone of records that are added without a zone.
     ///   - hasZonePerRoot: Whether records of the private database that have no parent have zones of their own.
-    ///   - identity: Where the file is; `nil` for a database in memory.
     ///   - leaseTiming: The times of the lease of the process that synchronises.
-    ///   - newDevice: Gives the identifier of a file that is created, or that was copied.
+    ///   - newDevice: Gives the identifier of a file that is created.
     /// - Throws: A ``StoreError``.
     package init(
         _ database: any DatabaseWriter,
@@ -59,7 +58,6 @@ package final class StoreFile: Sendable {
         models: [any CloudKitRecord.Type] = [],
         scopes: [DatabaseScope: ZoneID],
         hasZonePerRoot: Bool = false,
-        identity: FileIdentity? = nil,
         leaseTiming: LeaseTiming = LeaseTiming(),
         newDevice: () -> Int64 = { Int64.random(in: 1...Int64.max) }
     ) throws {
@@ -82,12 +80,6 @@ package final class StoreFile: Sendable {
                 let home = homes[scopes.keys.contains(.private) ? .private : .public] ?? 1
                 let tables = try SchemaUpdate(schemas, homeZone: home, hasZonePerRoot: hasZonePerRoot).apply(to: db)
                 try ForeignTriggers.check(db)
-                if let identity {
-                    let now = Date().machineTime
-                    try withoutActuallyEscaping(newDevice) { newDevice in
-                        try FileOpening(tables: tables.all, newDevice: newDevice, now: now, db: db).note(identity)
-                    }
-                }
                 return (tables, homes)
             }
         }

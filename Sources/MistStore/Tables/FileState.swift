@@ -45,7 +45,7 @@ final class FileState: TableOwner {
     private static let users = ["owner TEXT", "visitor TEXT"]
 
     /// The columns for the place of the file when it was opened last: see ``FileIdentity``.
-    private static let identity = ["machine TEXT", "file TEXT", "path TEXT"]
+    private static let identity = ["machine TEXT", "volume TEXT", "number TEXT", "path TEXT"]
 
     static func update(from format: Int64) -> [String] {
         let places = format < 5 ? identity.map { "ALTER TABLE mist_state ADD COLUMN \($0)" } : []
@@ -226,16 +226,22 @@ extension FileState {
     /// Where the file was when it was opened last; `nil` before the first opening, and for a file of an earlier format.
     var identity: FileIdentity? {
         get throws {
-            try db.row("SELECT machine, file, path FROM mist_state WHERE path IS NOT NULL")
-                .map { FileIdentity(machine: $0["machine"] ?? "", file: $0["file"] ?? "", path: $0["path"]) }
+            try db.row("SELECT machine, volume, number, path FROM mist_state WHERE path IS NOT NULL").map {
+                FileIdentity(
+                    machine: $0["machine"] ?? "",
+                    volume: $0["volume"] ?? "",
+                    number: $0["number"] ?? "",
+                    path: $0["path"]
+                )
+            }
         }
     }
 
     /// Notes where the file is.
     func setIdentity(_ identity: FileIdentity) throws {
         try db.run(
-            "UPDATE mist_state SET machine = ?, file = ?, path = ?",
-            [identity.machine, identity.file, identity.path]
+            "UPDATE mist_state SET machine = ?, volume = ?, number = ?, path = ?",
+            [identity.machine, identity.volume, identity.number, identity.path]
         )
     }
 

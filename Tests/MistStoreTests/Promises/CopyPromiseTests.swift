@@ -10,27 +10,29 @@ import Testing
 
 /// Promise 41: a file that was copied, or restored from a backup, is another device.
 struct CopyPromiseTests {
-    private static let place = FileIdentity(machine: "m", file: "1/2", path: "/copy")
+    private static let place = FileIdentity(machine: "m", volume: "1", number: "2", path: "/copy")
 
     @Test("41. A file is another one where the machine or its number differs; a move keeps both")
     func placesAreCompared() {
-        func identity(_ machine: String, _ file: String, _ path: String) -> FileIdentity {
-            FileIdentity(machine: machine, file: file, path: path)
+        func identity(_ machine: String, _ volume: String, _ number: String, _ path: String) -> FileIdentity {
+            FileIdentity(machine: machine, volume: volume, number: number, path: path)
         }
-        let earlier = identity("m", "1/7", "/a")
+        let earlier = identity("m", "1", "7", "/a")
         for (found, isSame) in [
             // Opened again; moved, or a hard link; a copy; a backup that took its place.
-            (identity("m", "1/7", "/a"), true), (identity("m", "1/7", "/b"), true), (identity("m", "1/8", "/b"), false),
-            (identity("m", "1/8", "/a"), false),
+            (identity("m", "1", "7", "/a"), true), (identity("m", "1", "7", "/b"), true),
+            (identity("m", "1", "8", "/b"), false),
+            (identity("m", "1", "8", "/a"), false),
             // A file system that got another number when the machine was started; a copy on another one.
-            (identity("m", "2/7", "/a"), true), (identity("m", "2/7", "/b"), false),
+            (identity("m", "2", "7", "/a"), true), (identity("m", "2", "7", "/b"), false),
             // A cloned machine, and a container with a volume; a file system without numbers.
-            (identity("n", "1/7", "/a"), false), (identity("", "1/7", "/a"), false), (identity("m", "", "/a"), true),
-            (identity("m", "", "/b"), false),
+            (identity("n", "1", "7", "/a"), false), (identity("", "1", "7", "/a"), false),
+            (identity("m", "1", "", "/a"), true),
+            (identity("m", "1", "", "/b"), false),
         ] {
             #expect(found.isSameFile(as: earlier) == isSame, "\(found)")
         }
-        #expect(identity("", "1/7", "/b").isSameFile(as: identity("", "1/7", "/a")))
+        #expect(identity("", "1", "7", "/b").isSameFile(as: identity("", "1", "7", "/a")))
     }
 
     @Test("41, P3, 3. A pending create that was sent and deleted meanwhile does not return with an old backup")

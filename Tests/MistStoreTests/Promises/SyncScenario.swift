@@ -248,7 +248,7 @@ final class ScenarioDevice {
     }
 
     /// Where the file of every device is that was not copied.
-    private static let elsewhere = FileIdentity(machine: "m", file: "1/1", path: "/elsewhere")
+    private static let elsewhere = FileIdentity(machine: "m", volume: "1", number: "1", path: "/elsewhere")
 
     /// Ends the process and starts it again with the same file, maybe with another version of the program.
     func restart(records: [any CloudKitRecord.Type] = [Shelf.self, Book.self], at identity: FileIdentity? = nil) throws
@@ -258,9 +258,9 @@ final class ScenarioDevice {
             schemas: records.map { $0.schema },
             models: records,
             scopes: [scope: scope == .public ? .default : zones.homeZone],
-            hasZonePerRoot: zones.isPerRoot,
-            identity: identity
+            hasZonePerRoot: zones.isPerRoot
         )
+        if let identity { try file.note(identity, newDevice: configuration.newDevice, at: now) }
         engine = SyncEngine(file: file, scope: scope, configuration: configuration)
         try engine.start(at: now)
     }
@@ -489,7 +489,8 @@ extension ScenarioDevice {
     func takeAwayParts(sinceFormat format: Int) throws {
         var parts = ["DROP TABLE mist_delete_count"]
         parts += [
-            "state DROP COLUMN machine", "state DROP COLUMN file", "state DROP COLUMN path",
+            "state DROP COLUMN machine", "state DROP COLUMN volume", "state DROP COLUMN number",
+            "state DROP COLUMN path",
             "tombstone DROP COLUMN is_permitted", "recovery DROP COLUMN is_provisional", "scope DROP COLUMN removed",
             "scope DROP COLUMN mass_removed_at", "scope DROP COLUMN mass_removed", "scope DROP COLUMN mass_removed_of",
         ].map { "ALTER TABLE mist_\($0)" }
