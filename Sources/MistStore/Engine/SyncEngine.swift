@@ -129,7 +129,7 @@ package struct SyncEngine: Sendable {
 
     /// The epoch of the lease of the file.
     package func leaseEpoch() throws -> LeaseEpoch {
-        try read { db in try file.lease.look(db, at: FileLease.present).row.epoch }
+        try read { db in try file.lease.row(db).epoch }
     }
 
     /// Shows other processes that this one lives.

@@ -232,9 +232,7 @@ final class SyncLoop: Sendable {
         of engine: SyncEngine,
         _ body: @escaping @Sendable () async throws -> SyncCycle
     ) async throws -> SyncCycle {
-        var lost = SyncCycle(began: now)
-        lost.end = .otherProcess
-        let superseded = lost
+        let superseded = SyncCycle(began: now, end: .otherProcess)
         return try await withThrowingTaskGroup(of: SyncCycle.self) { group in
             defer { group.cancelAll() }
             group.addTask { try await body() }

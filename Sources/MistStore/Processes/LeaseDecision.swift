@@ -47,7 +47,7 @@ package struct LeaseTiming: Hashable, Sendable {
 /// Clocks of processes are not compared, and the wall clock is not read: it may be set. A member counts the time
 /// between its own looks. A long time between two looks counts little: the member, or the whole machine, was stopped
 /// then, and the holder may have been stopped with it.
-package struct LeaseSight: Hashable, Sendable {
+package struct LeaseSight: Sendable {
     private var last: (epoch: LeaseEpoch, beat: Int64, at: Duration)?
     /// The time for which the lease did not change.
     package private(set) var age = Duration.zero
@@ -71,13 +71,6 @@ package struct LeaseSight: Hashable, Sendable {
 
     /// Whether the lease is as it was at the last look.
     package func hasSeen(_ row: LeaseRow) -> Bool { last?.epoch == row.epoch && last?.beat == row.beat }
-
-    package static func == (left: LeaseSight, right: LeaseSight) -> Bool {
-        left.age == right.age && left.last?.epoch == right.last?.epoch && left.last?.beat == right.last?.beat
-            && left.last?.at == right.last?.at
-    }
-
-    package func hash(into hasher: inout Hasher) { hasher.combine(age) }
 }
 
 /// What a member does about a lease.
