@@ -123,14 +123,17 @@ struct ProcessPromiseTests {
     // MARK: Over HTTP
 
     /// Two stores on one folder, each a process of its own.
-    private func withTwoProcesses(_ body: (MistStore, MistStore, RecordingService) async throws -> Void) async throws {
+    private func withTwoProcesses(
+        _ body: (MistStore, MistStore, RecordingService, HeldService) async throws -> Void
+    ) async throws {
         try await withCloudKitEmulator { emulator in
             try await inTemporaryFolder { folder in
                 let service = RecordingService(emulator.service(as: .user))
+                let held = HeldService(service)
                 let stores = try (0..<2).map { _ in
-                    try MistStore(at: folder, records: [Shelf.self, Book.self], service: service)
+                    try MistStore(at: folder, records: [Shelf.self, Book.self], service: held)
                 }
-                try await body(stores[0], stores[1], service)
+                try await body(stores[0], stores[1], service, held)
                 for store in stores { try store.close() }
             }
         }
@@ -138,7 +141,7 @@ struct ProcessPromiseTests {
 
     @Test("33, A11. Over HTTP: two stores on one file synchronise in turns, and each call is followed by its changes")
     func twoStoresTakeTurns() async throws {
-        try await withTwoProcesses { one, two, service in
+        try await withTwoProcesses { one, two, service, _ in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (name, store) in [("one", one), ("two", two)] {
                     group.addTask {
@@ -166,16 +169,16 @@ struct ProcessPromiseTests {
 
     @Test("33. Over HTTP: a store that is closed while it synchronises frees the file for the other at once")
     func aClosedStoreFreesTheFile() async throws {
-        try await withTwoProcesses { one, two, service in
+        try await withTwoProcesses { one, two, service, held in
             try await one.privateDatabase.add(Book(title: "B"), named: "b")
-            service.isHeld.withLock { $0 = true }
+            held.holdNextChange()
             let first = Task { try await one.sync() }
-            while service.waiting.withLock({ $0 }) == 0 { await Task.yield() }
+            await held.waitForChange()
             try one.close()
             let file = two.file(of: .private)
             let lease = try await file.database.read { db in try file.lease.row(db) }
             #expect(lease.holder == nil)
-            service.isHeld.withLock { $0 = false }
+            held.release()
             try await two.sync()
             await #expect(throws: StoreError.self) { try await first.value }
             #expect(service.created.withLock { $0 } == ["b"])
@@ -184,7 +187,7 @@ struct ProcessPromiseTests {
 
     @Test("33, 32. A store observes the records and the status that another store on its file synchronises")
     func theOtherStoreObserves() async throws {
-        try await withTwoProcesses { one, two, _ in
+        try await withTwoProcesses { one, two, _, _ in
             try await one.privateDatabase.add(Book(title: "B"), named: "b")
             async let seen: Bool = {
                 for try await status in two.privateDatabase.statusUpdates() where status.isSynchronised { return true }
@@ -202,9 +205,6 @@ private final class RecordingService: SyncService {
     private let underWay = Mutex(0)
     let overlaps = Mutex(0)
     let created = Mutex<[String]>([])
-    /// Whether requests wait before they are sent, and how many do.
-    let isHeld = Mutex(false)
-    let waiting = Mutex(0)
 
     init(_ service: any SyncService) {
         self.service = service
@@ -218,8 +218,6 @@ private final class RecordingService: SyncService {
         }
         if others > 0 { overlaps.withLock { $0 += 1 } }
         defer { underWay.withLock { $0 -= 1 } }
-        waiting.withLock { $0 += 1 }
-        while isHeld.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(5)) }
         let reply = try await service.send(request, to: scope)
         if case .modify(let operations, _, _) = request {
             created.withLock { names in

@@ -2,7 +2,6 @@ import CloudKitModel
 import Foundation
 import MistKit
 import MistTesting
-import Synchronization
 import TestSupport
 import Testing
 
@@ -176,35 +175,5 @@ struct WaitingPromiseTests {
             #expect(try await laptop.sync().fetched == 1)
             try again.close()
         }
-    }
-}
-
-/// A way to the service on which a test holds the next change back.
-private final class HeldService: SyncService {
-    private let service: any SyncService
-    private let isArmed = Atomic(false)
-    private let arrivals = AsyncStream<Void>.makeStream()
-    private let releases = AsyncStream<Void>.makeStream()
-
-    init(_ service: any SyncService) {
-        self.service = service
-    }
-
-    /// Holds the next change back, before it reaches the service.
-    func holdNextChange() { isArmed.store(true, ordering: .relaxed) }
-
-    func waitForChange() async {
-        for await _ in arrivals.stream { return }
-    }
-
-    func release() { releases.continuation.yield() }
-
-    func send(_ request: SyncRequest, to scope: DatabaseScope) async throws -> SyncReply {
-        if case .modify = request, isArmed.exchange(false, ordering: .relaxed) {
-            arrivals.continuation.yield()
-            for await _ in releases.stream { break }
-            try Task.checkCancellation()
-        }
-        return try await service.send(request, to: scope)
     }
 }
