@@ -29,8 +29,10 @@ struct MassRemovals: EngineProcedure {
     let transaction: EngineTransaction
 
     /// Decides, after everything was fetched.
-    func decide() throws {
-        let removed = try scopeState.row().removed
+    ///
+    /// - Parameter removed: The number of rows that left since the last decision.
+    /// - Throws: A `DatabaseError` when the file fails.
+    func decide(about removed: Int) throws {
         guard removed > 0 else { return }
         let records = try knownVersions.count(in: scope) + removed
         let isMass = configuration.massDeletionLimit?.isExceeded(by: removed, of: records) ?? false

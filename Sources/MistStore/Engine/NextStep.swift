@@ -27,7 +27,7 @@ struct NextStep: EngineProcedure {
         }
         try zones.settleOutcomes()
         if let step = try lookupOfConflicts() { return step }
-        try MassRemovals(transaction: transaction).decide()
+        try MassRemovals(transaction: transaction).decide(about: state.removed)
         let push = try push(state)
         if let push, case .send = push { return push }
         // After the changes, so that a lookup that fails delays nothing.

@@ -134,10 +134,13 @@ extension Tombstones {
         ) ?? 0
     }
 
+    /// Whether a delete is of a scope, whose number is the parameter, and was not permitted.
+    private static let isWithoutPermission = "NOT is_permitted AND zone IN (\(Zones.ids(in: "?")))"
+
     /// The number of deletes of a scope that were not permitted.
     func countWithoutPermission(in scope: DatabaseScope) throws -> Int {
         try db.value(
-            "SELECT count(*) FROM mist_tombstone WHERE NOT is_permitted AND zone IN (\(Zones.ids(in: "?")))",
+            "SELECT count(*) FROM mist_tombstone WHERE \(Self.isWithoutPermission)",
             [scope.number],
             as: Int.self
         ) ?? 0
@@ -146,10 +149,7 @@ extension Tombstones {
     /// The deleted records of a scope whose delete was not permitted.
     func withoutPermission(in scope: DatabaseScope) throws -> [(name: String, zone: ZoneRowID, type: TableID)] {
         try db.rows(
-            """
-            SELECT name, zone, type FROM mist_tombstone
-            WHERE NOT is_permitted AND zone IN (\(Zones.ids(in: "?"))) ORDER BY record
-            """,
+            "SELECT name, zone, type FROM mist_tombstone WHERE \(Self.isWithoutPermission) ORDER BY record",
             [scope.number]
         ).map { ($0["name"], $0["zone"], $0["type"]) }
     }
@@ -177,7 +177,7 @@ extension Tombstones {
     /// - Returns: The number of deletes that were not permitted before.
     func permitAll(in scope: DatabaseScope) throws -> Int {
         try db.run(
-            "UPDATE mist_tombstone SET is_permitted = 1 WHERE NOT is_permitted AND zone IN (\(Zones.ids(in: "?")))",
+            "UPDATE mist_tombstone SET is_permitted = 1 WHERE \(Self.isWithoutPermission)",
             [scope.number]
         )
         return db.changesCount
