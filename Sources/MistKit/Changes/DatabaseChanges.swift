@@ -3,8 +3,8 @@ import OpenAPISwiftRuntime
 
 /// A page of changes of a database: the zones that changed.
 public struct DatabaseChanges: ChangePage {
-    /// The zones in which something changed, those that were deleted (`isDeleted`), and the errors of
-    /// zones that the service could not return, all in the order of the service.
+    /// The zones in which something changed, those that were deleted (`isDeleted`), and the errors of zones that the
+    /// service could not return, all in the order of the service.
     public var results: [Result<Zone, CloudKitError>]
 
     /// Where the next page begins. Store it together with the results of this page.
@@ -22,14 +22,14 @@ public struct DatabaseChanges: ChangePage {
 
     /// The zones in which something changed, each with the change token of its current state. They are looked for in
     /// ``results`` at each use.
-    public var changedZones: [Zone] { results.compactMap { try? $0.get() }.filter { !$0.isDeleted } }
+    public var changedZones: [Zone] { results.successes().filter { !$0.isDeleted } }
 
     /// The zones that were deleted or purged, with all their records: forget these, and their change tokens. The
     /// service does not distinguish the two. They are looked for in ``results`` at each use.
-    public var deletedZones: [ZoneID] { results.compactMap { try? $0.get() }.filter(\.isDeleted).map(\.zoneID) }
+    public var deletedZones: [ZoneID] { results.successes().filter(\.isDeleted).map(\.zoneID) }
 
     /// The errors of zones that the service could not return. They are looked for in ``results`` at each use.
-    public var failures: [CloudKitError] { results.compactMap(\.failure) }
+    public var failures: [CloudKitError] { results.failures() }
 
     /// Whether the page has a token and nothing else.
     public var isEmpty: Bool { results.isEmpty }

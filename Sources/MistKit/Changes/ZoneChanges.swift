@@ -32,14 +32,14 @@ public struct ZoneChanges: ChangePage {
     }
 
     /// The records that were created or changed, in their current state. They are looked for in ``results`` at each use.
-    public var changedRecords: [Record] { results.compactMap { try? $0.get() }.filter { !$0.isDeleted } }
+    public var changedRecords: [Record] { results.successes().filter { !$0.isDeleted } }
 
     /// The records that were deleted: their names and change tags. The service does not say their types. They are
     /// looked for in ``results`` at each use.
-    public var deletedRecords: [Record] { results.compactMap { try? $0.get() }.filter(\.isDeleted) }
+    public var deletedRecords: [Record] { results.successes().filter(\.isDeleted) }
 
     /// The errors of records that the service could not return. They are looked for in ``results`` at each use.
-    public var failures: [CloudKitError] { results.compactMap(\.failure) }
+    public var failures: [CloudKitError] { results.failures() }
 
     /// Whether the page has a token and nothing else.
     public var isEmpty: Bool { results.isEmpty }

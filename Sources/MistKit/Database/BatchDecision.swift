@@ -186,6 +186,18 @@ extension Result {
     }
 }
 
+extension Sequence {
+    /// The values of the results that have one, in their order.
+    package func successes<Value, Failure>() -> [Value] where Element == Result<Value, Failure> {
+        compactMap { try? $0.get() }
+    }
+
+    /// The errors of the other results, in their order.
+    func failures<Value, Failure>() -> [Failure] where Element == Result<Value, Failure> {
+        compactMap(\.failure)
+    }
+}
+
 extension CloudKitError {
     /// Whether the service calls the request too large. No source names the code for this; in Apple's framework it is
     /// "limit exceeded".

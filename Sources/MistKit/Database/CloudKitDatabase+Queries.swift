@@ -252,13 +252,8 @@ extension ArrivedPage {
 extension Reply where Body == BufferedBody {
     /// Reads a page of a query.
     func page<Page: QueryPageBody>(as body: Page.Type) throws(CloudKitError) -> RecordPage<Page.Model> {
-        RecordPage(try read(body), in: origin)
-    }
-}
-
-extension RecordPage {
-    init<Body: QueryPageBody>(_ body: Body, in origin: ResponseOrigin) where Body.Model == Model {
-        self.init(results: body.results(in: origin), marker: nonEmpty(body.continuationMarker))
+        let page = try read(body)
+        return RecordPage(results: page.results(in: origin), marker: nonEmpty(page.continuationMarker))
     }
 }
 

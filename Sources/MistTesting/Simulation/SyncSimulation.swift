@@ -1436,7 +1436,7 @@ extension Result where Success == SyncReply, Failure == CloudKitError {
                 switch page {
                 case .success(let page):
                     "records "
-                        + page.results.compactMap { try? $0.get() }
+                        + page.results.successes()
                         .map { ($0.isDeleted ? "-" : "+") + ($0.recordName ?? "") }.joined(separator: " ")
                 case .failure(let error): "\(error.code)"
                 }
@@ -1480,9 +1480,9 @@ extension Result where Success == SyncReply, Failure == CloudKitError {
         guard case .success(let reply) = self else { return [] }
         return switch reply {
         case .caller, .databaseChanges, .zones: []
-        case .zoneChanges(let pages): pages.flatMap { (try? $0.get().results) ?? [] }.compactMap { try? $0.get() }
-        case .records(let results): results.compactMap { try? $0.get() }
-        case .query(let page): page.results.compactMap { try? $0.get() }
+        case .zoneChanges(let pages): pages.successes().flatMap { $0.results.successes() }
+        case .records(let results): results.successes()
+        case .query(let page): page.results.successes()
         }
     }
 }
