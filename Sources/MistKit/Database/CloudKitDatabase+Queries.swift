@@ -39,7 +39,7 @@ extension CloudKitDatabase {
         startingAt marker: String? = nil
     ) -> RecordSequence<Record> {
         recordSequence(
-            Components.Schemas.QueryRecordsResponse.self,
+            UntypedRecords.self,
             query.recordQuery,
             limit: query.limit,
             inZone: zone,
@@ -150,7 +150,7 @@ extension CloudKitDatabase {
                 continuationMarker: marker,
                 numbersAsStrings: numbersAsStringsOption
             )
-        ).page(as: Components.Schemas.QueryRecordsResponse.self)
+        ).page(as: UntypedRecords.self)
     }
 
     private func requestPage(
@@ -191,7 +191,7 @@ extension CloudKitDatabase {
         zoneWide: Bool = false
     ) async throws -> Int {
         let records = recordSequence(
-            Components.Schemas.QueryRecordsResponse.self,
+            UntypedRecords.self,
             query.recordQuery,
             limit: query.limit,
             inZone: zone,
@@ -220,12 +220,6 @@ protocol QueryPageBody: JSONReadable, SendableMetatype {
 
     /// One result for each item of the page: the record, or the error of an item that failed.
     func results(in origin: ResponseOrigin) -> [Result<Model, CloudKitError>]
-}
-
-extension Components.Schemas.QueryRecordsResponse: QueryPageBody {
-    func results(in origin: ResponseOrigin) -> [Result<Record, CloudKitError>] {
-        (records ?? []).map { $0.result.result(requested: nil, in: origin) }
-    }
 }
 
 extension TypedRecords: QueryPageBody {}
@@ -264,7 +258,8 @@ extension RecordPage<Record> {
     ///   - response: The body of the response.
     ///   - origin: The request, for errors.
     package init(_ response: Components.Schemas.QueryRecordsResponse, in origin: ResponseOrigin) {
-        self.init(results: response.results(in: origin), marker: nonEmpty(response.continuationMarker))
+        let results = (response.records ?? []).map { $0.result.result(requested: nil, in: origin) }
+        self.init(results: results, marker: nonEmpty(response.continuationMarker))
     }
 }
 

@@ -157,7 +157,8 @@ struct TypedRecords<Model: CloudKitRecord>: JSONReadable {
     }
 }
 
-private let recordsKeys = JSONKeys("records", "continuationMarker")
+/// The keys of the body of a response with records.
+let recordsKeys = JSONKeys("records", "continuationMarker")
 
 /// Reads the body of a response into typed records without a service, for the benchmarks.
 ///
