@@ -9,9 +9,9 @@
 #endif
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
 
 /// Reads and writes local files in pieces. FoundationEssentials can only read and write whole files.
@@ -104,11 +104,11 @@ final class ReplacementFile {
 }
 
 /// An open file, closed with its last reference. One task uses it at a time.
-final class OpenFile {
+package final class OpenFile {
     private let path: String
     private var descriptor: CInt
 
-    convenience init(reading url: URL) throws(CloudKitError) {
+    package convenience init(reading url: URL) throws(CloudKitError) {
         try self.init(path: url.localPath, flags: O_RDONLY | O_CLOEXEC)
     }
 
@@ -120,7 +120,7 @@ final class OpenFile {
 
     deinit { close() }
 
-    func close() {
+    package func close() {
         guard descriptor >= 0 else { return }
         closeDescriptor(descriptor)
         descriptor = -1
@@ -136,7 +136,7 @@ final class OpenFile {
     }
 
     /// Reads the next bytes; the array is empty at the end.
-    func read(upTo count: Int) throws(CloudKitError) -> [UInt8] {
+    package func read(upTo count: Int) throws(CloudKitError) -> [UInt8] {
         var failure: CInt?
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             while true {

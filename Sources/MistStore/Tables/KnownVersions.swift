@@ -269,6 +269,12 @@ extension KnownVersions {
         )
     }
 
+    /// The fields of a record that have no column, in a file of any format.
+    func otherFields(of name: String, in zone: ZoneRowID) throws -> [String: FieldValue] {
+        try db.value("SELECT other FROM mist_record WHERE zone = ? AND name = ?", [zone, name], as: String.self)
+            .map(OtherFields.read) ?? [:]
+    }
+
     /// The records of a type that have fields without a column.
     func withOtherFields(of type: TableID) throws -> [(name: String, zone: ZoneRowID)] {
         try db.rows("SELECT name, zone FROM mist_record WHERE type = ? AND other IS NOT NULL", [type])

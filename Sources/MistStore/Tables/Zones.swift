@@ -230,6 +230,16 @@ extension Zones {
         )
     }
 
+    /// The zones of the scope by their numbers, in a file of any format.
+    func identifiers() throws -> [ZoneRowID: ZoneID] {
+        let rows = try db.rows("SELECT id, name, owner FROM mist_zone WHERE scope = ?", [scope.number])
+        let zones = rows.map { row -> (ZoneRowID, ZoneID) in
+            let owner: String = row["owner"]
+            return (row["id"], ZoneID(zoneName: row["name"], ownerRecordName: owner.isEmpty ? nil : owner))
+        }
+        return Dictionary(uniqueKeysWithValues: zones)
+    }
+
     /// The first zone that the scope ever had. It is the default of the tables' column `_zone`.
     func first() throws -> ZoneRowID? {
         try db.value("SELECT min(id) FROM mist_zone WHERE scope = ?", [scope.number], as: ZoneRowID.self)

@@ -1,0 +1,61 @@
+import GRDB
+import MistKit
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The file of a scope in a backup, open for reading. It is read as it is: nothing is updated, whatever its format.
+struct BackupFile {
+    private let queue: DatabaseQueue
+    /// The tables of its record types, also of those that the program does not know.
+    let tables: [RecordTable]
+    /// The zones of the scope.
+    let zones: [ZoneRowID: ZoneID]
+
+    /// The name of a scope's file in the folder of a backup.
+    static func name(of scope: DatabaseScope) -> String {
+        scope == .public ? "public.sqlite" : "user.sqlite"
+    }
+
+    /// Opens the file of a scope.
+    ///
+    /// - Throws: A ``StoreError``: `notAStore`, `damaged` or `newerFormat`.
+    init(of scope: DatabaseScope, in folder: URL) throws {
+        let path = folder.appendingPathComponent(Self.name(of: scope)).path
+        try StoreFile.check(atPath: path, isExpected: true)
+        var configuration = Configuration()
+        configuration.readonly = true
+        (queue, tables, zones) = try StoreError.wrapping {
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            return try queue.read { db in
+                (queue, try RecordTypes(db: db).tables(), try Zones(scope: scope, db: db).identifiers())
+            }
+        }
+    }
+
+    func close() { try? queue.close() }
+
+    /// Calls a closure with each record of a type, in the order of their rows. A few hundred are in memory at a time.
+    func forEachRow(of table: RecordTable, _ body: (_ row: LocalRow, _ zone: ZoneID) throws -> Void) throws {
+        var last = RecordRowID(rawValue: .min)
+        while case let rows = try queue.read({ db in
+            try table.rows("_id > ? ORDER BY _id LIMIT 500", [ColumnValue(last)], db)
+        }), let end = rows.last {
+            for row in rows {
+                if let zone = zones[row.zone] { try body(row, zone) }
+            }
+            last = end.id
+        }
+    }
+
+    /// A record, and its fields that have no column.
+    func record(id: RecordRowID, of table: RecordTable) throws -> (row: LocalRow, others: [String: FieldValue])? {
+        try queue.read { db in
+            guard let row = try table.row(id: id, db) else { return nil }
+            return (row, try KnownVersions(db: db).otherFields(of: row.name, in: row.zone))
+        }
+    }
+}

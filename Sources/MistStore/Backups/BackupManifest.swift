@@ -1,0 +1,139 @@
+import Crypto
+import MistKit
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// What a backup has: the file `manifest.json` in its folder. ``MistStore/backup(to:)`` writes it last.
+///
+/// ```json
+/// {"version": 1, "created": "2026-11-27T14:00:00Z", "owner": "_8d2…",
+///  "files": [{"name": "user.sqlite", "size": 40960, "sha256": "9f86d0…"}],
+///  "records": {"Todo": 12, "TodoList": 2}}
+/// ```
+public struct BackupManifest: Hashable, Sendable, Codable {
+    /// A file of the backup.
+    public struct File: Hashable, Sendable, Codable {
+        /// The name in the folder of the backup.
+        public var name: String
+        /// The number of bytes.
+        public var size: Int
+        /// The SHA-256 of the bytes, in hexadecimal digits.
+        public var sha256: String
+    }
+
+    /// The version of the backup's form: 1.
+    public var version: Int
+    /// When the backup was made, by the machine's clock, in whole seconds.
+    public var created: Date
+    /// The record name of the user whose private records the backup has; `nil` where nobody was signed in yet.
+    public var owner: String?
+    /// The files.
+    public var files: [File]
+    /// The number of records by type, of all files.
+    public var records: [String: Int]
+
+    static let fileName = "manifest.json"
+    static let presentVersion = 1
+}
+
+extension BackupManifest {
+    /// The manifest as JSON, with the members in the order of their names.
+    func encoded() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+        encoder.dateEncodingStrategy = .iso8601
+        return try encoder.encode(self)
+    }
+
+    /// Reads the manifest of a backup, and checks that its files are whole.
+    ///
+    /// - Parameter folder: The folder of the backup.
+    /// - Throws: A ``StoreError``: `notAStore` where the folder has no manifest, `newerFormat` for that of a later
+    ///   version, `damaged` where the manifest cannot be read, or where a file is missing, was cut off or changed.
+    init(ofBackupAt folder: URL) throws {
+        let path = folder.appendingPathComponent(Self.fileName)
+        guard FileManager.default.fileExists(atPath: path.path) else {
+            throw StoreError(
+                .notAStore,
+                "\(folder.path) is no backup: it has no \(Self.fileName), which backup(to:) writes last. Choose another folder."
+            )
+        }
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
+        do {
+            let data = try Data(contentsOf: path)
+            let version = try decoder.decode(Version.self, from: data).version
+            guard version <= Self.presentVersion else {
+                throw StoreError(
+                    .newerFormat,
+                    "A later version of this library wrote the backup \(folder.path). Update the program to restore it."
+                )
+            }
+            self = try decoder.decode(Self.self, from: data)
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            throw StoreError(.damaged, "\(path.path) cannot be read: \(error). Use another backup.")
+        }
+        for file in files { try file.check(in: folder) }
+    }
+
+    private struct Version: Decodable {
+        var version: Int
+    }
+}
+
+extension BackupManifest.File {
+    /// Describes a file.
+    init(_ name: String, in folder: URL) throws {
+        let (size, sha256) = try Self.digest(of: folder.appendingPathComponent(name))
+        self.init(name: name, size: size, sha256: sha256)
+    }
+
+    /// Checks that the file is as it was when the backup was made.
+    fileprivate func check(in folder: URL) throws {
+        // A manifest of another program must not make this one read elsewhere.
+        guard !name.contains("/"), !name.contains("\\"), name != ".." else {
+            throw StoreError(.damaged, "The manifest of \(folder.path) names the file \(name), which is not in the folder.")
+        }
+        let path = folder.appendingPathComponent(name)
+        guard FileManager.default.fileExists(atPath: path.path) else {
+            throw StoreError(.damaged, "The backup is not whole: \(path.path) is missing. Use another backup.")
+        }
+        let found = try Self.digest(of: path)
+        guard found.size == size else {
+            throw StoreError(
+                .damaged,
+                "The backup is not whole: \(path.path) has \(found.size) bytes in place of \(size). Use another backup."
+            )
+        }
+        guard found.sha256 == sha256 else {
+            throw StoreError(
+                .damaged,
+                "\(path.path) was changed since the backup was made: its SHA-256 is another one. Use another backup."
+            )
+        }
+    }
+
+    /// The number of bytes of a file and their SHA-256. The file is read in pieces.
+    private static func digest(of url: URL) throws -> (size: Int, sha256: String) {
+        do {
+            let file = try OpenFile(reading: url)
+            defer { file.close() }
+            var hash = SHA256()
+            var size = 0
+            while case let piece = try file.read(upTo: 1 << 20), !piece.isEmpty {
+                hash.update(data: piece)
+                size += piece.count
+            }
+            let digits = hash.finalize().map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+            return (size, digits.joined())
+        } catch {
+            throw StoreError(.storage, error.message)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import GRDB
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+extension MistStore {
+    /// Writes a backup of the store into a new folder, while the store works.
+    ///
+    /// ```swift
+    /// let manifest = try await store.backup(to: URL(filePath: "/backups/2026-11-27"))
+    /// print(manifest.records)  // ["Todo": 12, "TodoList": 2]
+    /// ```
+    ///
+    /// Each file is copied as it is at one moment, with what is not synchronised yet; writes of other tasks and processes
+    /// go on. The backup is whole or it is not there: it is written beside the folder, checked off in `manifest.json`
+    /// with the SHA-256 of each file, and renamed at the end. Only the user of the process can read it.
+    ///
+    /// - Parameter folder: The folder of the backup. It must not exist.
+    /// - Returns: What the backup has.
+    /// - Throws: A ``StoreError``: `storage` where the folder exists or cannot be made, `full`, or another code about
+    ///   files. Then there is no backup.
+    @discardableResult
+    public func backup(to folder: URL) async throws -> BackupManifest {
+        let manager = FileManager.default
+        guard !manager.fileExists(atPath: folder.path) else {
+            throw StoreError(.storage, "\(folder.path) exists. A backup needs a new folder: choose another name.")
+        }
+        let parent = folder.deletingLastPathComponent()
+        let partial = parent.appendingPathComponent(".\(folder.lastPathComponent).\(UUID().uuidString).part")
+        func making<Value>(_ what: String, _ body: () throws -> Value) throws -> Value {
+            do {
+                return try body()
+            } catch let error as StoreError {
+                throw error
+            } catch {
+                throw StoreError(.storage, "\(what) cannot be written: \(error). Check the path, its permissions and the space.")
+            }
+        }
+        let own: [FileAttributeKey: Any] = [.posixPermissions: 0o700]
+        try making(folder.path) {
+            try manager.createDirectory(at: parent, withIntermediateDirectories: true)
+            try manager.createDirectory(at: partial, withIntermediateDirectories: false, attributes: own)
+        }
+        defer { try? manager.removeItem(at: partial) }
+        var manifest = BackupManifest(
+            version: BackupManifest.presentVersion,
+            created: Date(timeIntervalSince1970: configuration.clock().timeIntervalSince1970.rounded(.down)),
+            owner: nil,
+            files: [],
+            records: [:]
+        )
+        for scope in [DatabaseScope.private, .public] {
+            let name = BackupFile.name(of: scope)
+            let copy = try await file(of: scope).copy(to: partial.appendingPathComponent(name))
+            if scope == .private { manifest.owner = copy.owner }
+            manifest.records.merge(copy.records) { $0 + $1 }
+            manifest.files.append(try BackupManifest.File(name, in: partial))
+        }
+        let content = manifest
+        try making(folder.path) {
+            let path = partial.appendingPathComponent(BackupManifest.fileName)
+            try content.encoded().write(to: path)
+            try manager.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path.path)
+            try manager.moveItem(at: partial, to: folder)
+        }
+        return manifest
+    }
+}
+
+extension StoreFile {
+    /// Copies the file as it is at one moment, by SQLite's backup. Writers go on meanwhile.
+    ///
+    /// - Parameter path: The file to write.
+    /// - Returns: The user whose records the file has, and the number of its records by type.
+    /// - Throws: A ``StoreError`` about one of the files.
+    fileprivate func copy(to path: URL) async throws -> (owner: String?, records: [String: Int]) {
+        do {
+            return try await database.read { db in
+                let copy = try DatabaseQueue(path: path.path)
+                defer { try? copy.close() }
+                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path.path)
+                return try copy.writeWithoutTransaction { copy in
+                    try db.backup(to: copy)
+                    // The copy has no write-ahead log beside it, so that it can be read in a folder that is read-only.
+                    try copy.execute(sql: "PRAGMA journal_mode = DELETE")
+                    let tables = try RecordTypes(db: copy).tables()
+                    let records = try tables.map { table in
+                        (table.recordType, try copy.value("SELECT count(*) FROM \(table.name)", as: Int.self) ?? 0)
+                    }
+                    return (try FileState(copy).owner, Dictionary(uniqueKeysWithValues: records))
+                }
+            }
+        } catch let error as DatabaseError {
+            throw storeError(error)
+        }
+    }
+}
