@@ -45,6 +45,39 @@ let package = Package(
             path: "Todos"
         ),
 
+        // To-dos that are always here: a program over the store, with two folders that stand for two devices.
+        .target(
+            name: "TodoLists",
+            dependencies: [
+                .product(name: "MistModels", package: "MistKit"),
+                .product(name: "MistStore", package: "MistKit"),
+            ],
+            path: "TodoList/Lists"
+        ),
+        .executableTarget(
+            name: "todo",
+            dependencies: [
+                "ProgramSupport", "TodoLists",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "CloudKitEmulator", package: "MistKit"),
+                .product(name: "CloudKitEmulatorServer", package: "MistKit"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "MistModels", package: "MistKit"),
+                .product(name: "MistStore", package: "MistKit"),
+            ],
+            path: "TodoList/Command"
+        ),
+        .testTarget(
+            name: "TodoListTests",
+            dependencies: [
+                "ExampleTesting", "TodoLists", "todo",
+                .product(name: "MistModels", package: "MistKit"),
+                .product(name: "MistStore", package: "MistKit"),
+                .product(name: "MistTesting", package: "MistKit"),
+            ],
+            path: "TodoList/Tests"
+        ),
+
         // A service and its client from one document, generated with each build.
         .target(
             name: "CatServiceAPI",

@@ -29,7 +29,7 @@ public struct BackupManifest: Hashable, Sendable, Codable {
     public var version: Int
     /// When the backup was made, by the machine's clock, in whole seconds.
     public var created: Date
-    /// The record name of the user whose private records the backup has; `nil` where nobody was signed in yet.
+    /// The record name of the user whose private records the backup has; `nil` where no user was signed in yet.
     public var owner: String?
     /// The files.
     public var files: [File]
@@ -98,7 +98,10 @@ extension BackupManifest.File {
     fileprivate func check(in folder: URL) throws {
         // A manifest of another program must not make this one read elsewhere.
         guard !name.contains("/"), !name.contains("\\"), name != ".." else {
-            throw StoreError(.damaged, "The manifest of \(folder.path) names the file \(name), which is not in the folder.")
+            throw StoreError(
+                .damaged,
+                "The manifest of \(folder.path) names the file \(name), which is not in the folder."
+            )
         }
         let path = folder.appendingPathComponent(name)
         guard FileManager.default.fileExists(atPath: path.path) else {

@@ -36,7 +36,10 @@ extension MistStore {
             } catch let error as StoreError {
                 throw error
             } catch {
-                throw StoreError(.storage, "\(what) cannot be written: \(error). Check the path, its permissions and the space.")
+                throw StoreError(
+                    .storage,
+                    "\(what) cannot be written: \(error). Check the path, its permissions and the space."
+                )
             }
         }
         let own: [FileAttributeKey: Any] = [.posixPermissions: 0o700]

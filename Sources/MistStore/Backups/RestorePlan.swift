@@ -34,6 +34,7 @@ public struct RestorePlan: Hashable, Sendable {
         /// The record is not in the backup, and is removed.
         public static let removed = Self(rawValue: "removed")
 
+        /// The name of the kind.
         public var description: String { rawValue }
     }
 
@@ -102,7 +103,10 @@ struct RestoredFields: Equatable {
             } else if value?.present?.isFile == true {
                 refuse(field, "The backup has no files. Add the file to the record again.")
             } else if field.schema.merge.putsBack(value, beside: current) {
-                refuse(field, "The field's policy, \(field.schema.merge), does not let this value replace the present one.")
+                refuse(
+                    field,
+                    "The field's policy, \(field.schema.merge), does not let this value replace the present one."
+                )
             } else {
                 values[field.name] = value ?? .null
                 if let misfit = present?.misfits[field.name] {
@@ -118,7 +122,9 @@ struct RestoredFields: Equatable {
     /// those that it has.
     mutating func addObstacles(for names: some Sequence<String>, in table: RecordTable) {
         for name in names.sorted() where table[name] == nil {
-            obstacles.append((name, "The program does not know the field. Restore the backup with a newer version of it."))
+            obstacles.append(
+                (name, "The program does not know the field. Restore the backup with a newer version of it.")
+            )
         }
     }
 

@@ -124,7 +124,7 @@ struct BackupPromiseTests {
         }
     }
 
-    @Test("42, 9. What a policy does not let go back is named, and all else is restored")
+    @Test("42, 9. What a policy does not let go back is named, and everything else is restored")
     func policiesAreKept() async throws {
         try await withTwoStores { phone, _, folder in
             let database = phone.privateDatabase
@@ -183,7 +183,11 @@ struct BackupPromiseTests {
                 let service = emulator.service(as: .user)
                 let zone = ZoneID(zoneName: "Other")
                 _ = try await service.privateDatabase.createZone(zone.zoneName)
-                let record = Record(recordType: "Book", recordName: "o", fields: ["title": .string("O"), "isbn": .string("1")])
+                let record = Record(
+                    recordType: "Book",
+                    recordName: "o",
+                    fields: ["title": .string("O"), "isbn": .string("1")]
+                )
                 _ = try await service.privateDatabase.create(record, inZone: zone)
                 let store = try MistStore(at: folder.appending(path: "phone"), records: Self.types, service: service)
                 try await store.sync()
