@@ -15,11 +15,18 @@ public struct LocalDatabase: Sendable {
     let file: StoreFile
     let scope: DatabaseScope
     let configuration: StoreConfiguration
+    /// Synchronises the store; `nil` where it has no service.
+    let loop: SyncLoop?
 
     package init(file: StoreFile, scope: DatabaseScope, configuration: StoreConfiguration) {
+        self.init(file: file, scope: scope, configuration: configuration, loop: nil)
+    }
+
+    init(file: StoreFile, scope: DatabaseScope, configuration: StoreConfiguration, loop: SyncLoop?) {
         self.file = file
         self.scope = scope
         self.configuration = configuration
+        self.loop = loop
     }
 
     // MARK: Transactions

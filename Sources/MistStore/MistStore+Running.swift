@@ -1,5 +1,7 @@
 import GRDB
+import Logging
 import MistKit
+import Synchronization
 
 extension MistStore {
     /// Synchronises until the task is cancelled: immediately, after local changes, and at intervals.
@@ -16,6 +18,9 @@ extension MistStore {
     /// the interval grows from ``StoreConfiguration/syncInterval`` to ``StoreConfiguration/longestSyncInterval``. If
     /// the service cannot be reached, the next synchronisation tries again.
     ///
+    /// With ``setSynchronisesAutomatically(_:)``, changes are sent at once, and a push of the service wakes exactly the
+    /// database and the zone that it is about.
+    ///
     /// Calls of ``MistStore/sync()`` beside it are independent of it: cancelling them does not end it.
     ///
     /// - Throws: A ``StoreError``: `noService` when the store has no service, `closed` when it is closed, `otherUser` when
@@ -23,18 +28,25 @@ extension MistStore {
     public func run() async throws {
         // Before anything is observed: of a store that is closed, the observations have an error of their own.
         _ = try startedLoop()
-        let (wakes, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let signals = Wakes()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for database in [privateDatabase, publicDatabase] {
                 group.addTask {
                     var last: [ServiceTime?]?
-                    for try await edits in database.observe(watchesOtherProcesses: true, Self.latestEdits) {
-                        if last != nil, edits != last { continuation.yield() }
+                    // SQLite does not report changes of the table of edits, which has no row numbers.
+                    let changes = database.observe(
+                        in: .fullDatabase,
+                        watchesOtherProcesses: true,
+                        Self.latestEdits
+                    )
+                    for try await edits in changes {
+                        if last != nil, edits != last { signals.wake(.edit) }
                         last = edits
                     }
                 }
             }
-            group.addTask { try await self.synchronise(wakes, continuation) }
+            group.addTask { try await self.listen(signals) }
+            group.addTask { try await self.synchronise(signals) }
             defer { group.cancelAll() }
             try await group.next()
             // The observations end without an error when the task is cancelled.
@@ -47,21 +59,138 @@ extension MistStore {
         try [PendingEdits(db: db).latestTime(), Tombstones(db: db).latestTime()]
     }
 
-    private func synchronise(_ wakes: AsyncStream<Void>, _ continuation: AsyncStream<Void>.Continuation) async throws {
+    private func synchronise(_ signals: Wakes) async throws {
         var interval = configuration.syncInterval
-        var signals = wakes.makeAsyncIterator()
+        var wakes = signals.stream.makeAsyncIterator()
+        var work = Work()
+        work.needsAll = true
         while true {
-            let isIdle = try await sync(by: .loop).isEmpty
-            interval = isIdle ? min(interval * 2, configuration.longestSyncInterval) : configuration.syncInterval
+            let isIdle: Bool
+            if work.needsAll {
+                isIdle = try await sync(by: .loop).isEmpty
+            } else {
+                isIdle = false
+                for (scope, zones) in work.pushed { _ = try await sync(by: .push(zones), of: [scope]) }
+            }
+            interval =
+                signals.isListening
+                ? configuration.longestSyncInterval
+                : isIdle ? min(interval * 2, configuration.longestSyncInterval) : configuration.syncInterval
             let pause = interval
             let timer = Task {
                 try await Task.sleep(for: pause)
-                continuation.yield()
+                signals.wake(.timer)
             }
             defer { timer.cancel() }
-            guard await signals.next(isolation: nil) != nil else { throw CancellationError() }
+            guard await wakes.next(isolation: nil) != nil else { throw CancellationError() }
             // Further changes within a second are sent together with the first.
-            try await Task.sleep(for: .seconds(1))
+            if !signals.isListening { try await Task.sleep(for: .seconds(1)) }
+            work = signals.take()
+        }
+    }
+
+    /// Passes pushes on while ``synchronisesAutomatically`` is set. A connection that fails is tried again, later each
+    /// time.
+    private func listen(_ signals: Wakes) async throws {
+        guard let service = service as? any NotifyingService else {
+            return try await Task.sleep(for: .seconds(1 << 40))
+        }
+        let changes = privateDatabase.observe(watchesOtherProcesses: true) { db in try PushSubscriptions(db: db).all() }
+        var listener: Task<Void, Never>?
+        defer { listener?.cancel() }
+        for try await subscriptions in changes {
+            listener?.cancel()
+            signals.setListening(false)
+            guard !subscriptions.isEmpty else { continue }
+            listener = Task { await self.listen(to: subscriptions, service, signals) }
+        }
+    }
+
+    private func listen(
+        to subscriptions: [DatabaseScope: [String]],
+        _ service: any NotifyingService,
+        _ signals: Wakes
+    ) async {
+        var pause = configuration.syncInterval
+        while !Task.isCancelled {
+            signals.setListening(true)
+            // What changed before the connection was there has no push.
+            signals.wake(.timer)
+            do {
+                for try await push in service.pushes() {
+                    pause = configuration.syncInterval
+                    signals.wake(.push(PushWake(push, of: subscriptions)))
+                }
+            } catch {
+                configuration.logger.notice("There is no connection for pushes.", metadata: ["error": "\(error)"])
+            }
+            guard !Task.isCancelled else { return }
+            signals.setListening(false)
+            try? await Task.sleep(for: pause)
+            pause = min(pause * 2, configuration.longestSyncInterval)
+        }
+    }
+}
+
+/// What there is to do for ``MistStore/MistStore/run()``.
+struct Work: Equatable {
+    /// All databases are to be synchronised.
+    var needsAll = false
+    /// The databases that pushes were about, with the zones; without zones, all of the database.
+    var pushed: [DatabaseScope: Set<ZoneID>] = [:]
+
+    mutating func add(_ wake: PushWake) {
+        switch wake {
+        case .nothing: break
+        case .all: needsAll = true
+        case .scope(let scope, let zones):
+            // A database as a whole contains its zones.
+            if zones.isEmpty || pushed[scope]?.isEmpty == true {
+                pushed[scope] = []
+            } else {
+                pushed[scope, default: []].formUnion(zones)
+            }
+        }
+    }
+}
+
+/// Wakes the loop of a store, and collects what for.
+private final class Wakes: Sendable {
+    enum Reason {
+        case edit, timer
+        case push(PushWake)
+    }
+
+    let stream: AsyncStream<Void>
+    private let continuation: AsyncStream<Void>.Continuation
+    private let state = Mutex((work: Work(), isListening: false))
+
+    init() {
+        (stream, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Whether pushes arrive.
+    var isListening: Bool { state.withLock { $0.isListening } }
+
+    func setListening(_ isListening: Bool) {
+        state.withLock { $0.isListening = isListening }
+    }
+
+    func wake(_ reason: Reason) {
+        let isNothing = state.withLock { state in
+            switch reason {
+            case .edit, .timer: state.work.needsAll = true
+            case .push(let wake): state.work.add(wake)
+            }
+            return state.work == Work()
+        }
+        if !isNothing { continuation.yield() }
+    }
+
+    func take() -> Work {
+        state.withLock { state in
+            defer { state.work = Work() }
+            return state.work
         }
     }
 }

@@ -139,12 +139,12 @@ public final class MistStore: Sendable {
 
     /// The records of the signed-in user.
     public var privateDatabase: LocalDatabase {
-        LocalDatabase(file: userFile, scope: .private, configuration: configuration)
+        LocalDatabase(file: userFile, scope: .private, configuration: configuration, loop: loop)
     }
 
     /// The records that all users of the app share.
     public var publicDatabase: LocalDatabase {
-        LocalDatabase(file: publicFile, scope: .public, configuration: configuration)
+        LocalDatabase(file: publicFile, scope: .public, configuration: configuration, loop: loop)
     }
 
     /// The file of a scope.
@@ -175,8 +175,11 @@ public final class MistStore: Sendable {
         try await sync(by: .program)
     }
 
-    func sync(by asker: SyncEngine.Asker) async throws -> SyncSummary {
-        try await startedLoop().sync(by: asker)
+    func sync(
+        by asker: SyncEngine.Asker,
+        of scopes: Set<DatabaseScope> = [.public, .private]
+    ) async throws -> SyncSummary {
+        try await startedLoop().sync(by: asker, of: scopes)
     }
 
     /// The loop.

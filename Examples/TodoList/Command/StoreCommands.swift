@@ -101,7 +101,9 @@ struct DeletesCommand: AsyncParsableCommand {
         try await device.withBoard { board in
             let database = board.store.privateDatabase
             let count = allow ? try await database.allowMassDeletion() : try await database.undoMassDeletion()
-            print("\(count) deletes \(allow ? "allowed" : "taken back"). `todo sync` \(allow ? "sends" : "fetches") them.")
+            print(
+                "\(count) deletes \(allow ? "allowed" : "taken back"). `todo sync` \(allow ? "sends" : "fetches") them."
+            )
         }
     }
 }

@@ -9,7 +9,7 @@ struct TodoFields: ParsableArguments {
     @Option(help: ArgumentHelp("The day on which it is due, as in 2026-12-01; none removes it.", valueName: "day"))
     var due: String?
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("Who does it; none assigns nobody.", valueName: "name"))
+    @Option(name: .customLong("for"), help: ArgumentHelp("To whom it is assigned; none for no one.", valueName: "name"))
     var assignee: String?
 
     @Option(help: ArgumentHelp("A note; none removes it.", valueName: "text"))

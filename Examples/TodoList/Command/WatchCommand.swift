@@ -26,7 +26,9 @@ struct WatchCommand: AsyncParsableCommand {
     @Flag(help: "Show what is done, too.")
     var all = false
 
-    @Option(help: ArgumentHelp("The time between two looks at the service while there are changes.", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp("The time between two looks at the service while there are changes.", valueName: "seconds")
+    )
     var every = 5.0
 
     @OptionGroup(title: "Device")

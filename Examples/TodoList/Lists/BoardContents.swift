@@ -50,6 +50,7 @@ package struct BoardContents: Sendable {
     ///   - list: Only the list with this name; `nil` shows all.
     ///   - showsDone: Whether to-dos that are done are shown.
     ///   - today: The present day, which to-dos are overdue before.
+    /// - Returns: A line for each list, and one for each of its to-dos.
     package func lines(of list: String? = nil, showsDone: Bool, today: Date) -> [String] {
         let names = Dictionary(people.map { ($0.recordName, $0.model.name) }, uniquingKeysWith: { $1 })
         let length = identifierLength

@@ -19,7 +19,7 @@ package struct Todo: Equatable {
     package var isDone = false
     /// The day on which it is due, at midnight in UTC.
     package var due: Date?
-    /// Who does it. The to-do stays when the person is removed.
+    /// The person to whom it is assigned. The to-do stays when the person is removed.
     package var assignee: RecordReference<Person>?
     package var note: String?
 
@@ -29,7 +29,7 @@ package struct Todo: Equatable {
     }
 }
 
-/// Somebody who does to-dos.
+/// A person to whom to-dos are assigned.
 @CloudKitRecord
 package struct Person: Equatable {
     package var name: String

@@ -49,7 +49,7 @@ package struct TodoBoard: Sendable {
         package var title: String?
         /// The day; `.some(nil)` removes it.
         package var due: Date??
-        /// The name of the person; `.some(nil)` assigns nobody.
+        /// The name of the person; `.some(nil)` takes the to-do from them.
         package var assignee: String??
         package var note: String??
         package var isDone: Bool?

@@ -9,7 +9,8 @@ struct BoardContentsTests {
     private let home = StoredRecord(TodoList(name: "Home"), recordName: "l1")
     private let today = Date(day: "2026-12-01") ?? .now
 
-    private func todo(_ name: String, _ title: String, _ change: (inout Todo) -> Void = { _ in }) -> StoredRecord<Todo> {
+    private func todo(_ name: String, _ title: String, _ change: (inout Todo) -> Void = { _ in }) -> StoredRecord<Todo>
+    {
         var todo = Todo(list: home.reference(), title: title)
         change(&todo)
         return StoredRecord(todo, recordName: name)
@@ -53,9 +54,11 @@ struct BoardContentsTests {
 
     @Test func identifiersAreAsLongAsTheyNeedToBe() throws {
         let board = board(todo("ABCDE1", "Milk"), todo("ABCDE2", "Bread"), todo("F", "Short"))
-        #expect(board.lines(showsDone: false, today: today)[1...] == [
-            "  abcde1  [ ] Milk", "  abcde2  [ ] Bread", "  f  [ ] Short",
-        ])
+        #expect(
+            board.lines(showsDone: false, today: today)[1...] == [
+                "  abcde1  [ ] Milk", "  abcde2  [ ] Bread", "  f  [ ] Short",
+            ]
+        )
         #expect(try board.todo("abcde2").model.title == "Bread")
         #expect(throws: BoardError.severalTodos("abcde", ["Milk", "Bread"])) { try board.todo("abcde") }
         #expect(throws: BoardError.noSuchTodo("x")) { try board.todo("x") }

@@ -14,7 +14,8 @@ struct ProgramTests {
             try RunningProgram(
                 program,
                 arguments + [
-                    "--device", folder.appending(path: device).path, "--service", folder.appending(path: "service").path,
+                    "--device", folder.appending(path: device).path, "--service",
+                    folder.appending(path: "service").path,
                 ],
                 environment: ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("MISTKIT_") }
             )

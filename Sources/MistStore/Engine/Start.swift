@@ -23,7 +23,7 @@ struct Start: EngineProcedure {
             try undelivered.endRests(at: now)
             try parking.checkValuesAgain()
         }
-        try scopeState.markStale()
+        try markStale(by: asker)
         try scopeState.beginProgress()
         if scope == .public { try beginFollowing(by: asker) }
         try recovery.trim(
@@ -36,6 +36,15 @@ struct Start: EngineProcedure {
             try unreadableRows.removeOrphans(of: table)
         }
         try ZoneAssignment(file: file, scope: scope, db: db).removeUnused()
+    }
+
+    /// Asks for the list of changed zones; after a push about known zones, for their changes alone.
+    private func markStale(by asker: SyncEngine.Asker) throws {
+        guard case .push(let changed) = asker, !changed.isEmpty, scope != .public, try scopeState.row().isListed else {
+            return try scopeState.markStale()
+        }
+        let unknown = try changed.filter { try !zones.markStale(named: $0.zoneName) }
+        if !unknown.isEmpty { try scopeState.markStale() }
     }
 
     private func beginFollowing(by asker: SyncEngine.Asker) throws {

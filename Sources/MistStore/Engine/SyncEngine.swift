@@ -46,6 +46,23 @@ package struct SyncEngine: Sendable {
         /// The store's own loop. Followed queries that are not due yet are left out, and what the service could not
         /// deliver.
         case loop
+        /// The store's own loop, after a push of the service. Only these zones are asked for, unless there are none, or
+        /// one of them is not known.
+        case push(Set<ZoneID>)
+
+        /// The code that asks for a synchronisation for several callers.
+        static func together(_ askers: [Self]) -> Self {
+            var zones: Set<ZoneID> = []
+            var isPush = true
+            for asker in askers {
+                switch asker {
+                case .program: return .program
+                case .push(let more) where !more.isEmpty: zones.formUnion(more)
+                case .loop, .push: isPush = false
+                }
+            }
+            return isPush ? .push(zones) : .loop
+        }
     }
 
     /// Runs a transaction of the engine, with the triggers of record types off.

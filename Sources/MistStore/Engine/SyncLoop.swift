@@ -36,6 +36,8 @@ final class SyncLoop: Sendable {
     private struct Waiter {
         let call: Int
         let asker: SyncEngine.Asker
+        /// The databases that it waits for.
+        let scopes: Set<DatabaseScope>
         let continuation: CheckedContinuation<SyncSummary, any Error>
         /// The result of the pass that was under way when the call came.
         var summary = SyncSummary()
@@ -59,18 +61,20 @@ final class SyncLoop: Sendable {
 
     /// Waits for a pass over all scopes that begins now, or for the pass under way and the one after it.
     ///
-    /// - Parameter asker: The code that asks.
+    /// - Parameters:
+    ///   - asker: The code that asks.
+    ///   - scopes: The databases to synchronise.
     /// - Returns: The counts of the passes.
     /// - Throws: A ``StoreError`` when the file fails, when the store is closed, or when another user is signed in;
     ///   `CancellationError` when the task of this call was cancelled. Other calls wait on.
-    func sync(by asker: SyncEngine.Asker) async throws -> SyncSummary {
+    func sync(by asker: SyncEngine.Asker, of scopes: Set<DatabaseScope>) async throws -> SyncSummary {
         let call = state.withLock { state in
             state.calls += 1
             return state.calls
         }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let waiter = Waiter(call: call, asker: asker, continuation: continuation)
+                let waiter = Waiter(call: call, asker: asker, scopes: scopes, continuation: continuation)
                 let refusal = state.withLock { state -> (any Error)? in
                     if state.isClosed { return StoreError.storeIsClosed }
                     // If the task was cancelled before this, the cancellation handler found no call to end.
@@ -109,9 +113,9 @@ final class SyncLoop: Sendable {
 
     /// Makes passes as long as calls wait.
     private func work() async {
-        while let asker = beginPass() {
+        while let (asker, scopes) = beginPass() {
             do {
-                endPass(.success(try await cycle(by: asker)))
+                endPass(.success(try await cycle(by: asker, of: scopes)))
             } catch {
                 endPass(.failure(error))
             }
@@ -120,10 +124,10 @@ final class SyncLoop: Sendable {
 
     /// Begins a pass for the calls that wait for the next one.
     ///
-    /// - Returns: The code that asks for the pass: the loop, unless a program waits for it. `nil` when no call waits, or
-    ///   when this task was cancelled. Then another task makes the pass of the calls that came since.
-    private func beginPass() -> SyncEngine.Asker? {
-        let (asker, cancelled) = state.withLock { state -> (SyncEngine.Asker?, [Waiter]) in
+    /// - Returns: The code that asks for the pass, and its databases. `nil` when no call waits, or when this task was
+    ///   cancelled. Then another task makes the pass of the calls that came since.
+    private func beginPass() -> (SyncEngine.Asker, Set<DatabaseScope>)? {
+        let (pass, cancelled) = state.withLock { state -> ((SyncEngine.Asker, Set<DatabaseScope>)?, [Waiter]) in
             let cancelled = state.next.filter(\.isCancelled)
             state.next.removeAll(where: \.isCancelled)
             guard !state.next.isEmpty, !state.isCancelled else {
@@ -132,10 +136,11 @@ final class SyncLoop: Sendable {
                 return (nil, cancelled)
             }
             (state.underWay, state.next) = (state.next, [])
-            return (state.underWay.contains { $0.asker == .program } ? .program : .loop, cancelled)
+            let scopes = state.underWay.reduce(into: Set()) { $0.formUnion($1.scopes) }
+            return ((.together(state.underWay.map(\.asker)), scopes), cancelled)
         }
         for waiter in cancelled { waiter.continuation.resume(throwing: CancellationError()) }
-        return asker
+        return pass
     }
 
     /// Ends a pass, and the calls that waited for it.
@@ -170,9 +175,10 @@ final class SyncLoop: Sendable {
 
     // MARK: Working
 
-    private func cycle(by asker: SyncEngine.Asker) async throws -> SyncSummary {
+    private func cycle(by asker: SyncEngine.Asker, of scopes: Set<DatabaseScope>) async throws -> SyncSummary {
         var summary = SyncSummary()
         var refusal: StoreError?
+        let engines = engines.filter { scopes.contains($0.scope) }
         // A synchronisation that another process begins later contains what was there before.
         let epochs = try engines.map { try $0.leaseEpoch() }
         for (engine, epoch) in zip(engines, epochs) {

@@ -105,6 +105,13 @@ struct FollowedQueries: TableOwner {
         try db.run("DELETE FROM mist_follow WHERE query = ?", [try Self.text(of: query)])
     }
 
+    /// All queries, in the order in which they were followed.
+    func queries() throws -> [RecordQuery] {
+        try db.rows("SELECT query FROM mist_follow ORDER BY id").map { row in
+            try JSONReader.read(RecordQuery.self, from: row["query"] as String)
+        }
+    }
+
     /// The query whose turn it is.
     func next() throws -> FollowedQuery? {
         try db.row("SELECT * FROM mist_follow WHERE phase <> ? ORDER BY id LIMIT 1", [FollowedQuery.Phase.idle])

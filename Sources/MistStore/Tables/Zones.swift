@@ -168,6 +168,11 @@ extension Zones {
         )
     }
 
+    /// The zones that the service has, with a feed of their own.
+    func existing() throws -> [StoredZone] {
+        try rows("state = ? AND name <> ?", [State.exists, ZoneID.default.zoneName])
+    }
+
     /// The zones that the service is not known to have.
     func missing() throws -> [StoredZone] { try rows("state <> ?", [State.exists]) }
 
