@@ -43,8 +43,11 @@ package final class FileLease: Sendable {
     static var present: Duration { start.duration(to: .now) }
     private static let start = ContinuousClock.now
 
+    /// The epoch in which this member believes that it holds the lease; `nil` where it does not.
+    package var heldEpoch: LeaseEpoch? { state.withLock { $0.epoch } }
+
     /// Whether this member believes that it holds the lease.
-    package var isHeld: Bool { state.withLock { $0.epoch != nil } }
+    package var isHeld: Bool { heldEpoch != nil }
 
     /// The lease, as the file has it.
     package func row(_ db: Database) throws -> LeaseRow { try Leases(name: name, db: db).row() }
