@@ -18,8 +18,9 @@ extension MistStore {
     ///
     /// Calls of ``MistStore/sync()`` beside it are independent of it: cancelling them does not end it.
     ///
-    /// - Throws: A ``StoreError``: `noService` when the store has no service, `closed` when it is closed, `otherUser` when
-    ///   another user is signed in, or a code about the file; `CancellationError` when the task is cancelled.
+    /// - Throws: A ``StoreError``: `noService` when the store has no service, `readOnly` when it was opened for reading,
+    ///   `closed` when it is closed, `otherUser` when another user is signed in, or a code about the file;
+    ///   `CancellationError` when the task is cancelled.
     public func run() async throws {
         // Before anything is observed: of a store that is closed, the observations have an error of their own.
         _ = try startedLoop()

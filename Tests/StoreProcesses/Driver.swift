@@ -93,7 +93,8 @@ struct Driver {
     }
 
     /// Kills and stops workers until the time is over. Then no worker is left.
-    private func disturb(_ folder: URL, _ emulator: RunningEmulator, _ problems: inout [String]) async throws -> Events {
+    private func disturb(_ folder: URL, _ emulator: RunningEmulator, _ problems: inout [String]) async throws -> Events
+    {
         var generator = SeededGenerator(seed: seed)
         var events = Events()
         var workers = try (0..<Self.workers).map { try startWorker($0, in: folder, emulator) }
@@ -107,7 +108,8 @@ struct Driver {
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(5)
-        let file = try DatabaseQueue(path: folder.appending(path: "store/user.sqlite").path, configuration: configuration)
+        let path = folder.appending(path: "store/user.sqlite").path
+        let file = try DatabaseQueue(path: path, configuration: configuration)
         let end = milliseconds() + seconds * 1000
         while milliseconds() < end, problems.isEmpty {
             try await Task.sleep(for: .milliseconds(Int.random(in: 100...700, using: &generator)))
@@ -149,7 +151,8 @@ struct Driver {
     /// The epoch and the process of the lease, where a process holds it.
     private func lease(_ file: DatabaseQueue) throws -> (epoch: Int64, process: Int32)? {
         let row = try file.read { db in
-            try Row.fetchOne(db, sql: "SELECT epoch, process FROM mist_lease WHERE name = 'sync' AND holder IS NOT NULL")
+            let sql = "SELECT epoch, process FROM mist_lease WHERE name = 'sync' AND holder IS NOT NULL"
+            return try Row.fetchOne(db, sql: sql)
         }
         guard let row else { return nil }
         let process = (row["process"] as String).split(separator: "(").last?.dropLast() ?? ""
@@ -226,7 +229,8 @@ struct Driver {
         times.sort()
         if let largest = times.last {
             print("processes: \(events.kills) killed, \(times.count) of them while they synchronised")
-            print("processes: \(events.stopped.count) stopped for some time; \(requests.count) requests, \(processes.count) epochs")
+            print("processes: \(events.stopped.count) stopped for some time")
+            print("processes: \(requests.count) requests in \(processes.count) epochs")
             print("processes: take-over after \(times[times.count / 2]) ms in the median, \(largest) ms at most")
             if largest >= Self.limit { problems.append("a take-over took \(largest) ms") }
         } else {
@@ -272,7 +276,8 @@ struct Driver {
                 case .add, .edit, .remove:
                     let title = change.kind == .remove ? nil : change.title
                     // Where the process died in between, either is right.
-                    expected[change.name] = outcome == .done ? [title] : expected[change.name, default: [nil]].union([title])
+                    let earlier = expected[change.name] ?? [nil]
+                    expected[change.name] = outcome == .done ? [title] : earlier.union([title])
                 case .count, .pair:
                     for name in change.kind == .pair ? Worker.pair(change.name) : [change.name] {
                         let earlier = sums[name] ?? [0]
@@ -285,18 +290,20 @@ struct Driver {
         for (name, titles) in expected.sorted(by: { $0.key < $1.key }) where !lost.contains(name) {
             let title = service[name]?.title
             if !titles.contains(title) {
-                problems.append("\(name) is \(title ?? "absent") at the service, and was \(titles.map { $0 ?? "absent" })")
+                let right = titles.map { $0 ?? "absent" }
+                problems.append("\(name) is \(title ?? "absent") at the service, and should be one of \(right)")
             }
         }
         for (name, values) in sums.sorted(by: { $0.key < $1.key }) where !lost.contains(name) {
-            if service[name].map({ values.contains($0.loans) }) != true {
-                problems.append("\(name) is \(service[name]?.loans ?? -1) at the service, and was counted to \(values.sorted())")
+            let loans = service[name]?.loans
+            if !values.contains(loans ?? -1) {
+                problems.append("\(name) is \(loans ?? -1) at the service, and was counted to \(values.sorted())")
             }
         }
         for name in service.keys where expected[name] == nil && sums[name] == nil {
             problems.append("\(name) is at the service, and no worker has added it")
         }
-        print("processes: \(done) changes committed, \(receipts.count) receipts, \(service.count) records at the service")
+        print("processes: \(done) changes committed, \(receipts.count) receipts, \(service.count) records in the end")
         return problems
     }
 }

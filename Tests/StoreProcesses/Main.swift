@@ -19,7 +19,8 @@ struct Main {
                 let seed = arguments.dropFirst().first.flatMap { UInt64($0) } ?? .random(in: 0...999_999)
                 try await Driver(seconds: seconds, seed: seed).run()
             case "work":
-                guard arguments.count == 5, let number = Int(arguments[1]), let address = URL(string: arguments[2]) else {
+                guard arguments.count == 5, let number = Int(arguments[1]), let address = URL(string: arguments[2])
+                else {
                     throw Problem("work: a folder, a number, an address and two tokens are needed.")
                 }
                 let worker = try Worker(

@@ -12,7 +12,7 @@ final class Reader: Sendable {
 
     init(folder: URL) throws {
         self.folder = folder
-        store = try MistStore(at: folder.appending(path: "store"), records: [Shelf.self, Book.self])
+        store = try MistStore(readingAt: folder.appending(path: "store"), records: [Book.self])
     }
 
     func run() async throws {

@@ -36,6 +36,11 @@ enum SystemTables {
         for table in owners.flatMap({ $0.guarded }) { try guardRows(of: table, db) }
     }
 
+    /// Whether the file has these parts.
+    static func hasLaterParts(_ db: Database) throws -> Bool {
+        try UnreadableRows.exists(db) && Leases.exists(db)
+    }
+
     /// Adds the trigger that refuses to delete the rows of a table, or replaces that of another version of the library.
     private static func guardRows(of table: String, _ db: Database) throws {
         let name = "mist_keep_\(table)"

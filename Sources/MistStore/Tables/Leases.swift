@@ -27,6 +27,9 @@ struct Leases: TableOwner {
     let name: String
     let db: Database
 
+    /// Whether the file has the table.
+    static func exists(_ db: Database) throws -> Bool { try db.tableExists("mist_lease") }
+
     /// The lease. Without a row, it is free.
     func row() throws -> LeaseRow {
         guard let row = try db.row("SELECT * FROM mist_lease WHERE name = ?", [name]) else { return LeaseRow() }
