@@ -151,12 +151,11 @@ struct Driver {
     /// The epoch and the process of the lease, where a process holds it.
     private func lease(_ file: DatabaseQueue) throws -> (epoch: Int64, process: Int32)? {
         let row = try file.read { db in
-            let sql = "SELECT epoch, process FROM mist_lease WHERE name = 'sync' AND holder IS NOT NULL"
+            let sql = "SELECT epoch, process_id FROM mist_lease WHERE name = 'sync' AND holder IS NOT NULL"
             return try Row.fetchOne(db, sql: sql)
         }
         guard let row else { return nil }
-        let process = (row["process"] as String).split(separator: "(").last?.dropLast() ?? ""
-        return (row["epoch"], Int32(process) ?? 0)
+        return (row["epoch"], row["process_id"])
     }
 
     private func waitForHolder(among workers: [Process], _ file: DatabaseQueue) async throws -> Int? {

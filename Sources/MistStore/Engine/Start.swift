@@ -40,7 +40,7 @@ struct Start: EngineProcedure {
 
     private func beginFollowing(by asker: SyncEngine.Asker) throws {
         let longest = PollInterval.next(afterIdle: .max, from: configuration.pollInterval, doublings: 5)
-        if try followedQueries.beginPasses(dueAt: asker == .loop ? now : nil, longest: longest) {
+        if try followedQueries.beginPasses(dueAt: asker == .program ? nil : now, longest: longest) {
             try scopeState.forgetMissingSchema()
         }
     }

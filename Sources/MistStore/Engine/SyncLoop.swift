@@ -120,7 +120,7 @@ final class SyncLoop: Sendable {
 
     /// Begins a pass for the calls that wait for the next one.
     ///
-    /// - Returns: The code that asks for the pass: the loop, unless a program waits for it. `nil` when no call waits, or
+    /// - Returns: The code that asks for the pass. `nil` when no call waits, or
     ///   when this task was cancelled. Then another task makes the pass of the calls that came since.
     private func beginPass() -> SyncEngine.Asker? {
         let (asker, cancelled) = state.withLock { state -> (SyncEngine.Asker?, [Waiter]) in
@@ -132,7 +132,9 @@ final class SyncLoop: Sendable {
                 return (nil, cancelled)
             }
             (state.underWay, state.next) = (state.next, [])
-            return (state.underWay.contains { $0.asker == .program } ? .program : .loop, cancelled)
+            let askers = state.underWay.map(\.asker)
+            // The one that asks for the most.
+            return (askers.first { $0 == .program } ?? askers.first { $0 == .loop } ?? askers.first, cancelled)
         }
         for waiter in cancelled { waiter.continuation.resume(throwing: CancellationError()) }
         return asker
@@ -168,13 +170,22 @@ final class SyncLoop: Sendable {
         work?.cancel()
     }
 
+    /// For how long nothing need be synchronised, because other processes have done it.
+    ///
+    /// - Parameter interval: The time between two synchronisations.
+    /// - Returns: The shortest rest of all files; zero when a synchronisation is due.
+    /// - Throws: A ``StoreError`` when a file fails.
+    func rest(of interval: Duration) throws -> Duration {
+        try engines.map { try $0.rest(of: interval, at: now) }.min() ?? .zero
+    }
+
     // MARK: Working
 
     private func cycle(by asker: SyncEngine.Asker) async throws -> SyncSummary {
         var summary = SyncSummary()
         var refusal: StoreError?
         // A synchronisation that another process begins later contains what was there before.
-        let epochs = try engines.map { try $0.leaseEpoch() }
+        let epochs = try engines.map { try $0.leaseEpoch(for: asker, at: now) }
         for (engine, epoch) in zip(engines, epochs) {
             let observer = SyncObserver(
                 scope: engine.scope,
@@ -240,7 +251,7 @@ final class SyncLoop: Sendable {
                 while true {
                     try await Task.sleep(for: engine.file.lease.timing.beat)
                     do {
-                        if try engine.keepLease() == .lost { return superseded }
+                        if try engine.keepLease(at: self.now) == .lost { return superseded }
                     } catch let error as StoreError where error.code == .storage {
                         // The file is busy. While another process writes, none can take the lease, either.
                     }
@@ -278,7 +289,7 @@ final class SyncLoop: Sendable {
                     if ahead != nil { _ = try await group.next() }
                     group.addTask {
                         // A process that was stopped since the decision may have lost the lease.
-                        if request.isWrite, ContinuousClock.now > limit, try engine.keepLease() != .keep {
+                        if request.isWrite, ContinuousClock.now > limit, try engine.keepLease(at: self.now) != .keep {
                             return nil
                         }
                         return try await observer.send(request, over: service)

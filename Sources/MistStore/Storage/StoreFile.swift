@@ -179,7 +179,7 @@ package final class StoreFile: Sendable {
                 return try StoreError.wrapping { try database.close() }
             }
             // Another process goes on at once. If this fails, it goes on after some seconds.
-            if lease.isHeld { try? database.write { db in try lease.release(db, isDone: false) } }
+            if lease.isHeld { try? database.write { db in try lease.release(db, doneAt: nil) } }
             // The content of the log is copied into the file, so that the file can be copied without the log. If this
             // fails, the log stays, and nothing is lost.
             _ = try? database.writeWithoutTransaction { db in try db.checkpoint(.truncate) }

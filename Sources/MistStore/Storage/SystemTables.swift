@@ -32,7 +32,7 @@ enum SystemTables {
     /// - Throws: A `DatabaseError` when the file fails.
     static func addLaterParts(to db: Database) throws {
         try db.execute(sql: UnreadableRows.definition)
-        try db.execute(sql: Leases.definition)
+        try Leases.create(in: db)
         for table in owners.flatMap({ $0.guarded }) { try guardRows(of: table, db) }
     }
 
