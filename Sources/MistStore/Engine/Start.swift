@@ -34,6 +34,7 @@ struct Start: EngineProcedure {
         for table in file.orderedTables {
             try pendingEdits.removeOrphans(of: table)
             try unreadableRows.removeOrphans(of: table)
+            try inheritedCounts.removeOrphans(of: table)
         }
         try ZoneAssignment(file: file, scope: scope, db: db).removeUnused()
     }
