@@ -31,7 +31,7 @@ extension StoreFile {
         guard earlier != identity else { return }
         try state.setIdentity(identity)
         guard let earlier, !identity.isSameFile(as: earlier) else { return }
-        for table in orderedTables where table.hasCounters && table.recordType == "none" {
+        for table in orderedTables where table.hasCounters {
             try noteInheritedCounts(of: table, device: try state.device, db)
         }
         try state.setDevice(newDevice(), at: now)
