@@ -507,6 +507,15 @@ let package = Package(
                 ],
                 path: "Tests/StoreCrashes"
             ),
+            // Processes that share a store and are killed, for Scripts/check-processes.
+            .executableTarget(
+                name: "StoreProcesses",
+                dependencies: [
+                    "CloudKitEmulator", "MistKit", "MistStore", "MistTesting", "TestSupport",
+                    .product(name: "GRDB", package: "GRDB.swift"),
+                ],
+                path: "Tests/StoreProcesses"
+            ),
             // Random numbers that a seed repeats, and the folder of test data.
             .target(name: "TestSupport", path: "Tests/TestSupport"),
             // The requests and comparisons that the tests of all transports share.

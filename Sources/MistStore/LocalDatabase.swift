@@ -55,10 +55,12 @@ public struct LocalDatabase: Sendable {
     ///
     /// - Parameter body: A closure that reads and writes with a ``StoreWriter``.
     /// - Returns: The result of `body`.
-    /// - Throws: A ``StoreError``, or the error of `body`. Then nothing was changed.
+    /// - Throws: A ``StoreError``, also `readOnly` when the store was opened for reading, or the error of `body`. Then
+    ///   nothing was changed.
     @discardableResult
     public func write<Value: Sendable>(_ body: @Sendable @escaping (StoreWriter) throws -> Value) async throws -> Value
     {
+        try file.checkWritable()
         do {
             return try await file.database.write { db in
                 try db.recordingEdits(at: configuration.ownClock?().machineTime) {

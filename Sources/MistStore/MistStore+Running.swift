@@ -16,15 +16,17 @@ extension MistStore {
     ///
     /// Changes of this process and of others are sent about a second after the first of them. While nothing changes,
     /// the interval grows from ``StoreConfiguration/syncInterval`` to ``StoreConfiguration/longestSyncInterval``. If
-    /// the service cannot be reached, the next synchronisation tries again.
+    /// the service cannot be reached, the next synchronisation tries again. Of several processes that run on the same
+    /// files, one asks the service at a time, and the others leave out what it has done within their interval.
     ///
     /// With ``setSynchronisesAutomatically(_:)``, changes are sent at once, and a push of the service wakes exactly the
     /// database and the zone that it is about.
     ///
     /// Calls of ``MistStore/sync()`` beside it are independent of it: cancelling them does not end it.
     ///
-    /// - Throws: A ``StoreError``: `noService` when the store has no service, `closed` when it is closed, `otherUser` when
-    ///   another user is signed in, or a code about the file; `CancellationError` when the task is cancelled.
+    /// - Throws: A ``StoreError``: `noService` when the store has no service, `readOnly` when it was opened for reading,
+    ///   `closed` when it is closed, `otherUser` when another user is signed in, or a code about the file;
+    ///   `CancellationError` when the task is cancelled.
     public func run() async throws {
         // Before anything is observed: of a store that is closed, the observations have an error of their own.
         _ = try startedLoop()
@@ -39,9 +41,10 @@ extension MistStore {
                         watchesOtherProcesses: true,
                         Self.latestEdits
                     )
-                    for try await edits in changes {
-                        if last != nil, edits != last { signals.wake(.edit) }
-                        last = edits
+                    for try await latest in changes {
+                        // Edits that were acknowledged have no time any more.
+                        if let last, zip(latest, last).contains(where: { $0 != nil && $0 != $1 }) { signals.wake(.edit) }
+                        last = latest
                     }
                 }
             }
@@ -60,23 +63,23 @@ extension MistStore {
     }
 
     private func synchronise(_ signals: Wakes) async throws {
+        let loop = try startedLoop()
         var interval = configuration.syncInterval
         var wakes = signals.stream.makeAsyncIterator()
         var work = Work()
         work.needsAll = true
         while true {
-            let isIdle: Bool
-            if work.needsAll {
-                isIdle = try await sync(by: .loop).isEmpty
+            // While nothing changes, one process asks the service for all of them.
+            let asker = work.needsAll ? SyncEngine.Asker.loop : .interval(interval)
+            if try work.needsAll || (work.isDue && loop.rest(of: interval) == .zero) {
+                let isIdle = try await sync(by: asker).isEmpty
+                interval = isIdle ? min(interval * 2, configuration.longestSyncInterval) : configuration.syncInterval
             } else {
-                isIdle = false
                 for (scope, zones) in work.pushed { _ = try await sync(by: .push(zones), of: [scope]) }
             }
-            interval =
-                signals.isListening
-                ? configuration.longestSyncInterval
-                : isIdle ? min(interval * 2, configuration.longestSyncInterval) : configuration.syncInterval
-            let pause = interval
+            if signals.isListening { interval = configuration.longestSyncInterval }
+            let rest = try loop.rest(of: interval)
+            let pause = rest == .zero ? interval : rest
             let timer = Task {
                 try await Task.sleep(for: pause)
                 signals.wake(.timer)
@@ -115,7 +118,7 @@ extension MistStore {
         while !Task.isCancelled {
             signals.setListening(true)
             // What changed before the connection was there has no push.
-            signals.wake(.timer)
+            signals.wake(.push(.all))
             do {
                 for try await push in service.pushes() {
                     pause = configuration.syncInterval
@@ -134,8 +137,10 @@ extension MistStore {
 
 /// What there is to do for ``MistStore/MistStore/run()``.
 struct Work: Equatable {
-    /// All databases are to be synchronised.
+    /// All databases are to be synchronised: there are edits, or a push does not say what it is about.
     var needsAll = false
+    /// It is time to look at all databases, unless another process has done it.
+    var isDue = false
     /// The databases that pushes were about, with the zones; without zones, all of the database.
     var pushed: [DatabaseScope: Set<ZoneID>] = [:]
 
@@ -179,7 +184,8 @@ private final class Wakes: Sendable {
     func wake(_ reason: Reason) {
         let isNothing = state.withLock { state in
             switch reason {
-            case .edit, .timer: state.work.needsAll = true
+            case .edit: state.work.needsAll = true
+            case .timer: state.work.isDue = true
             case .push(let wake): state.work.add(wake)
             }
             return state.work == Work()

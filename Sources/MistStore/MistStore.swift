@@ -25,6 +25,7 @@ public import MistKit
 ///
 /// ### Opening a store
 /// - ``init(at:records:service:configuration:)``
+/// - ``init(readingAt:records:configuration:)``
 /// - ``StoreConfiguration``
 /// - ``close()``
 ///
@@ -137,6 +138,61 @@ public final class MistStore: Sendable {
         }
     }
 
+    /// Opens the store in a folder for reading, beside the processes that write: for a command that shows the status, or
+    /// an extension of an app.
+    ///
+    /// ```swift
+    /// let store = try MistStore(readingAt: folder, records: [Todo.self])
+    /// print(try await store.privateDatabase.status().pending)
+    /// ```
+    ///
+    /// Records, their observation, the status and the recovery log are read as from any store. Every call that changes
+    /// something, ``sync()`` and ``run()`` included, throws a ``StoreError`` with the code `readOnly`. Nothing is
+    /// changed in the files: no table is added, and a copy of the folder is not noticed.
+    ///
+    /// SQLite needs the index of its log, a file beside the database, also for reading, and creates it where this
+    /// process may write to the folder. Elsewhere the store can be read while another process has it open. On a file
+    /// system that is read-only, a store that was closed is read as files that do not change. If it can be written to
+    /// under another path meanwhile, a read may fail, or find records as they never were together.
+    ///
+    /// - Parameters:
+    ///   - folder: The folder of the store.
+    ///   - records: The record types that are read: all types of the store, or a part of them.
+    ///   - configuration: The settings of the store. Those about synchronisation have no effect.
+    /// - Throws: A ``StoreError``: `noStore` when there is no store in the folder; `needsUpdate` when the files have no
+    ///   table of a type, no column of a field, or an earlier format; `schema` for record types that do not fit each
+    ///   other or the files; or a code about the file.
+    public init(
+        readingAt folder: URL,
+        records: [any CloudKitRecord.Type],
+        configuration: StoreConfiguration = StoreConfiguration()
+    ) throws {
+        let schemas = records.map { $0.schema }
+        try configuration.check(schemas)
+        try configuration.zones.check()
+        let layout = configuration.zones
+        func open(_ name: String, _ zones: [DatabaseScope: ZoneID], perRoot: Bool) throws -> StoreFile {
+            let path = folder.appendingPathComponent(name).path
+            do {
+                return try StoreFile(
+                    reading: StoreFile.openForReading(atPath: path),
+                    schemas: schemas,
+                    models: records,
+                    scopes: zones,
+                    hasZonePerRoot: perRoot
+                )
+            } catch var error as StoreError where error.code.isAboutFile {
+                error.message = "\(path): \(error.message)"
+                throw error
+            }
+        }
+        userFile = try open("user.sqlite", [.private: layout.homeZone], perRoot: layout.isPerRoot)
+        publicFile = try open("public.sqlite", [.public: .default], perRoot: false)
+        service = nil
+        self.configuration = configuration
+        loop = nil
+    }
+
     /// The records of the signed-in user.
     public var privateDatabase: LocalDatabase {
         LocalDatabase(file: userFile, scope: .private, configuration: configuration, loop: loop)
@@ -166,10 +222,11 @@ public final class MistStore: Sendable {
     /// the first who was signed in. In the public database, this concerns changes only; reading it needs no user.
     ///
     /// - Returns: The counts of records that were fetched, sent and so on, and for each database the reason why it waits.
-    /// - Throws: A ``StoreError``: `noService` when the store has no service; `otherUser` when another user is signed in,
-    ///   so that nothing of the owner was sent or fetched; `closed` when the store is closed, also meanwhile; or a code about
-    ///   the file, also where it has a trigger of another program that changes records. `CancellationError` when the task is cancelled. A service that cannot be reached is not an error: the
-    ///   changes stay, a later call sends them, and ``SyncSummary/scopes`` says so.
+    /// - Throws: A ``StoreError``: `noService` when the store has no service, and `readOnly` when it was opened for
+    ///   reading; `otherUser` when another user is signed in, so that nothing of the owner was sent or fetched; `closed`
+    ///   when the store is closed, also meanwhile; or a code about the file, also where it has a trigger of another
+    ///   program that changes records. `CancellationError` when the task is cancelled. A service that cannot be reached
+    ///   is not an error: the changes stay, a later call sends them, and ``SyncSummary/scopes`` says so.
     @discardableResult
     public func sync() async throws -> SyncSummary {
         try await sync(by: .program)
@@ -184,8 +241,10 @@ public final class MistStore: Sendable {
 
     /// The loop.
     ///
-    /// - Throws: A ``StoreError`` with the code `noService` when the store has no service.
+    /// - Throws: A ``StoreError`` with the code `noService` when the store has no service, or with `readOnly` when it was
+    ///   opened for reading.
     func startedLoop() throws -> SyncLoop {
+        try userFile.checkWritable()
         guard let loop else {
             throw StoreError(
                 .noService,

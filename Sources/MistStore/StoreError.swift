@@ -32,7 +32,7 @@ public struct StoreError: Error, Hashable, Sendable {
     /// The kinds of failure.
     public struct Code: Hashable, Sendable {
         fileprivate enum Kind: String, Hashable, Sendable {
-            case notAStore, newerFormat, damaged, storage, full, readOnly
+            case notAStore, noStore, newerFormat, needsUpdate, damaged, storage, full, readOnly
             case schema, unknownRecordType, value, recordName, link, tooManyZones
             case notFound, nameTaken, query, closed, noService, otherUser
         }
@@ -41,7 +41,7 @@ public struct StoreError: Error, Hashable, Sendable {
 
         /// Whether the failure concerns a file as a whole.
         var isAboutFile: Bool {
-            [.notAStore, .newerFormat, .damaged, .storage, .full, .readOnly].contains(kind)
+            [.notAStore, .noStore, .newerFormat, .needsUpdate, .damaged, .storage, .full, .readOnly].contains(kind)
         }
 
         fileprivate init(_ kind: Kind) {
@@ -56,8 +56,15 @@ extension StoreError.Code {
     /// The file is not a store: it is not an SQLite database, or it is the database of another program.
     public static let notAStore = Self(.notAStore)
 
+    /// There is no store in the folder, and a store that is opened for reading does not create one.
+    public static let noStore = Self(.noStore)
+
     /// A later version of this library wrote the file.
     public static let newerFormat = Self(.newerFormat)
+
+    /// The file lacks tables or columns, of the store itself or of a record type. A program adds them when it opens the
+    /// store for writing, once. A store that is opened for reading cannot.
+    public static let needsUpdate = Self(.needsUpdate)
 
     /// The file is damaged or was cut off. The service has the synchronised records; keep the file for changes that
     /// were not sent.
@@ -69,7 +76,7 @@ extension StoreError.Code {
     /// The disk is full.
     public static let full = Self(.full)
 
-    /// The folder or the file cannot be written to.
+    /// The folder or the file cannot be written to, or the store was opened for reading.
     public static let readOnly = Self(.readOnly)
 
     /// The store was closed, also while the operation was under way. What was stored before is in the file.

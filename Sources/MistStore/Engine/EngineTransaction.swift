@@ -97,6 +97,7 @@ extension EngineProcedure {
     var undelivered: UndeliveredRecords { UndeliveredRecords(scope: scope, db: db) }
     var foreignRecords: ForeignRecords { ForeignRecords(scope: scope, db: db) }
     var unreadableRows: UnreadableRows { UnreadableRows(db: db) }
+    var inheritedCounts: InheritedCounts { InheritedCounts(db: db) }
     var recovery: RecoveryEntries { RecoveryEntries(scope: scope, db: db) }
     var followedQueries: FollowedQueries { FollowedQueries(db: db) }
 }
@@ -105,6 +106,7 @@ extension EngineProcedure {
     /// Forgets the edits of a row, except for those of fields that only a newer program knows.
     func forgetEdits(of row: RecordRowID, _ table: RecordTable) throws {
         try pendingEdits.forget(row, of: table.id, through: file.lastFieldID)
+        if table.hasCounters { try inheritedCounts.forget(row, of: table.id) }
     }
 
     /// Notes whether the fields of a row fit the program's type.

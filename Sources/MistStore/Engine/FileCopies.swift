@@ -31,12 +31,38 @@ extension StoreFile {
         guard earlier != identity else { return }
         try state.setIdentity(identity)
         guard let earlier, !identity.isSameFile(as: earlier) else { return }
+        for table in orderedTables where table.hasCounters {
+            try noteInheritedCounts(of: table, device: try state.device, db)
+        }
         try state.setDevice(newDevice(), at: now)
         for table in allTables {
             try KnownVersions(db: db).insertUnsent(of: table)
             try SentOperations(db: db).insertUncertainCreates(of: table)
         }
         try Zones.markUncertainWhereSent(db)
+    }
+
+    /// Notes what is pending of counters: another copy of the file may send it, too.
+    private func noteInheritedCounts(of table: RecordTable, device: Int64, _ db: Database) throws {
+        let edited = "_id IN (\(PendingEdits.rows(where: "type = ?")))"
+        for row in try table.rows(edited, [ColumnValue(table.id)], db) {
+            let edits = try PendingEdits(db: db).edits(of: row.id, table)
+            let isNew = edits.contains { $0.field == nil }
+            for field in table.fields where field.schema.merge == .counter {
+                let edit = edits.first { $0.field?.id == field.id }
+                guard edit != nil || isNew else { continue }
+                let amount = CounterParts.change(
+                    by: PendingEdit(
+                        value: row.fields[field.name],
+                        base: isNew ? nil : edit?.base,
+                        time: EditTime(milliseconds: 0, device: device)
+                    )
+                )
+                guard amount != 0 else { continue }
+                let count = InheritedCount(device: device, amount: amount)
+                try InheritedCounts(db: db).insert(count, field.id, of: row.id, table.id)
+            }
+        }
     }
 }
 

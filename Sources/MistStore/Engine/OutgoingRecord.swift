@@ -13,6 +13,8 @@ struct OutgoingRecord {
     let table: RecordTable
     let known: KnownVersion?
     let edits: [EditRow]
+    /// The amounts of counters that were pending when the file was copied, by field.
+    let inherited: [String: InheritedCount]
     /// The fields whose link is left out.
     let emptied: Set<String>
     /// The number of this copy of the file.
@@ -89,17 +91,17 @@ struct OutgoingRecord {
                     let pending = PendingEdit(
                         value: value,
                         base: isCreate ? nil : edit.base,
-                        time: time
+                        time: time,
+                        inherited: inherited[field.name]
                     )
-                    times.set(
-                        CounterParts.part(
-                            of: field.name,
-                            device: device,
-                            edit: pending,
-                            known: known?.times ?? EditTimes(),
-                            at: serviceTime.rawValue
-                        )
+                    let parts = CounterParts.parts(
+                        of: field.name,
+                        device: device,
+                        edit: pending,
+                        known: known?.times ?? EditTimes(),
+                        at: serviceTime.rawValue
                     )
+                    for part in parts { times.set(part) }
                 }
             } else if let remote {
                 let value = remote.fields[field.name]

@@ -237,6 +237,7 @@ struct PushCandidates: EngineProcedure {
             table: table,
             known: known,
             edits: edits,
+            inherited: try inheritedCounts.counts(of: row.id, table),
             emptied: emptied,
             device: try fileState.device,
             serviceTime: try serviceTime,

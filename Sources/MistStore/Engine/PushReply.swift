@@ -122,6 +122,7 @@ extension PushReply {
         try table.set(stamps, row, db)
         try forgetFormerValues(of: sent, table)
         try pendingEdits.acknowledge(sent.record, row: row, table.id)
+        if table.hasCounters { try inheritedCounts.forget(row, of: table.id) }
         try parking.forget(sent.name, in: zone.id)
     }
 

@@ -34,6 +34,7 @@ struct Start: EngineProcedure {
         for table in file.orderedTables {
             try pendingEdits.removeOrphans(of: table)
             try unreadableRows.removeOrphans(of: table)
+            try inheritedCounts.removeOrphans(of: table)
         }
         try ZoneAssignment(file: file, scope: scope, db: db).removeUnused()
     }
@@ -49,7 +50,12 @@ struct Start: EngineProcedure {
 
     private func beginFollowing(by asker: SyncEngine.Asker) throws {
         let longest = PollInterval.next(afterIdle: .max, from: configuration.pollInterval, doublings: 5)
-        if try followedQueries.beginPasses(dueAt: asker == .loop ? now : nil, longest: longest) {
+        let time: MachineTime? =
+            switch asker {
+            case .program, .push: nil
+            case .loop, .interval: now
+            }
+        if try followedQueries.beginPasses(dueAt: time, longest: longest) {
             try scopeState.forgetMissingSchema()
         }
     }

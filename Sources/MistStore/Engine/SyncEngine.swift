@@ -43,25 +43,25 @@ package struct SyncEngine: Sendable {
     /// The code that asks for a synchronisation.
     package enum Asker: Hashable, Sendable {
         case program
-        /// The store's own loop. Followed queries that are not due yet are left out, and what the service could not
-        /// deliver.
+        /// The store's own loop, because of edits. Followed queries that are not due yet are left out, and what the
+        /// service could not deliver.
         case loop
-        /// The store's own loop, after a push of the service. Only these zones are asked for, unless there are none, or
-        /// one of them is not known.
+        /// The same, because of the time: what another process has done within the interval, or does now, is enough.
+        case interval(Duration)
+        /// The same, after a push of the service. Only these zones are asked for, unless there are none, or one of them is
+        /// not known.
         case push(Set<ZoneID>)
 
-        /// The code that asks for a synchronisation for several callers.
+        /// The code that asks for a synchronisation for several callers: the one that asks for the most.
         static func together(_ askers: [Self]) -> Self {
-            var zones: Set<ZoneID> = []
-            var isPush = true
-            for asker in askers {
-                switch asker {
-                case .program: return .program
-                case .push(let more) where !more.isEmpty: zones.formUnion(more)
-                case .loop, .push: isPush = false
-                }
+            if askers.contains(.program) { return .program }
+            let zones = askers.map { asker -> Set<ZoneID> in
+                if case .push(let zones) = asker { zones } else { [] }
             }
-            return isPush ? .push(zones) : .loop
+            if zones.allSatisfy({ !$0.isEmpty }) { return .push(zones.reduce(into: []) { $0.formUnion($1) }) }
+            // What the time asks for is less than anything else.
+            let others = askers.filter { if case .interval = $0 { false } else { true } }
+            return others.isEmpty ? askers.first ?? .loop : .loop
         }
     }
 
@@ -109,7 +109,7 @@ package struct SyncEngine: Sendable {
     /// - Throws: A ``StoreError`` when the file fails.
     package func start(at now: MachineTime) throws {
         try write(at: now) { transaction in
-            _ = try file.lease.hold(transaction.db, isForProgram: false, isForced: true)
+            _ = try file.lease.hold(transaction.db, isForProgram: false, isForced: true, at: now)
             try Start(transaction: transaction).open()
             try Start(transaction: transaction).abandonRequest()
         }
@@ -144,23 +144,46 @@ package struct SyncEngine: Sendable {
         }
     }
 
-    /// The epoch of the lease of the file.
-    package func leaseEpoch() throws -> LeaseEpoch {
-        try read { db in try file.lease.row(db).epoch }
+    /// The epoch of the lease of the file when a synchronisation is asked for: what another process does after it is
+    /// enough.
+    ///
+    /// - Parameters:
+    ///   - asker: The code that asks.
+    ///   - now: The machine's time.
+    /// - Returns: The epoch, for ``turn(of:after:at:)``.
+    /// - Throws: A ``StoreError`` when the file fails.
+    package func leaseEpoch(for asker: Asker, at now: MachineTime) throws -> LeaseEpoch {
+        let row = try read { db in try file.lease.row(db) }
+        guard case .interval(let interval) = asker else { return row.epoch }
+        if file.lease.rest(row, of: interval, at: now) > .zero { return row.done.predecessor }
+        return row.holder == nil ? row.epoch : row.epoch.predecessor
     }
 
     /// Shows other processes that this one lives.
     ///
+    /// - Parameter now: The machine's time.
     /// - Returns: `keep`; `lost` when another process has taken the lease; `wait` when this process did not hold it.
     /// - Throws: A ``StoreError`` when the file fails.
-    package func keepLease() throws -> LeaseAction {
-        try file.wrapping { try file.database.write { db in try file.lease.beat(db) } }
+    package func keepLease(at now: MachineTime) throws -> LeaseAction {
+        try file.wrapping { try file.database.write { db in try file.lease.beat(db, at: now) } }
+    }
+
+    /// For how long the file need not be synchronised, because another process has done it.
+    ///
+    /// - Parameters:
+    ///   - interval: The time between two synchronisations.
+    ///   - now: The machine's time.
+    /// - Returns: The rest of the interval; zero when a synchronisation is due.
+    /// - Throws: A ``StoreError`` when the file fails.
+    func rest(of interval: Duration, at now: MachineTime) throws -> Duration {
+        let row = try read { db in try file.lease.row(db) }
+        return file.lease.rest(row, of: interval, at: now)
     }
 
     /// Releases the lease, if this process holds it, before the work has come to its end.
     func releaseLease() throws {
         guard file.lease.isHeld else { return }
-        try file.wrapping { try file.database.write { db in try file.lease.release(db, isDone: false) } }
+        try file.wrapping { try file.database.write { db in try file.lease.release(db, doneAt: nil) } }
     }
 
     /// The reason why the scope waits; `nil` when it does not wait.
@@ -219,7 +242,7 @@ package struct SyncEngine: Sendable {
     @discardableResult
     package func requestPull(by asker: Asker, at now: MachineTime) throws -> Bool {
         try write(at: now) { transaction in
-            guard try file.lease.hold(transaction.db, isForProgram: asker == .program) else { return false }
+            guard try file.lease.hold(transaction.db, isForProgram: asker == .program, at: now) else { return false }
             // After a refusal, another user may be signed in.
             let start = Start(transaction: transaction)
             let isSignedOut = try start.scopeState.row().condition == .signedOut
@@ -244,15 +267,15 @@ package struct SyncEngine: Sendable {
     /// - Throws: A ``StoreError`` when the file fails.
     package func next(at now: MachineTime) throws -> Step {
         try write(at: now) { transaction in
-            guard try file.lease.hold(transaction.db, isForProgram: false) else { return .otherProcess }
+            guard try file.lease.hold(transaction.db, isForProgram: false, at: now) else { return .otherProcess }
             // Triggers may have begun cascades.
             try Cascades(file: file, db: transaction.db).complete()
             let step = try NextStep(transaction: transaction).next()
             switch step {
             case .send: break
             // Another process may have another session.
-            case .blocked, .otherProcess: try file.lease.release(transaction.db, isDone: false)
-            case .wait, .idle: try file.lease.release(transaction.db, isDone: true)
+            case .blocked, .otherProcess: try file.lease.release(transaction.db, doneAt: nil)
+            case .wait, .idle: try file.lease.release(transaction.db, doneAt: now)
             }
             return step
         }

@@ -173,6 +173,15 @@ final class SyncLoop: Sendable {
         work?.cancel()
     }
 
+    /// For how long nothing need be synchronised, because other processes have done it.
+    ///
+    /// - Parameter interval: The time between two synchronisations.
+    /// - Returns: The shortest rest of all files; zero when a synchronisation is due.
+    /// - Throws: A ``StoreError`` when a file fails.
+    func rest(of interval: Duration) throws -> Duration {
+        try engines.map { try $0.rest(of: interval, at: now) }.min() ?? .zero
+    }
+
     // MARK: Working
 
     private func cycle(by asker: SyncEngine.Asker, of scopes: Set<DatabaseScope>) async throws -> SyncSummary {
@@ -180,7 +189,7 @@ final class SyncLoop: Sendable {
         var refusal: StoreError?
         let engines = engines.filter { scopes.contains($0.scope) }
         // A synchronisation that another process begins later contains what was there before.
-        let epochs = try engines.map { try $0.leaseEpoch() }
+        let epochs = try engines.map { try $0.leaseEpoch(for: asker, at: now) }
         for (engine, epoch) in zip(engines, epochs) {
             let observer = SyncObserver(
                 scope: engine.scope,
@@ -246,7 +255,7 @@ final class SyncLoop: Sendable {
                 while true {
                     try await Task.sleep(for: engine.file.lease.timing.beat)
                     do {
-                        if try engine.keepLease() == .lost { return superseded }
+                        if try engine.keepLease(at: self.now) == .lost { return superseded }
                     } catch let error as StoreError where error.code == .storage {
                         // The file is busy. While another process writes, none can take the lease, either.
                     }
@@ -284,7 +293,7 @@ final class SyncLoop: Sendable {
                     if ahead != nil { _ = try await group.next() }
                     group.addTask {
                         // A process that was stopped since the decision may have lost the lease.
-                        if request.isWrite, ContinuousClock.now > limit, try engine.keepLease() != .keep {
+                        if request.isWrite, ContinuousClock.now > limit, try engine.keepLease(at: self.now) != .keep {
                             return nil
                         }
                         return try await observer.send(request, over: service)

@@ -105,6 +105,9 @@ struct VersionMerge: EngineProcedure {
         try table.update(row.id, try table.pairs(of: fields, in: zone.zoneID), at: nil, db)
         try forgetEdits(of: row.id, table)
         for (name, edit) in result.remaining {
+            if let inherited = edit.inherited, let field = table[name] {
+                try inheritedCounts.insert(inherited, field.id, of: row.id, table.id)
+            }
             let time = ServiceTime(edit.time.milliseconds)
             try keep(name, time: time, raw: local.raws[name] ?? now, base: edit.base, row)
         }

@@ -12,6 +12,31 @@ struct CounterHistory: Hashable, Sendable {
     var devices: Set<Int64> = []
 }
 
+/// An amount of a counter that was pending when a file was copied. Each copy has it, and it must count once.
+struct InheritedCount: Hashable, Sendable {
+    /// The number of the file that was copied.
+    var device: Int64
+    var amount: Int64
+
+    /// The part that each copy sends for the amount: the same one, under the common number, so that the second copy
+    /// finds it. Its sequence is the next one after the part that was known when the file was copied. All other
+    /// sequences are times.
+    ///
+    /// - Parameters:
+    ///   - name: The field's name.
+    ///   - known: The edit times of the version that the edit was made on.
+    /// - Returns: The part.
+    func part(of name: String, known: EditTimes) -> EditTimes.Part {
+        let before = known.part(of: name, device: device)
+        return EditTimes.Part(
+            field: Checksum.of(name: name),
+            device: device,
+            sequence: CounterParts.sequence(after: before),
+            sum: (before?.sum ?? 0).addingReportingOverflow(amount).partialValue
+        )
+    }
+}
+
 /// The parts of devices in counters.
 ///
 /// The value of a counter contains everything that was added. A part is the receipt of one device: it shows the device
@@ -25,12 +50,15 @@ enum CounterParts {
     /// folded counts from zero the next time.
     static let kept = 16
 
+    /// The sequence of a part for an amount that was inherited.
+    static func sequence(after part: EditTimes.Part?) -> Int64 { (part?.sequence ?? 0) &+ 1 }
+
     /// The amount that an edit adds.
     static func change(by edit: PendingEdit) -> Int64 {
         (edit.value?.int64Value ?? 0).subtractingReportingOverflow(edit.base?.int64Value ?? 0).partialValue
     }
 
-    /// The part to send with the pending edit.
+    /// The parts to send with the pending edit.
     ///
     /// - Parameters:
     ///   - name: The field's name.
@@ -38,12 +66,27 @@ enum CounterParts {
     ///   - edit: The pending edit.
     ///   - known: The edit times of the version that the edit was made on.
     ///   - time: The present time, in milliseconds since 1970 by the service's clock.
-    /// - Returns: The part, with everything that the device has added since its part was folded last.
-    static func part(
+    /// - Returns: The parts: that of the device, with everything that it has added since its part was folded last, and
+    ///   before it the one for an inherited amount. The device's own part is left out where it adds nothing beside
+    ///   an inherited amount.
+    static func parts(
         of name: String,
         device: Int64,
         edit: PendingEdit,
         known: EditTimes,
+        at time: Int64
+    ) -> [EditTimes.Part] {
+        guard let inherited = edit.inherited else { return [part(of: name, device, change(by: edit), known, at: time)] }
+        let rest = change(by: edit).subtractingReportingOverflow(inherited.amount).partialValue
+        let own = rest == 0 ? [] : [part(of: name, device, rest, known, at: time)]
+        return [inherited.part(of: name, known: known)] + own
+    }
+
+    private static func part(
+        of name: String,
+        _ device: Int64,
+        _ change: Int64,
+        _ known: EditTimes,
         at time: Int64
     ) -> EditTimes.Part {
         let field = Checksum.of(name: name)
@@ -53,7 +96,7 @@ enum CounterParts {
             field: field,
             device: device,
             sequence: max(time, latest.map { $0 &+ 1 } ?? time),
-            sum: before.addingReportingOverflow(change(by: edit)).partialValue
+            sum: before.addingReportingOverflow(change).partialValue
         )
     }
 
@@ -99,21 +142,71 @@ enum CounterParts {
     ///   - edit: The pending edit.
     ///   - history: The version that the edit was made on, and the writes since then.
     ///   - remote: The version.
-    /// - Returns: The amount of the edit that the version contains, and whether that is certain.
+    /// - Returns: The amount of the edit that the version contains, whether that is certain, and the inherited amount
+    ///   that it does not contain.
     static func stored(
         of name: String,
         _ edit: PendingEdit,
         _ history: CounterHistory,
         in remote: RemoteVersion
-    ) -> (sum: Int64, isCertain: Bool) {
+    ) -> (sum: Int64, isCertain: Bool, inherited: InheritedCount?) {
         let version = remote.times
         if let time = version.time(of: name, remote.fields[name]), time.milliseconds == edit.time.milliseconds,
             history.devices.contains(time.device)
         {
-            return (change(by: edit), true)
+            return (change(by: edit), true, nil)
         }
         let field = Checksum.of(name: name)
-        let writes = history.writes.filter { $0.field == field && !history.known.parts.contains($0) }
+        var writes = history.writes.filter { $0.field == field && !history.known.parts.contains($0) }
+        guard let inherited = edit.inherited else {
+            // Another copy has sent what was pending when the file was copied.
+            let common = history.devices.compactMap { device -> Int64? in
+                let known = history.known.part(of: name, device: device)
+                guard let theirs = version.part(of: name, device: device), !writes.contains(theirs),
+                    theirs.sequence == sequence(after: known)
+                else { return nil }
+                return theirs.sum.subtractingReportingOverflow(known?.sum ?? 0).partialValue
+            }
+            let own = stored(of: name, writes, history, in: version)
+            return (common.reduce(own.sum) { $0.addingReportingOverflow($1).partialValue }, own.isCertain, nil)
+        }
+        writes.removeAll { $0.device == inherited.device }
+        let own = stored(of: name, writes, history, in: version)
+        let common = stored(of: name, inherited, history, in: version)
+        let rest = inherited.amount.subtractingReportingOverflow(common.sum).partialValue
+        return (
+            own.sum.addingReportingOverflow(common.sum).partialValue,
+            own.isCertain && common.isCertain,
+            rest == 0 ? nil : InheritedCount(device: inherited.device, amount: rest)
+        )
+    }
+
+    /// How much of an inherited amount a version contains. A later part under the former number was written by a copy:
+    /// by this one or by the other before the file was copied, by one that has noticed the copy, which sends the same
+    /// part, or by one that has not, which sends all that is pending.
+    private static func stored(
+        of name: String,
+        _ inherited: InheritedCount,
+        _ history: CounterHistory,
+        in version: EditTimes
+    ) -> (sum: Int64, isCertain: Bool) {
+        let known = history.known.part(of: name, device: inherited.device)
+        guard let theirs = version.part(of: name, device: inherited.device),
+            theirs.sequence > known?.sequence ?? .min
+        else { return (0, true) }
+        let amount = theirs.sum.subtractingReportingOverflow(known?.sum ?? 0).partialValue
+        if history.writes.contains(theirs) { return (amount, true) }
+        let isSame = theirs.sequence != sequence(after: known) || amount == inherited.amount
+        return (inherited.amount, isSame)
+    }
+
+    private static func stored(
+        of name: String,
+        _ writes: [EditTimes.Part],
+        _ history: CounterHistory,
+        in version: EditTimes
+    ) -> (sum: Int64, isCertain: Bool) {
+        let field = Checksum.of(name: name)
         func amount(of write: EditTimes.Part) -> Int64 {
             let before = history.known.part(of: name, device: write.device)?.sum ?? 0
             return write.sum.subtractingReportingOverflow(before).partialValue

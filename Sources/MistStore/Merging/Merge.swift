@@ -9,6 +9,8 @@ struct PendingEdit: Hashable, Sendable {
     /// service did not have.
     var base: FieldValue?
     var time: EditTime
+    /// The part of a counter's change that the file had when it was copied; `nil` where it had none.
+    var inherited: InheritedCount?
 }
 
 /// A version of a record as the service has it.
@@ -79,6 +81,7 @@ func merge(
         let theirs = remote.fields[name]
         var merged: FieldValue?
         var time = edit.time
+        var inherited: InheritedCount?
         if let closure = rules.closures[name] {
             merged = theirs
             if !edit.value.isSame(as: theirs) {
@@ -106,10 +109,12 @@ func merge(
                 let stored = CounterParts.stored(of: name, edit, counters, in: remote)
                 merged = counter(theirs, edit, stored: stored.sum)
                 if !stored.isCertain { result.unclear[name] = .some(edit.value) }
+                inherited = stored.inherited
             }
         }
         result.set(name, merged)
-        if merged.isSame(as: theirs) {
+        // An inherited amount is sent even if the rest takes it back: the other copy sends the amount alone.
+        if merged.isSame(as: theirs), inherited == nil {
             let isPartOfResult = rules.policies[name] == .union || rules.policies[name] == .counter
             let isPutBack = (rules.policies[name] ?? .latest).putsBack(edit.value, beside: edit.base)
             if isPutBack {
@@ -121,7 +126,7 @@ func merge(
             if rules.policies[name] == .union, FieldMerge.union.putsBack(edit.value, beside: edit.base) {
                 result.putBack[name] = .some(edit.value)
             }
-            result.remaining[name] = PendingEdit(value: merged, base: theirs, time: time)
+            result.remaining[name] = PendingEdit(value: merged, base: theirs, time: time, inherited: inherited)
         }
     }
     return result

@@ -19,6 +19,8 @@ package final class FileLease: Sendable {
         var isForProgram = false
         var sight = LeaseSight()
         var lock: ProcessLock?
+        /// The last epoch in which this member came to the end of the work.
+        var done: LeaseEpoch = 0
     }
 
     private let member = LeaseMember(Int64.random(in: 1...Int64.max))
@@ -43,8 +45,11 @@ package final class FileLease: Sendable {
     static var present: Duration { start.duration(to: .now) }
     private static let start = ContinuousClock.now
 
+    /// The epoch in which this member believes that it holds the lease; `nil` where it does not.
+    package var heldEpoch: LeaseEpoch? { state.withLock { $0.epoch } }
+
     /// Whether this member believes that it holds the lease.
-    package var isHeld: Bool { state.withLock { $0.epoch != nil } }
+    package var isHeld: Bool { heldEpoch != nil }
 
     /// The lease, as the file has it.
     package func row(_ db: Database) throws -> LeaseRow { try Leases(name: name, db: db).row() }
@@ -75,9 +80,10 @@ package final class FileLease: Sendable {
     ///   - db: The connection, in a transaction that writes.
     ///   - isForProgram: Whether a program asks, and not the store's own loop.
     ///   - isForced: Whether the lease is taken from any holder, because the caller knows that no process holds it.
+    ///   - now: The machine's time.
     /// - Returns: Whether this member holds the lease.
     /// - Throws: A `DatabaseError` when the file fails.
-    func hold(_ db: Database, isForProgram: Bool, isForced: Bool = false) throws -> Bool {
+    func hold(_ db: Database, isForProgram: Bool, isForced: Bool = false, at now: MachineTime) throws -> Bool {
         let leases = Leases(name: name, db: db)
         let row = try leases.row()
         return try state.withLock { state in
@@ -90,7 +96,13 @@ package final class FileLease: Sendable {
                 return true
             case .take:
                 let epoch = LeaseEpoch(row.epoch.rawValue + 1)
-                try leases.take(member, epoch: epoch, process: Self.process, isLocked: state.lock != nil)
+                try leases.take(
+                    member,
+                    epoch: epoch,
+                    process: (ProcessInfo.processInfo.processName, ProcessInfo.processInfo.processIdentifier),
+                    isLocked: state.lock != nil,
+                    at: now
+                )
                 (state.epoch, state.isForProgram) = (epoch, isForProgram)
                 return true
             case .wait, .lost:
@@ -113,14 +125,16 @@ package final class FileLease: Sendable {
 
     /// Shows other members that this one lives.
     ///
-    /// - Parameter db: The connection, in a transaction that writes.
+    /// - Parameters:
+    ///   - db: The connection, in a transaction that writes.
+    ///   - now: The machine's time.
     /// - Returns: `keep`; `lost` when another member has taken the lease, which this one learns now; `wait` when this
     ///   member did not hold it.
     /// - Throws: A `DatabaseError` when the file fails.
-    package func beat(_ db: Database) throws -> LeaseAction {
+    package func beat(_ db: Database, at now: MachineTime) throws -> LeaseAction {
         guard isHeld else { return .wait }
         guard try isStillHeld(db) else { return .lost }
-        try Leases(name: name, db: db).beat()
+        try Leases(name: name, db: db).beat(at: now)
         return .keep
     }
 
@@ -128,22 +142,45 @@ package final class FileLease: Sendable {
     ///
     /// - Parameters:
     ///   - db: The connection, in a transaction that writes.
-    ///   - isDone: Whether the work has come to its end.
+    ///   - doneAt: When the work came to its end, by the machine's clock; `nil` where it did not.
     /// - Throws: A `DatabaseError` when the file fails.
-    package func release(_ db: Database, isDone: Bool) throws {
+    package func release(_ db: Database, doneAt: MachineTime?) throws {
         guard try isStillHeld(db) else { return }
         let leases = Leases(name: name, db: db)
         let isForProgram = state.withLock { state in
+            if doneAt != nil { state.done = state.epoch ?? state.done }
             // Within the transaction, so that the next holder finds the file unlocked.
             (state.epoch, state.lock) = (nil, nil)
             return state.isForProgram
         }
-        if isDone { try leases.noteDone(forProgram: isForProgram) }
+        if let doneAt { try leases.noteDone(forProgram: isForProgram, at: doneAt) }
         try leases.release()
     }
 
-    /// The name and the number of this process.
-    private static var process: String {
-        "\(ProcessInfo.processInfo.processName) (\(ProcessInfo.processInfo.processIdentifier))"
+    /// For how long the work need not be done, because another member has done it.
+    ///
+    /// - Parameters:
+    ///   - row: The lease.
+    ///   - interval: The time between two times at which the work is done.
+    ///   - now: The machine's time.
+    /// - Returns: The rest of the interval; zero when the work is due, or when this member has done it last.
+    func rest(_ row: LeaseRow, of interval: Duration, at now: MachineTime) -> Duration {
+        guard let doneAt = row.doneAt, row.done > state.withLock({ $0.done }) else { return .zero }
+        let age = Duration.milliseconds(now.rawValue - doneAt.rawValue)
+        // Where the clock was set back, the time is not known.
+        return age < .zero ? .zero : max(interval - age, .zero)
+    }
+
+    /// The process that holds the lease; `nil` when no process does.
+    func synchroniser(_ db: Database) throws -> Synchroniser? {
+        let row = try Leases(name: name, db: db).row()
+        guard let holder = row.holder, let taken = row.takenAt else { return nil }
+        return Synchroniser(
+            isThisStore: holder == member,
+            programName: row.process ?? "",
+            processIdentifier: row.processID ?? 0,
+            since: ColumnValue.date(taken),
+            lastSign: ColumnValue.date(row.beatAt ?? taken)
+        )
     }
 }

@@ -6,6 +6,8 @@ package struct LeaseEpoch: TypedNumber {
     package static let never = LeaseEpoch(Int64.max)
     package let rawValue: Int64
     package init(rawValue: Int64) { self.rawValue = rawValue }
+
+    var predecessor: LeaseEpoch { LeaseEpoch(rawValue - 1) }
 }
 
 /// One that may hold a lease: an opened file in a process. The number is random.
@@ -26,6 +28,14 @@ package struct LeaseRow: Hashable, Sendable {
     package var done: LeaseEpoch = 0
     /// The last epoch whose holder came to the end of its work for a program.
     package var doneForProgram: LeaseEpoch = 0
+    /// The name and the number of the holder's process.
+    package var process: String?
+    package var processID: Int32?
+    /// When the holder took the lease, when it last showed that it lives, and when the work was done last. No decision
+    /// about the lease depends on these times, because the machine's clock may be set.
+    package var takenAt: MachineTime?
+    package var beatAt: MachineTime?
+    package var doneAt: MachineTime?
 }
 
 /// The times of a lease.

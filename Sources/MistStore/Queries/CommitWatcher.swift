@@ -26,6 +26,25 @@ final class CommitWatcher: Sendable {
         state.withLock { ($0.observers, $0.task != nil, $0.starts) }
     }
 
+    /// Waits for commits of other processes to a file that was opened for reading, whose connections do not report
+    /// them: calls a closure at once, and after each commit.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - body: Reads the file.
+    /// - Throws: A `DatabaseError`, the error of `body`, or a `CancellationError`.
+    static func forEachCommit(toFileAtPath path: String, _ body: () async throws -> Void) async throws {
+        let connection = try open(path)
+        var seen: Int64?
+        while true {
+            // The number is read first, so that a commit in between is seen in the next round.
+            let version = try await connection.read { try Int64.fetchOne($0, sql: "PRAGMA data_version") }
+            if version != seen { try await body() }
+            seen = version
+            try await Task.sleep(for: interval)
+        }
+    }
+
     /// Begins to watch the file for an observation; ``remove(_:)`` ends it.
     ///
     /// No other process can use a database in memory, so it is not watched.
@@ -84,6 +103,7 @@ final class CommitWatcher: Sendable {
         var configuration = Configuration()
         configuration.label = "MistStore.CommitWatcher"
         configuration.readonly = true
+        configuration.busyMode = .timeout(5)
         return try DatabaseQueue(path: path, configuration: configuration)
     }
 }

@@ -91,7 +91,8 @@ extension LocalDatabase {
         _ read: @escaping @Sendable (Database) throws -> Value,
         yielding element: @escaping @Sendable (Value) -> Element
     ) -> AsyncThrowingStream<Element, any Error> {
-        AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+        if file.isReadOnly { return pollingObservation(read, yielding: element) }
+        return AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let tracking = region.map { ValueObservation.tracking(region: $0, fetch: read) } ?? .tracking(read)
             let cancellable = tracking.removeDuplicates().start(
                 in: file.database,
@@ -106,6 +107,31 @@ extension LocalDatabase {
                 cancellable.cancel()
                 if watchesOtherProcesses { file.commitWatcher.remove(file.database) }
             }
+        }
+    }
+
+    /// The result of `read` in a file that was opened for reading: at once, and again after each commit that changes it.
+    private func pollingObservation<Value: Equatable & Sendable, Element: Sendable>(
+        _ read: @escaping @Sendable (Database) throws -> Value,
+        yielding element: @escaping @Sendable (Value) -> Element
+    ) -> AsyncThrowingStream<Element, any Error> {
+        AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            let task = Task {
+                do {
+                    guard let pool = file.database as? DatabasePool else { return continuation.finish() }
+                    var last: Value?
+                    try await CommitWatcher.forEachCommit(toFileAtPath: pool.path) {
+                        let value = try await pool.read(read)
+                        if value != last { continuation.yield(element(value)) }
+                        last = value
+                    }
+                } catch is CancellationError {
+                    continuation.finish()
+                } catch {
+                    continuation.finish(throwing: (error as? DatabaseError).map { file.storeError($0) } ?? error)
+                }
+            }
+            continuation.onTermination = { _ in task.cancel() }
         }
     }
 }

@@ -31,16 +31,58 @@ struct SchemaUpdate {
         }
         let all = try RecordTypes(db: db).tables()
         try replaceTriggers(of: all, db)
-        let known = Dictionary(uniqueKeysWithValues: schemas.map { ($0.recordType, $0) })
-        let own = all.compactMap { table in known[table.recordType].map { table.described(by: $0) } }
-        for table in own {
+        let tables = described(all)
+        for table in tables.own {
             let indexes = table.referenceIndexes + QueryIndexes.statements(for: table)
             for statement in indexes + (hasZonePerRoot ? RootZones.indexes(of: table) : []) {
                 try db.execute(sql: statement)
             }
         }
+        return tables
+    }
+
+    /// The tables as they are in a file that is read.
+    ///
+    /// - Parameter db: The connection.
+    /// - Returns: The tables of the program's types, and all tables of the file in the order of their numbers.
+    /// - Throws: A ``StoreError``: `schema` where types do not fit each other or the file, `needsUpdate` where the file
+    ///   lacks a table or a column.
+    func existing(in db: Database) throws -> (own: [RecordTable], all: [RecordTable]) {
+        try check()
+        let all = try RecordTypes(db: db).tables()
+        for schema in schemas {
+            guard let table = all.first(where: { $0.recordType == schema.recordType }) else {
+                throw StoreError.needsUpdate(schema.recordType, nil)
+            }
+            for field in schema.fields {
+                guard let stored = table[field.name] else {
+                    throw StoreError.needsUpdate(schema.recordType, field.name)
+                }
+                try check(stored, field, of: schema)
+            }
+        }
+        return described(all)
+    }
+
+    /// The tables of the program's types, as the program describes them, and all tables.
+    private func described(_ all: [RecordTable]) -> (own: [RecordTable], all: [RecordTable]) {
+        let known = Dictionary(uniqueKeysWithValues: schemas.map { ($0.recordType, $0) })
+        let own = all.compactMap { table in known[table.recordType].map { table.described(by: $0) } }
         let described = Dictionary(uniqueKeysWithValues: own.map { ($0.id, $0) })
         return (own, all.map { described[$0.id] ?? $0 })
+    }
+
+    private func check(_ stored: StoredField, _ field: RecordSchema.Field, of schema: RecordSchema) throws(StoreError) {
+        guard stored.type != field.type else { return }
+        throw StoreError(
+            .schema,
+            """
+            The field is \(field.type) in the program and \(stored.type) in the file. A field keeps its type: give the new \
+            one another name.
+            """,
+            recordType: schema.recordType,
+            fieldName: field.name
+        )
     }
 
     /// Checks the record types without the file.
@@ -97,17 +139,7 @@ struct SchemaUpdate {
                 try addFormers(of: added, to: table, db)
                 continue
             }
-            guard stored.type == field.type else {
-                throw StoreError(
-                    .schema,
-                    """
-                    The field is \(field.type) in the program and \(stored.type) in the file. A field keeps its type: give the new \
-                    one another name.
-                    """,
-                    recordType: schema.recordType,
-                    fieldName: field.name
-                )
-            }
+            try check(stored, field, of: schema)
             if stored.schema.isParent != field.isParent {
                 try RecordTypes(db: db).setIsParent(field.isParent, stored.id)
             }
@@ -231,5 +263,20 @@ extension RecordTable {
             return StoredField(id: field.id, schema: schema, successor: field.successor)
         }
         return RecordTable(id: id, recordType: recordType, fields: own + others)
+    }
+}
+
+extension StoreError {
+    /// The error of a file that has no table of a record type yet, or no column of a field.
+    fileprivate static func needsUpdate(_ type: String, _ field: String?) -> StoreError {
+        StoreError(
+            .needsUpdate,
+            """
+            The file has no \(field == nil ? "table of this record type" : "column of this field") yet. Open the store once for \
+            writing with this type, which adds it: MistStore(at:records:).
+            """,
+            recordType: type,
+            fieldName: field
+        )
     }
 }

@@ -36,6 +36,8 @@ package final class StoreFile: Sendable {
     let commitWatcher = CommitWatcher()
     /// The part of this opened file in the lease of the process that synchronises.
     package let lease: FileLease
+    /// Whether the file was opened for reading. Then nothing of it is changed.
+    let isReadOnly: Bool
     /// Whether the file was closed. The engine's operations hold the lock: a read that meets the end of the connections
     /// would use one that is closed.
     private let isClosed = Mutex(false)
@@ -52,7 +54,7 @@ package final class StoreFile: Sendable {
     ///   - leaseTiming: The times of the lease of the process that synchronises.
     ///   - newDevice: Gives the identifier of a file that is created.
     /// - Throws: A ``StoreError``.
-    package init(
+    package convenience init(
         _ database: any DatabaseWriter,
         schemas: [RecordSchema],
         models: [any CloudKitRecord.Type] = [],
@@ -61,11 +63,6 @@ package final class StoreFile: Sendable {
         leaseTiming: LeaseTiming = LeaseTiming(),
         newDevice: () -> Int64 = { Int64.random(in: 1...Int64.max) }
     ) throws {
-        self.database = database
-        lease = FileLease("sync", ofFile: (database as? DatabasePool)?.path, timing: leaseTiming)
-        self.hasZonePerRoot = hasZonePerRoot
-        self.models = Dictionary(models.map { ($0.recordType, $0) }, uniquingKeysWith: { $1 })
-        self.scopes = scopes.keys.sorted { $0.number < $1.number }
         let opened = try StoreError.wrapping {
             try database.write { db in
                 try Self.prepare(db, newDevice: newDevice)
@@ -83,13 +80,91 @@ package final class StoreFile: Sendable {
                 return (tables, homes)
             }
         }
-        let own = opened.0.own
-        tables = Dictionary(uniqueKeysWithValues: own.map { ($0.recordType, $0) })
-        orderedTables = own.sorted { $0.id < $1.id }
-        allTables = opened.0.all
+        self.init(
+            database,
+            isReadOnly: false,
+            tables: opened.0,
+            models: models,
+            homeZones: opened.1,
+            scopes: Array(scopes.keys),
+            hasZonePerRoot: hasZonePerRoot,
+            lease: FileLease("sync", ofFile: (database as? DatabasePool)?.path, timing: leaseTiming)
+        )
+    }
+
+    private init(
+        _ database: any DatabaseWriter,
+        isReadOnly: Bool,
+        tables: (own: [RecordTable], all: [RecordTable]),
+        models: [any CloudKitRecord.Type],
+        homeZones: [DatabaseScope: ZoneRowID],
+        scopes: [DatabaseScope],
+        hasZonePerRoot: Bool,
+        lease: FileLease
+    ) {
+        self.database = database
+        self.isReadOnly = isReadOnly
+        self.lease = lease
+        self.hasZonePerRoot = hasZonePerRoot
+        self.models = Dictionary(models.map { ($0.recordType, $0) }, uniquingKeysWith: { $1 })
+        self.scopes = scopes.sorted { $0.number < $1.number }
+        self.tables = Dictionary(uniqueKeysWithValues: tables.own.map { ($0.recordType, $0) })
+        orderedTables = tables.own.sorted { $0.id < $1.id }
+        allTables = tables.all
         lastFieldID = allTables.flatMap(\.fields).map(\.id).max() ?? 0
         tablesByID = Dictionary(uniqueKeysWithValues: allTables.map { ($0.id, $0) })
-        homeZones = opened.1
+        self.homeZones = homeZones
+    }
+
+    /// Opens the file for reading. Nothing of it is changed: no table is added, and no copy is noticed.
+    ///
+    /// - Parameters:
+    ///   - database: The file.
+    ///   - schemas: The schemas of the program's record types, all of the file or a part of them.
+    ///   - models: The program's record types, which find the records that do not fit them.
+    ///   - scopes: The scopes that the file holds, with the zone of records that are added without a zone.
+    ///   - hasZonePerRoot: Whether records of the private database that have no parent have zones of their own.
+    /// - Throws: A ``StoreError``: `needsUpdate` when something is missing that a program adds when it opens the file
+    ///   for writing.
+    convenience init(
+        reading database: any DatabaseWriter,
+        schemas: [RecordSchema],
+        models: [any CloudKitRecord.Type],
+        scopes: [DatabaseScope: ZoneID],
+        hasZonePerRoot: Bool
+    ) throws {
+        let opened = try StoreError.wrapping {
+            try database.read { db in
+                guard try Self.isStore(db) else { throw StoreError.noStore }
+                let format = try FileState.format(db) ?? 0
+                guard format == SystemTables.format, try SystemTables.hasLaterParts(db) else {
+                    throw StoreError(
+                        .needsUpdate,
+                        """
+                        An earlier version of MistStore wrote the file, in the format \(format). Open the store once for writing, \
+                        which updates it: MistStore(at:records:).
+                        """
+                    )
+                }
+                var homes: [DatabaseScope: ZoneRowID] = [:]
+                for (scope, zone) in scopes {
+                    let zones = Zones(scope: scope, db: db)
+                    let first = hasZonePerRoot && scope == .private ? try zones.first() : nil
+                    homes[scope] = try first ?? zones.number(of: zone)
+                }
+                return (try SchemaUpdate(schemas, homeZone: 0).existing(in: db), homes)
+            }
+        }
+        self.init(
+            database,
+            isReadOnly: true,
+            tables: opened.0,
+            models: models,
+            homeZones: opened.1,
+            scopes: Array(scopes.keys),
+            hasZonePerRoot: hasZonePerRoot,
+            lease: FileLease("sync", ofFile: nil)
+        )
     }
 
     /// Closes the file. Operations that come later, or are under way, fail with ``StoreError/Code-swift.struct/closed``.
@@ -99,8 +174,12 @@ package final class StoreFile: Sendable {
         try isClosed.withLock { isClosed in
             // SQLite does not check whether the connection of a checkpoint is open.
             guard !isClosed else { return }
+            guard !isReadOnly else {
+                isClosed = true
+                return try StoreError.wrapping { try database.close() }
+            }
             // Another process goes on at once. If this fails, it goes on after some seconds.
-            if lease.isHeld { try? database.write { db in try lease.release(db, isDone: false) } }
+            if lease.isHeld { try? database.write { db in try lease.release(db, doneAt: nil) } }
             // The content of the log is copied into the file, so that the file can be copied without the log. If this
             // fails, the log stays, and nothing is lost.
             _ = try? database.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
@@ -128,6 +207,11 @@ package final class StoreFile: Sendable {
     /// Opens an SQLite file as the store uses it: with a write-ahead log, and a wait of five seconds for other
     /// processes.
     static func open(atPath path: String) throws -> DatabasePool {
+        try DatabasePool(path: path, configuration: configuration)
+    }
+
+    /// The configuration of the connections of a store.
+    private static var configuration: Configuration {
         var configuration = Configuration()
         configuration.label = "MistStore"
         configuration.foreignKeysEnabled = false
@@ -141,7 +225,7 @@ package final class StoreFile: Sendable {
             if db.configuration.readonly { try db.execute(sql: "PRAGMA temp_store = MEMORY") }
             QueryFunctions.register(in: db)
         }
-        return try DatabasePool(path: path, configuration: configuration)
+        return configuration
     }
 
     /// Checks a file before it is opened for writing. Without the check, SQLite would change a file of another program,
@@ -152,14 +236,33 @@ package final class StoreFile: Sendable {
     ///   - isExpected: Whether the file was there before. Then an empty file has lost its content.
     /// - Throws: A ``StoreError``: `notAStore`, `damaged` or `newerFormat`.
     static func check(atPath path: String, isExpected: Bool) throws {
+        guard try checkContent(atPath: path, isExpected: isExpected) else { return }
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.busyMode = .timeout(5)
+        try StoreError.wrapping {
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            defer { try? queue.close() }
+            _ = try queue.read { db in try isStore(db) }
+        }
+    }
+
+    /// Checks a file without SQLite.
+    ///
+    /// - Parameters:
+    ///   - path: The file. It may be missing.
+    ///   - isExpected: Whether the file was there before. Then an empty file has lost its content.
+    /// - Returns: Whether there is a file with content.
+    /// - Throws: A ``StoreError``: `notAStore` or `damaged`.
+    private static func checkContent(atPath path: String, isExpected: Bool) throws -> Bool {
         var isFolder = false
-        guard let size = Self.size(ofFile: path, &isFolder) else { return }
+        guard let size = Self.size(ofFile: path, &isFolder) else { return false }
         guard !isFolder else {
             throw StoreError(.notAStore, "There is a folder where the file of the store belongs. Move the folder away.")
         }
         // The smallest page of SQLite.
         if size < 512 {
-            guard size > 0 || isExpected else { return }
+            guard size > 0 || isExpected else { return false }
             let beginning = (try? Data(contentsOf: URL(fileURLWithPath: path))) ?? Data()
             guard Data("SQLite format 3\0".utf8).starts(with: beginning.prefix(16)) else {
                 throw StoreError(.notAStore, "The file is not an SQLite database. Choose another folder for the store.")
@@ -170,14 +273,40 @@ package final class StoreFile: Sendable {
                     + "fetches what was synchronised."
             )
         }
-        var configuration = Configuration()
-        configuration.readonly = true
-        configuration.busyMode = .timeout(5)
-        try StoreError.wrapping {
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
-            defer { try? queue.close() }
-            _ = try queue.read { db in try isStore(db) }
+        return true
+    }
+
+    /// Opens an SQLite file of a store for reading.
+    ///
+    /// SQLite needs the index of the write-ahead log, a file beside the database, also for reading. It creates it if it
+    /// can. In a folder that cannot be written to, it uses the one of a process that has the file open. On a file
+    /// system that is read-only nothing can change, so a file without a log is read without an index.
+    ///
+    /// - Parameter path: The file.
+    /// - Returns: The connections.
+    /// - Throws: A ``StoreError``.
+    static func openForReading(atPath path: String) throws -> DatabasePool {
+        guard try checkContent(atPath: path, isExpected: false) else { throw StoreError.noStore }
+        do {
+            return try open(readingAt: path)
+        } catch let error as DatabaseError {
+            guard [.SQLITE_READONLY, .SQLITE_CANTOPEN, .SQLITE_PERM].contains(error.resultCode) else {
+                throw StoreError(error)
+            }
+            if let refusal = ReadingRefusal(ofFileAtPath: path) { throw refusal.error }
+            return try StoreError.wrapping {
+                try open(readingAt: URL(fileURLWithPath: path).absoluteString + "?immutable=1")
+            }
         }
+    }
+
+    /// Opens an SQLite file for reading, and reads it once.
+    private static func open(readingAt path: String) throws -> DatabasePool {
+        var configuration = configuration
+        configuration.readonly = true
+        let pool = try DatabasePool(path: path, configuration: configuration)
+        _ = try pool.read { db in try db.value("PRAGMA application_id", as: Int64.self) }
+        return pool
     }
 
     /// Whether there is a file that is not empty.
@@ -243,6 +372,17 @@ package final class StoreFile: Sendable {
         try SystemTables.addLaterParts(to: db)
     }
 
+    /// Refuses to change a file that was opened for reading.
+    ///
+    /// - Throws: A ``StoreError`` with the code `readOnly`.
+    func checkWritable() throws(StoreError) {
+        guard isReadOnly else { return }
+        throw StoreError(
+            .readOnly,
+            "The store was opened for reading, with MistStore(readingAt:records:). Open it for writing: MistStore(at:records:service:)."
+        )
+    }
+
     func table(of type: String) throws -> RecordTable {
         guard let table = tables[type] else {
             throw StoreError(
@@ -280,6 +420,12 @@ extension StoreError {
     static let storeIsClosed = StoreError(
         .closed,
         "The store was closed. Open the folder again: MistStore(at:records:service:)."
+    )
+
+    /// The error of a folder or a file without a store.
+    static let noStore = StoreError(
+        .noStore,
+        "There is no store yet. A program that opens it for writing creates it: MistStore(at:records:)."
     )
 
     /// Runs a closure that uses SQLite, and throws a failure of SQLite as a ``StoreError``.

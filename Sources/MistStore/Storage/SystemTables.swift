@@ -32,9 +32,15 @@ enum SystemTables {
     /// - Throws: A `DatabaseError` when the file fails.
     static func addLaterParts(to db: Database) throws {
         try db.execute(sql: UnreadableRows.definition)
-        try db.execute(sql: Leases.definition)
+        try Leases.create(in: db)
         try db.execute(sql: PushSubscriptions.definition)
+        try db.execute(sql: InheritedCounts.definition)
         for table in owners.flatMap({ $0.guarded }) { try guardRows(of: table, db) }
+    }
+
+    /// Whether the file has these parts.
+    static func hasLaterParts(_ db: Database) throws -> Bool {
+        try UnreadableRows.exists(db) && Leases.exists(db) && InheritedCounts.exists(db)
     }
 
     /// Adds the trigger that refuses to delete the rows of a table, or replaces that of another version of the library.

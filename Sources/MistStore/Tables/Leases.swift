@@ -12,7 +12,7 @@ struct Leases: TableOwner {
             epoch INTEGER NOT NULL,
             -- The member that holds the lease, a random number; NULL where no member does.
             holder INTEGER,
-            -- The holder's process, for people.
+            -- The name of the holder's process, for people.
             process TEXT,
             -- Changes about once a second while the holder lives.
             beat INTEGER NOT NULL,
@@ -20,12 +20,33 @@ struct Leases: TableOwner {
             is_locked INTEGER NOT NULL,
             -- The last epoch whose holder came to the end of its work, and the last one that did it for a program.
             done INTEGER NOT NULL,
-            done_for_program INTEGER NOT NULL
+            done_for_program INTEGER NOT NULL,
+            \(times.joined(separator: ",\n            "))
         )
         """
 
+    /// The number of the holder's process in the system, and times by the machine's clock: when the holder took the
+    /// lease, when it last showed that it lives, and when the work was done last.
+    private static let times = ["process_id INTEGER", "taken_at INTEGER", "beat_at INTEGER", "done_at INTEGER"]
+
     let name: String
     let db: Database
+
+    /// Whether the file has the table with all columns.
+    static func exists(_ db: Database) throws -> Bool {
+        try db.tableExists("mist_lease") && missingTimes(db).isEmpty
+    }
+
+    /// Creates the table, or adds the columns that it lacks.
+    static func create(in db: Database) throws {
+        try db.execute(sql: definition)
+        for column in try missingTimes(db) { try db.execute(sql: "ALTER TABLE mist_lease ADD COLUMN \(column)") }
+    }
+
+    private static func missingTimes(_ db: Database) throws -> [String] {
+        let columns = try db.columns(in: "mist_lease").map(\.name)
+        return times.filter { time in !columns.contains { time.hasPrefix("\($0) ") } }
+    }
 
     /// The lease. Without a row, it is free.
     func row() throws -> LeaseRow {
@@ -36,39 +57,61 @@ struct Leases: TableOwner {
             beat: row["beat"],
             isLocked: row["is_locked"],
             done: row["done"],
-            doneForProgram: row["done_for_program"]
+            doneForProgram: row["done_for_program"],
+            process: row["process"],
+            processID: row["process_id"],
+            takenAt: row["taken_at"],
+            beatAt: row["beat_at"],
+            doneAt: row["done_at"]
         )
     }
 
     /// Makes a member the holder, in a new epoch.
-    func take(_ member: LeaseMember, epoch: LeaseEpoch, process: String, isLocked: Bool) throws {
+    func take(
+        _ member: LeaseMember,
+        epoch: LeaseEpoch,
+        process: (name: String, id: Int32),
+        isLocked: Bool,
+        at now: MachineTime
+    ) throws {
         try db.run(
             """
-            INSERT INTO mist_lease (name, epoch, holder, process, beat, is_locked, done, done_for_program)
-            VALUES (?1, ?2, ?3, ?4, 0, ?5, 0, 0)
-            ON CONFLICT (name) DO UPDATE SET epoch = ?2, holder = ?3, process = ?4, beat = 0, is_locked = ?5
+            INSERT INTO mist_lease
+                (name, epoch, holder, process, process_id, beat, is_locked, done, done_for_program, taken_at, beat_at)
+            VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, 0, 0, ?7, ?7)
+            ON CONFLICT (name) DO UPDATE SET
+                epoch = ?2, holder = ?3, process = ?4, process_id = ?5, beat = 0, is_locked = ?6, taken_at = ?7,
+                beat_at = ?7
             """,
-            [name, epoch, member, process, isLocked]
+            [name, epoch, member, process.name, process.id, isLocked, now]
         )
     }
 
     /// Shows that the holder lives.
-    func beat() throws {
-        try db.run("UPDATE mist_lease SET beat = beat + 1 WHERE name = ?", [name])
+    func beat(at now: MachineTime) throws {
+        try db.run("UPDATE mist_lease SET beat = beat + 1, beat_at = ? WHERE name = ?", [now, name])
     }
 
     /// Frees the lease.
     func release() throws {
-        try db.run("UPDATE mist_lease SET holder = NULL, process = NULL, is_locked = 0 WHERE name = ?", [name])
+        try db.run(
+            """
+            UPDATE mist_lease SET holder = NULL, process = NULL, process_id = NULL, is_locked = 0, taken_at = NULL,
+                beat_at = NULL
+            WHERE name = ?
+            """,
+            [name]
+        )
     }
 
     /// Notes that the holder came to the end of its work.
-    func noteDone(forProgram: Bool) throws {
+    func noteDone(forProgram: Bool, at now: MachineTime) throws {
         try db.run(
             """
-            UPDATE mist_lease SET done = epoch, done_for_program = iif(?2, epoch, done_for_program) WHERE name = ?1
+            UPDATE mist_lease SET done = epoch, done_for_program = iif(?2, epoch, done_for_program), done_at = ?3
+            WHERE name = ?1
             """,
-            [name, forProgram]
+            [name, forProgram, now]
         )
     }
 }

@@ -390,7 +390,8 @@ private struct SimulatedWorld {
             for index in device.processes.indices where device.processes[index].stoppedUntil <= present {
                 let process = device.processes[index]
                 if process.file.lease.isHeld {
-                    if try process.engine.keepLease() == .lost, present - process.lastBeat < 3500 {
+                    let action = try process.engine.keepLease(at: now(of: device))
+                    if action == .lost, present - process.lastBeat < 3500 {
                         throw failure("\(device.name) has taken the lease from a process that lives.")
                     }
                 } else {
@@ -411,7 +412,7 @@ private struct SimulatedWorld {
         guard holders == [device.current] else {
             throw failure("The processes \(holders.map { $0 + 1 }) of \(device.name) synchronise together.")
         }
-        if try device.engine.leaseEpoch() != formerEpoch, !wasFree {
+        if try device.engine.leaseEpoch(for: .program, at: now(of: device)) != formerEpoch, !wasFree {
             counts.takeOvers += 1
             tell("\(device.processName) takes over")
         }
@@ -836,7 +837,7 @@ private struct SimulatedWorld {
             while device.flight != nil { try deliver(to: device) }
         }
         for index in device.processes.indices {
-            if try device.processes[index].engine.keepLease() == .keep {
+            if try device.processes[index].engine.keepLease(at: now(of: device)) == .keep {
                 device.current = index
                 return
             }

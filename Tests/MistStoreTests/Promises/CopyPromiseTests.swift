@@ -95,6 +95,75 @@ struct CopyPromiseTests {
         try scenario.expect(["Book a title=edited", "Book new title=N"])
     }
 
+    @Test(
+        "41, P2, 9. A count that was pending when the file was copied counts once, whatever both copies count after it",
+        arguments: [false, true],
+        [(0, 0), (3, 0), (0, 5), (3, 5), (-2, 5), (3, -2), (-2, -2)]
+    )
+    func inheritedCountsCountOnce(copyIsFirst: Bool, counts: (original: Int, copied: Int)) throws {
+        let (original, copied) = counts
+        for isNew in [false, true] {
+            for isUnderWay in [false, true] {
+                let scenario = try SyncScenario()
+                let (phone, _) = try scenario.twoDevices()
+                try phone.run("INSERT INTO Book (_recordName, loans) VALUES ('b', 10)")
+                if !isNew { try scenario.synchronise() }
+                try phone.run("UPDATE Book SET loans = loans + 2")
+                var copy: ScenarioDevice?
+                if isUnderWay {
+                    // The first count of the phone is under way when the file is copied, and a second one is pending.
+                    try phone.sync { request in
+                        guard request.isWrite, copy == nil else { return .answered }
+                        try phone.run("UPDATE Book SET loans = loans + 100")
+                        copy = try scenario.device("copy", of: phone, at: Self.place)
+                        return copyIsFirst ? .lostRequest : .lostReply
+                    }
+                } else {
+                    copy = try scenario.device("copy", of: phone, at: Self.place)
+                }
+                let other = try #require(copy)
+                scenario.clock.advance(by: 5)
+                if original != 0 { try phone.run("UPDATE Book SET loans = loans + (\(original))") }
+                if copied != 0 { try other.run("UPDATE Book SET loans = loans + (\(copied))") }
+                scenario.clock.advance(by: 60)
+                try (copyIsFirst ? other : phone).sync()
+                scenario.clock.advance(by: 60)
+                try scenario.synchronise()
+                let sum = 12 + (isUnderWay ? 100 : 0) + original + copied
+                #expect(
+                    try scenario.serviceRecord("b")?.fields["loans"]?.int64Value == Int64(sum),
+                    "new \(isNew), under way \(isUnderWay)"
+                )
+                for device in [phone, other] {
+                    #expect(try device.value("SELECT loans FROM Book") == Int64(sum))
+                    #expect(try device.value("SELECT count(*) FROM mist_inherited") == 0)
+                    #expect(try device.value("SELECT count(*) FROM mist_edit") == 0)
+                }
+            }
+        }
+    }
+
+    @Test("41, P2, P3, 9. Two copies of one backup count what was pending in it once")
+    func twoCopiesOfABackupCountOnce() throws {
+        let scenario = try SyncScenario()
+        let (phone, _) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, loans) VALUES ('b', 10)")
+        try scenario.synchronise()
+        try phone.run("UPDATE Book SET loans = loans + 2")
+        let copies = try ["one", "two"].enumerated().map { number, name in
+            var place = Self.place
+            place.number += "\(number)"
+            return try scenario.device(name, of: phone, at: place)
+        }
+        scenario.clock.advance(by: 5)
+        for (number, copy) in copies.enumerated() { try copy.run("UPDATE Book SET loans = loans + \(20 + number)") }
+        for copy in copies + copies { try copy.sync() }
+        // The file that was copied goes on last.
+        try phone.run("UPDATE Book SET loans = loans + 100")
+        try scenario.synchronise()
+        #expect(try scenario.serviceRecord("b")?.fields["loans"]?.int64Value == 10 + 2 + 20 + 21 + 100)
+    }
+
     @Test("41, P2. Over HTTP: a folder that is copied or restored is another device, and one that is moved is not")
     func foldersAreCompared() async throws {
         try await withCloudKitEmulator { emulator in

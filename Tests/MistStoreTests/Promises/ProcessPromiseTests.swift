@@ -43,7 +43,7 @@ struct ProcessPromiseTests {
         let phone = try scenario.device("phone")
         let second = try secondProcess(on: phone)
         try phone.run("INSERT INTO Book (_recordName, title) VALUES ('b', 'B')")
-        let epoch = try second.leaseEpoch()
+        let epoch = try second.leaseEpoch(for: .program, at: phone.now)
         try phone.engine.requestPull(by: .program, at: phone.now)
         _ = try phone.engine.next(at: phone.now)
         #expect(try second.next(at: phone.now) == .otherProcess)
@@ -59,7 +59,7 @@ struct ProcessPromiseTests {
         let scenario = try SyncScenario()
         let phone = try scenario.device("phone")
         let second = try secondProcess(on: phone)
-        let epoch = try second.leaseEpoch()
+        let epoch = try second.leaseEpoch(for: .program, at: phone.now)
         try phone.engine.requestPull(by: .loop, at: phone.now)
         try phone.go()
         #expect(try second.turn(of: .program, after: epoch, at: .zero) == .free)
@@ -92,7 +92,7 @@ struct ProcessPromiseTests {
         let before = try phone.pending()
         #expect(try phone.engine.handle(late, to: push.1, at: phone.now) == SyncSummary())
         #expect(try phone.engine.next(at: phone.now) == .otherProcess)
-        #expect(try phone.engine.keepLease() == .wait)
+        #expect(try phone.engine.keepLease(at: phone.now) == .wait)
         #expect(try phone.pending() == before)
         // The other process reads the zone, and finds out that the change was stored.
         var writes: [SyncRequest] = []
@@ -111,7 +111,7 @@ struct ProcessPromiseTests {
         let second = try secondProcess(on: phone)
         try phone.engine.requestPull(by: .program, at: phone.now)
         for time in 0..<60 {
-            #expect(try phone.engine.keepLease() == .keep)
+            #expect(try phone.engine.keepLease(at: phone.now) == .keep)
             for part in 0..<10 {
                 let time = Duration.milliseconds(time * 1000 + part * 100)
                 #expect(try second.turn(of: .program, after: .never, at: time) == .waiting)
@@ -120,18 +120,103 @@ struct ProcessPromiseTests {
         #expect(try second.next(at: phone.now) == .otherProcess)
     }
 
+    @Test("33. The status says which process synchronises, since when, and when it last showed that it lives")
+    func theStatusNamesTheProcess() async throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        let second = try secondProcess(on: phone)
+        let other = LocalDatabase(file: second.file, scope: .private, configuration: StoreConfiguration())
+        #expect(try await phone.local.status().synchroniser == nil)
+        let since = phone.now
+        try phone.engine.requestPull(by: .program, at: since)
+        scenario.clock.advance(by: 2)
+        #expect(try phone.engine.keepLease(at: phone.now) == .keep)
+        func expected(isThisStore: Bool) -> Synchroniser {
+            Synchroniser(
+                isThisStore: isThisStore,
+                programName: ProcessInfo.processInfo.processName,
+                processIdentifier: ProcessInfo.processInfo.processIdentifier,
+                since: ColumnValue.date(since),
+                lastSign: ColumnValue.date(phone.now)
+            )
+        }
+        #expect(phone.now != since)
+        #expect(try await phone.local.status().synchroniser == expected(isThisStore: true))
+        #expect(try await other.status().synchroniser == expected(isThisStore: false))
+        try phone.go()
+        #expect(try await other.status().synchroniser == nil)
+    }
+
+    @Test("33, L2. What another process has fetched within the interval is not asked for again")
+    func onePollServesAllProcesses() throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone")
+        let second = try secondProcess(on: phone)
+        let interval = Duration.seconds(30)
+        #expect(try second.rest(of: interval, at: phone.now) == .zero)
+        try phone.engine.requestPull(by: .loop, at: phone.now)
+        try phone.go()
+        let done = phone.now
+        #expect(try second.rest(of: interval, at: done + 10_000) == .seconds(20))
+        #expect(try second.rest(of: interval, at: done + 30_000) == .zero)
+        // The clock was set back.
+        #expect(try second.rest(of: interval, at: done - 10_000) == .zero)
+        // Its own work does not let a process wait.
+        #expect(try phone.engine.rest(of: interval, at: done + 10_000) == .zero)
+        // What the first process has done, or does when the interval ends, is enough.
+        func turn(_ asker: SyncEngine.Asker, at time: MachineTime) throws -> SyncEngine.Turn {
+            try second.turn(of: asker, after: second.leaseEpoch(for: asker, at: time), at: .zero)
+        }
+        #expect(try turn(.interval(interval), at: done + 10_000) == .done)
+        #expect(try turn(.loop, at: done + 10_000) == .free)
+        #expect(try turn(.interval(interval), at: done + 30_000) == .free)
+        try phone.engine.requestPull(by: .interval(interval), at: phone.now)
+        let epoch = try second.leaseEpoch(for: .interval(interval), at: done + 30_000)
+        try phone.go()
+        #expect(try second.turn(of: .interval(interval), after: epoch, at: .zero) == .done)
+        // A synchronisation that the other process began and did not end does not count.
+        try second.requestPull(by: .loop, at: done + 31_000)
+        try second.releaseLease()
+        #expect(try phone.engine.rest(of: interval, at: done + 31_000) == .zero)
+        #expect(try second.rest(of: interval, at: done + 31_000) == .zero)
+    }
+
     // MARK: Over HTTP
+
+    @Test("33, L2. Over HTTP: two processes that run without changes poll as often as one")
+    func idleProcessesPollOnce() async throws {
+        try await withTwoProcesses(interval: .milliseconds(300)) { one, two, service, _ in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for store in [one, two] { group.addTask { try await store.run() } }
+                // The first two polls are those of the starts.
+                while service.polls.withLock({ $0.count }) < 8 { try await Task.sleep(for: .milliseconds(10)) }
+                group.cancelAll()
+            }
+            let polls = service.polls.withLock { $0 }
+            for (poll, next) in zip(polls.dropFirst(2), polls.dropFirst(3)) {
+                #expect(poll.duration(to: next) >= .milliseconds(300))
+            }
+        }
+    }
 
     /// Two stores on one folder, each a process of its own.
     private func withTwoProcesses(
+        interval: Duration = .seconds(30),
         _ body: (MistStore, MistStore, RecordingService, HeldService) async throws -> Void
     ) async throws {
         try await withCloudKitEmulator { emulator in
             try await inTemporaryFolder { folder in
                 let service = RecordingService(emulator.service(as: .user))
                 let held = HeldService(service)
+                var configuration = StoreConfiguration()
+                (configuration.syncInterval, configuration.longestSyncInterval) = (interval, interval)
                 let stores = try (0..<2).map { _ in
-                    try MistStore(at: folder, records: [Shelf.self, Book.self], service: held)
+                    try MistStore(
+                        at: folder,
+                        records: [Shelf.self, Book.self],
+                        service: held,
+                        configuration: configuration
+                    )
                 }
                 try await body(stores[0], stores[1], service, held)
                 for store in stores { try store.close() }
@@ -204,6 +289,8 @@ private final class RecordingService: SyncService {
     private let service: any SyncService
     private let underWay = Mutex(0)
     let overlaps = Mutex(0)
+    /// When changes of the database were asked for.
+    let polls = Mutex<[ContinuousClock.Instant]>([])
     let created = Mutex<[String]>([])
 
     init(_ service: any SyncService) {
@@ -212,6 +299,7 @@ private final class RecordingService: SyncService {
 
     func send(_ request: SyncRequest, to scope: DatabaseScope) async throws -> SyncReply {
         guard scope == .private else { return try await service.send(request, to: scope) }
+        if case .databaseChanges = request { polls.withLock { $0.append(.now) } }
         let others = underWay.withLock { count in
             count += 1
             return count - 1

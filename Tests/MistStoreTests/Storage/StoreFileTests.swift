@@ -271,6 +271,44 @@ struct StoreFileTests {
             try store.close()
         }
     }
+
+    @Test(
+        "33. A closed store on a read-only file system is read, and one whose log has changes is refused",
+        .enabled(if: SmallDisk.isAvailable, "mounting a file system needs root on Linux")
+    )
+    func readOnlyFileSystemsAreRead() async throws {
+        try await SmallDisk.with(kilobytes: 8192) { disk in
+            let folder = disk.appending(path: "store #1")
+            /// Removes the indexes, and the logs without changes.
+            func removeIndexes() throws {
+                for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
+                    let file = folder.appending(path: name)
+                    if name.hasSuffix("-wal") { #expect(try Data(contentsOf: file).isEmpty) }
+                    if name.hasSuffix("-shm") || name.hasSuffix("-wal") { try FileManager.default.removeItem(at: file) }
+                }
+            }
+            try await makeStore(in: folder)
+            try removeIndexes()
+            try SmallDisk.remount(disk, "ro")
+            let reader = try MistStore(readingAt: folder, records: [Book.self])
+            #expect(try await reader.privateDatabase.find(Query<Book>()).count == 100)
+            try reader.close()
+            // A process has died, and has left its log.
+            try SmallDisk.remount(disk, "rw")
+            let store = try Self.open(folder)
+            try await store.privateDatabase.add(Book(), named: "last")
+            let log = folder.appending(path: "user.sqlite-wal")
+            let content = try Data(contentsOf: log)
+            try store.close()
+            try removeIndexes()
+            try content.write(to: log)
+            try SmallDisk.remount(disk, "ro")
+            let error = #expect(throws: StoreError.self) { try MistStore(readingAt: folder, records: [Book.self]) }
+            #expect(error?.code == .readOnly)
+            #expect(error?.message.contains("the log beside the file has changes") == true)
+            try SmallDisk.remount(disk, "rw")
+        }
+    }
 }
 
 /// A service without a connection.

@@ -1,0 +1,1 @@
+../MistStoreTests/SimulationRecords.swift
