@@ -25,20 +25,57 @@ extension MistStore {
         _ = try startedLoop()
         let (wakes, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for database in [privateDatabase, publicDatabase] {
-                group.addTask {
-                    var last: [ServiceTime?]?
-                    for try await edits in database.observe(watchesOtherProcesses: true, Self.latestEdits) {
-                        if last != nil, edits != last { continuation.yield() }
-                        last = edits
-                    }
-                }
+            do {
+                let database = publicDatabase
+                group.addTask { try await Self.observe(database, continuation) }
             }
+            group.addTask { try await self.observePrivateRecords(continuation) }
             group.addTask { try await self.synchronise(wakes, continuation) }
             defer { group.cancelAll() }
             try await group.next()
             // The observations end without an error when the task is cancelled.
             throw CancellationError()
+        }
+    }
+
+    /// Wakes the loop after each local edit.
+    private static func observe(
+        _ database: LocalDatabase,
+        _ continuation: AsyncStream<Void>.Continuation
+    ) async throws {
+        var last: [ServiceTime?]?
+        for try await edits in database.observe(watchesOtherProcesses: true, latestEdits) {
+            if last != nil, edits != last { continuation.yield() }
+            last = edits
+        }
+    }
+
+    /// Observes the private records that are open, and after a switch those of the next user.
+    private func observePrivateRecords(_ continuation: AsyncStream<Void>.Continuation) async throws {
+        while true {
+            do {
+                return try await Self.observe(privateDatabase, continuation)
+            } catch let error as StoreError where error.code == .accountChanged {
+                try await waitForSwitch()
+                continuation.yield()
+            }
+        }
+    }
+
+    /// Waits for the end of a switch that is under way.
+    func waitForSwitch() async throws {
+        try await switching.lock()
+        switching.unlock()
+    }
+
+    /// Synchronises the open records, also where another user's records are opened meanwhile.
+    private func syncOpenRecords() async throws -> SyncSummary {
+        while true {
+            do {
+                return try await sync(by: .loop)
+            } catch let error as StoreError where error.code == .accountChanged {
+                try await waitForSwitch()
+            }
         }
     }
 
@@ -51,7 +88,7 @@ extension MistStore {
         var interval = configuration.syncInterval
         var signals = wakes.makeAsyncIterator()
         while true {
-            let isIdle = try await sync(by: .loop).isEmpty
+            let isIdle = try await syncOpenRecords().isEmpty
             interval = isIdle ? min(interval * 2, configuration.longestSyncInterval) : configuration.syncInterval
             let pause = interval
             let timer = Task {
