@@ -124,7 +124,9 @@ public final class MistStore: Sendable {
     ) throws -> SyncLoop? {
         guard let service else { return nil }
         var engines = [SyncEngine(file: publicFile, scope: .public, configuration: configuration)]
-        if place != .signedOut {
+        let isOfNoOne = try file.wrapping { try file.database.read { db in try FileState(db).owner == nil } }
+        let isClaimed = place == .first && configuration.joinsRecordsMadeSignedOut
+        if !isOfNoOne || isClaimed {
             engines.append(SyncEngine(file: file, scope: .private, configuration: configuration))
         }
         return try SyncLoop(engines: engines, service: service, configuration: configuration)
@@ -177,7 +179,7 @@ public final class MistStore: Sendable {
 
     func sync(by asker: SyncEngine.Asker) async throws -> SyncSummary {
         var summary = try await startedLoop().sync(by: asker)
-        if openPlace == .signedOut {
+        if summary.scopes[.private] == nil {
             summary.scopes[.private] = ScopeSummary()
             summary.scopes[.private]?.condition = .signedOut
         }
@@ -222,8 +224,8 @@ extension MistStore {
     /// Opens the records of a user, or of no one, if they are not open. The caller holds ``switching``.
     ///
     /// The decision is one transaction of the file of the public database; before it, the former records are open after
-    /// a crash, and after it the new ones. The former records stay, unless they are to be removed. A removal that a
-    /// crash has ended is completed when the store is opened again.
+    /// a crash, and after it the new ones. The former records stay, unless they are to be removed, or belong to no one
+    /// and are added to those of the user. A removal that a crash has ended is completed when the store is opened again.
     ///
     /// - Parameters:
     ///   - user: The user; `nil` for no one.
@@ -236,7 +238,8 @@ extension MistStore {
         if let user {
             place = try folder.file(of: user)
         } else {
-            place = isRemoval && former.place == .first ? .first : try folder.signedOutFile()
+            let hasUsers = FileManager.default.fileExists(atPath: folder.path(of: UserFile.folder))
+            place = isRemoval && former.place == .first && !hasUsers ? .first : try folder.signedOutFile()
         }
         if place == former.place, !isRemoval {
             try note(open: place, removing: nil, user: user)
@@ -244,6 +247,14 @@ extension MistStore {
         }
         // The new file is whole before anything names it.
         let file = place == former.place ? nil : try folder.open(place, isExpected: false)
+        var isRemoval = isRemoval
+        let isOfNoOne = try former.place == .signedOut || folder.ownerOfFirstFile() == nil && former.place == .first
+        if let file, user != nil, isOfNoOne, configuration.joinsRecordsMadeSignedOut,
+            let joined = try JoinedRecords.read(former.file)
+        {
+            try joined.add(to: file, configuration)
+            isRemoval = true
+        }
         // A request under way gets an unknown outcome.
         _ = await former.loop?.close(because: .accountChanged)?.value
         do {

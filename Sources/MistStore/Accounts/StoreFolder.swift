@@ -115,13 +115,23 @@ struct StoreFolder: Sendable {
         let own = UserFile.user(user)
         switch try ownerOfFirstFile() {
         case user: return .first
-        case nil where !StoreFile.hasContent(atPath: path(of: own.path)): return .first
+        case nil
+        where configuration.joinsRecordsMadeSignedOut && !StoreFile.hasContent(atPath: path(of: own.path)):
+            return .first
         default: return own
         }
     }
 
     /// The file of the records that are made while no one is signed in.
-    func signedOutFile() throws -> UserFile { try ownerOfFirstFile() == nil ? .first : .signedOut }
+    ///
+    /// A synchronisation gives the first file to the user who is signed in. So where a user may have another file, it is
+    /// not used, unless its records stay those of no one.
+    func signedOutFile() throws -> UserFile {
+        let hasRecords = StoreFile.hasContent(atPath: path(of: UserFile.signedOut.path))
+        guard try ownerOfFirstFile() == nil, !hasRecords else { return .signedOut }
+        let hasUsers = FileManager.default.fileExists(atPath: path(of: UserFile.folder))
+        return hasUsers && configuration.joinsRecordsMadeSignedOut ? .signedOut : .first
+    }
 
     /// Removes a file with what SQLite and the lease keep beside it. A file that is gone is not an error.
     func remove(_ file: UserFile) throws {

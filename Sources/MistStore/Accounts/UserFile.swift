@@ -37,11 +37,14 @@ enum UserFile: Hashable, Sendable {
         if case .user(let name) = self { name } else { nil }
     }
 
+    /// The folder of the files of further users.
+    static let folder = "users"
+
     /// The path in the folder.
     var path: String {
         switch self {
         case .first: "user.sqlite"
-        case .user(let name): "users/\(Self.encoded(name)).sqlite"
+        case .user(let name): "\(Self.folder)/\(Self.encoded(name)).sqlite"
         case .signedOut: "signed-out.sqlite"
         }
     }

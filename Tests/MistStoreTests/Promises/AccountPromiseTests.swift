@@ -120,6 +120,43 @@ struct AccountPromiseTests {
     }
 
     @Test(
+        "29, H2. Records made after a sign-out are added to those of the user who signs in, or stay: a setting",
+        arguments: [true, false]
+    )
+    func recordsMadeSignedOut(joins: Bool) async throws {
+        try await withUsers { emulator, folder, mei, ben in
+            let phone = Device("phone", in: folder, emulator)
+            var configuration = StoreConfiguration()
+            configuration.joinsRecordsMadeSignedOut = joins
+            let store = try MistStore(
+                at: phone.folder,
+                records: [Shelf.self, Book.self],
+                service: phone.service,
+                configuration: configuration
+            )
+            try await store.privateDatabase.add(Book(title: "before"), named: "b")
+            try await phone.signIn(mei, to: store)
+            try await store.privateDatabase.add(Book(title: "known"), named: "k")
+            try await store.sync()
+            try await phone.signOut(of: store)
+            #expect(try await titles(store) == (joins ? [] : ["before"]))
+            let shelf = try await store.privateDatabase.add(Shelf(name: "S"), named: "s")
+            try await store.privateDatabase.add(Book(shelf: shelf.reference(), title: "out"), named: "o")
+            try await store.privateDatabase.add(Book(title: "other"), named: "k")
+            try await phone.signIn(mei, to: store)
+            #expect(try await titles(store) == (joins ? ["before", "known", "out"] : ["known"]))
+            #expect(try await store.sync().sent == (joins ? 2 : 0))
+            // They belong to one user: no further one gets them.
+            try await phone.signIn(ben, to: store)
+            #expect(try await titles(store) == [])
+            try await phone.signOut(of: store)
+            #expect(try await titles(store) == (joins ? [] : ["before", "other", "out"]))
+            #expect(try emulator.contents(of: .private, ofUser: ben) == "")
+            try store.close()
+        }
+    }
+
+    @Test(
         "28, P4. A token that was replaced behind the store's back is an error, and one call opens that user's records"
     )
     func replacedTokens() async throws {
