@@ -63,7 +63,14 @@ public struct LocalDatabase: Sendable {
         try file.checkWritable()
         do {
             return try await file.database.write { db in
-                try db.recordingEdits(at: configuration.ownClock?().machineTime) {
+                // Public changes are sent in the name of the user who made them.
+                if scope == .public, let visit = try FileState(db).visit {
+                    throw StoreError(
+                        .otherUser,
+                        StoreError.otherUserMessage(owner: visit.owner, visitor: visit.visitor)
+                    )
+                }
+                return try db.recordingEdits(at: configuration.ownClock?().machineTime) {
                     let value = try body(StoreWriter(database: self, db: db))
                     try Cascades(file: file, db: db).complete()
                     return value

@@ -32,22 +32,11 @@ extension MistStore {
         _ = try startedLoop()
         let signals = Wakes()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for database in [privateDatabase, publicDatabase] {
-                group.addTask {
-                    var last: [ServiceTime?]?
-                    // SQLite does not report changes of the table of edits, which has no row numbers.
-                    let changes = database.observe(
-                        in: .fullDatabase,
-                        watchesOtherProcesses: true,
-                        Self.latestEdits
-                    )
-                    for try await latest in changes {
-                        // Edits that were acknowledged have no time any more.
-                        if let last, zip(latest, last).contains(where: { $0 != nil && $0 != $1 }) { signals.wake(.edit) }
-                        last = latest
-                    }
-                }
+            do {
+                let database = publicDatabase
+                group.addTask { try await Self.observe(database, signals) }
             }
+            group.addTask { try await self.observePrivateRecords(signals) }
             group.addTask { try await self.listen(signals) }
             group.addTask { try await self.synchronise(signals) }
             defer { group.cancelAll() }
@@ -57,13 +46,67 @@ extension MistStore {
         }
     }
 
+    /// Wakes the loop after each local edit.
+    private static func observe(
+        _ database: LocalDatabase,
+        _ signals: Wakes
+    ) async throws {
+        var last: [ServiceTime?]?
+        // SQLite does not report changes of the table of edits, which has no row numbers.
+        for try await latest in database.observe(in: .fullDatabase, watchesOtherProcesses: true, latestEdits) {
+            // Edits that were acknowledged have no time any more.
+            if let last, zip(latest, last).contains(where: { $0 != nil && $0 != $1 }) { signals.wake(.edit) }
+            last = latest
+        }
+    }
+
+    /// Observes the private records that are open, and after a switch those of the next user.
+    private func observePrivateRecords(_ signals: Wakes) async throws {
+        while true {
+            do {
+                return try await Self.observe(privateDatabase, signals)
+            } catch let error as StoreError where error.code == .accountChanged {
+                try await waitForSwitch()
+                signals.wake(.edit)
+            }
+        }
+    }
+
+    /// Waits for the end of a switch that is under way.
+    func waitForSwitch() async throws {
+        try await switching.lock()
+        switching.unlock()
+    }
+
+    /// Synchronises the open records, also where another user's records are opened meanwhile.
+    private func syncOpenRecords(
+        by asker: SyncEngine.Asker,
+        of scopes: Set<DatabaseScope> = [.public, .private]
+    ) async throws -> SyncSummary {
+        while true {
+            do {
+                return try await sync(by: asker, of: scopes)
+            } catch let error as StoreError where error.code == .accountChanged {
+                try await waitForSwitch()
+            }
+        }
+    }
+
+    /// For how long nothing need be synchronised, because other processes have done it.
+    private func rest(of interval: Duration) throws -> Duration {
+        do {
+            return try startedLoop().rest(of: interval)
+        } catch let error as StoreError where error.code == .accountChanged {
+            return .zero
+        }
+    }
+
     /// Values that change with every local edit.
     private static func latestEdits(_ db: Database) throws -> [ServiceTime?] {
         try [PendingEdits(db: db).latestTime(), Tombstones(db: db).latestTime()]
     }
 
     private func synchronise(_ signals: Wakes) async throws {
-        let loop = try startedLoop()
         var interval = configuration.syncInterval
         var wakes = signals.stream.makeAsyncIterator()
         var work = Work()
@@ -71,14 +114,14 @@ extension MistStore {
         while true {
             // While nothing changes, one process asks the service for all of them.
             let asker = work.needsAll ? SyncEngine.Asker.loop : .interval(interval)
-            if try work.needsAll || (work.isDue && loop.rest(of: interval) == .zero) {
-                let isIdle = try await sync(by: asker).isEmpty
+            if try work.needsAll || (work.isDue && rest(of: interval) == .zero) {
+                let isIdle = try await syncOpenRecords(by: asker).isEmpty
                 interval = isIdle ? min(interval * 2, configuration.longestSyncInterval) : configuration.syncInterval
             } else {
-                for (scope, zones) in work.pushed { _ = try await sync(by: .push(zones), of: [scope]) }
+                for (scope, zones) in work.pushed { _ = try await syncOpenRecords(by: .push(zones), of: [scope]) }
             }
             if signals.isListening { interval = configuration.longestSyncInterval }
-            let rest = try loop.rest(of: interval)
+            let rest = try rest(of: interval)
             let pause = rest == .zero ? interval : rest
             let timer = Task {
                 try await Task.sleep(for: pause)
@@ -98,9 +141,22 @@ extension MistStore {
         guard let service = service as? any NotifyingService else {
             return try await Task.sleep(for: .seconds(1 << 40))
         }
+        while true {
+            do {
+                return try await listenForOpenRecords(service, signals)
+            } catch let error as StoreError where error.code == .accountChanged {
+                try await waitForSwitch()
+            }
+        }
+    }
+
+    private func listenForOpenRecords(_ service: any NotifyingService, _ signals: Wakes) async throws {
         let changes = privateDatabase.observe(watchesOtherProcesses: true) { db in try PushSubscriptions(db: db).all() }
         var listener: Task<Void, Never>?
-        defer { listener?.cancel() }
+        defer {
+            listener?.cancel()
+            signals.setListening(false)
+        }
         for try await subscriptions in changes {
             listener?.cancel()
             signals.setListening(false)

@@ -1,5 +1,6 @@
 import GRDB
 public import MistKit
+import Synchronization
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -34,6 +35,14 @@ public import MistKit
 /// - ``publicDatabase``
 /// - ``LocalDatabase``
 ///
+/// ### Several people
+/// - ``account``
+/// - ``accountUpdates``
+/// - ``signIn(_:)``
+/// - ``openSignedInUser()``
+/// - ``signOut(_:_:)``
+/// - ``StoreAccount``
+///
 /// ### Synchronising
 /// - ``sync()``
 /// - ``run()``
@@ -41,16 +50,27 @@ public import MistKit
 /// - ``ScopeStatus``
 /// - ``RecoveredValues``
 public final class MistStore: Sendable {
-    private let userFile: StoreFile
+    private let folder: StoreFolder
     private let publicFile: StoreFile
+    private let open: Mutex<OpenRecords>
+    /// Held while the records of another user are opened.
+    let switching = AsyncMutex()
     let service: (any SyncService)?
     let configuration: StoreConfiguration
-    let loop: SyncLoop?
+
+    /// The private records that are open.
+    private struct OpenRecords {
+        var place: UserFile
+        var file: StoreFile
+        /// The loop that synchronises them; `nil` without a service.
+        var loop: SyncLoop?
+        var isClosed = false
+    }
 
     /// Opens the store in a folder, and creates it when it does not exist.
     ///
     /// - Parameters:
-    ///   - folder: The folder of the files `user.sqlite` and `public.sqlite`. It is created when it does not exist.
+    ///   - folder: The folder of the files: `user.sqlite`, `public.sqlite`, and others for further users. It is created when it does not exist.
     ///   - records: The record types that the store keeps.
     ///   - service: The service to synchronise with, usually a `CloudKitService`; `nil` for a store that is never
     ///     synchronised.
@@ -64,78 +84,35 @@ public final class MistStore: Sendable {
         service: (any SyncService)? = nil,
         configuration: StoreConfiguration = StoreConfiguration()
     ) throws {
-        let schemas = records.map { $0.schema }
-        try configuration.check(schemas)
+        try configuration.check(records.map { $0.schema })
         try configuration.zones.check()
-        do {
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        } catch {
-            throw StoreError(
-                .readOnly,
-                "The folder \(folder.path) cannot be created: \(error). Check the path and its permissions."
-            )
-        }
-        func open(
-            _ name: String,
-            _ zones: [DatabaseScope: ZoneID],
-            perRoot: Bool,
-            isExpected: Bool
-        ) throws -> StoreFile {
-            let path = folder.appendingPathComponent(name).path
-            do {
-                try StoreFile.check(atPath: path, isExpected: isExpected)
-                let pool = try StoreError.wrapping { try StoreFile.open(atPath: path) }
-                if let observer = configuration.transactionObserver {
-                    pool.add(transactionObserver: observer, extent: .databaseLifetime)
-                }
-                let file = try StoreFile(
-                    pool,
-                    schemas: schemas,
-                    models: records,
-                    scopes: zones,
-                    hasZonePerRoot: perRoot,
-                    newDevice: configuration.newDevice
-                )
-                try file.note(
-                    FileIdentity(ofFileAtPath: path),
-                    newDevice: configuration.newDevice,
-                    at: configuration.clock().machineTime
-                )
-                return file
-            } catch var error as StoreError where error.code.isAboutFile {
-                error.message = "\(path): \(error.message)"
-                throw error
+        let files = StoreFolder(url: folder, records: records, configuration: configuration)
+        try files.createFolder(folder)
+        // The files are created in this order, and the first file has a note when both exist. A file that is empty
+        // later was cut off. A first file that is gone was removed with its user.
+        let hasPublic = StoreFile.hasContent(atPath: files.path(of: StoreFolder.publicPath))
+        let first = try files.open(.first, isExpected: hasPublic)
+        let common = try files.openPublic(isExpected: first.knowsOtherFile())
+        try first.noteOtherFile()
+        let account = try common.wrapping { try common.database.read { db in try Accounts(db: db).row() } }
+        var user = first
+        if account.removing == .first || account.open != .first { try first.close(because: .storeIsClosed) }
+        if let removing = account.removing {
+            try files.remove(removing)
+            try common.wrapping {
+                try common.database.write { db in try Accounts(db: db).set(open: account.open, removing: nil) }
             }
         }
-        let layout = configuration.zones
-        // The files are created in this order, and the first file has a note when both exist. A file that is empty
-        // later was cut off.
-        let user = try open(
-            "user.sqlite",
-            [.private: layout.homeZone],
-            perRoot: layout.isPerRoot,
-            isExpected: StoreFile.hasContent(atPath: folder.appendingPathComponent("public.sqlite").path)
-        )
-        let common = try open(
-            "public.sqlite",
-            [.public: .default],
-            perRoot: false,
-            isExpected: user.knowsOtherFile()
-        )
-        try user.noteOtherFile()
-        userFile = user
+        if account.removing == .first || account.open != .first {
+            user = try files.open(account.open, isExpected: account.open != account.removing)
+            if account.open == .first { try user.noteOtherFile() }
+        }
+        self.folder = files
         publicFile = common
         self.service = service
         self.configuration = configuration
-        loop = try service.map { service in
-            try SyncLoop(
-                engines: [(.public, common), (.private, user)].map { scope, file in
-                    SyncEngine(file: file, scope: scope, configuration: configuration)
-                },
-                service: service,
-                configuration: configuration
-            )
-        }
+        let loop = try Self.loop(service, account.open, user, common, configuration)
+        open = Mutex(OpenRecords(place: account.open, file: user, loop: loop))
     }
 
     /// Opens the store in a folder for reading, beside the processes that write: for a command that shows the status, or
@@ -167,35 +144,45 @@ public final class MistStore: Sendable {
         records: [any CloudKitRecord.Type],
         configuration: StoreConfiguration = StoreConfiguration()
     ) throws {
-        let schemas = records.map { $0.schema }
-        try configuration.check(schemas)
+        try configuration.check(records.map { $0.schema })
         try configuration.zones.check()
-        let layout = configuration.zones
-        func open(_ name: String, _ zones: [DatabaseScope: ZoneID], perRoot: Bool) throws -> StoreFile {
-            let path = folder.appendingPathComponent(name).path
-            do {
-                return try StoreFile(
-                    reading: StoreFile.openForReading(atPath: path),
-                    schemas: schemas,
-                    models: records,
-                    scopes: zones,
-                    hasZonePerRoot: perRoot
-                )
-            } catch var error as StoreError where error.code.isAboutFile {
-                error.message = "\(path): \(error.message)"
-                throw error
-            }
-        }
-        userFile = try open("user.sqlite", [.private: layout.homeZone], perRoot: layout.isPerRoot)
-        publicFile = try open("public.sqlite", [.public: .default], perRoot: false)
+        let files = StoreFolder(url: folder, records: records, configuration: configuration)
+        let common = try files.openPublicForReading()
+        let account = try common.wrapping { try common.database.read { db in try Accounts(db: db).row() } }
+        let user = try files.openForReading(account.open)
+        self.folder = files
+        publicFile = common
         service = nil
         self.configuration = configuration
-        loop = nil
+        open = Mutex(OpenRecords(place: account.open, file: user, loop: nil))
     }
 
-    /// The records of the signed-in user.
+    /// The loop that synchronises the open files. Records of no one are sent by no one.
+    private static func loop(
+        _ service: (any SyncService)?,
+        _ place: UserFile,
+        _ file: StoreFile,
+        _ publicFile: StoreFile,
+        _ configuration: StoreConfiguration
+    ) throws -> SyncLoop? {
+        guard let service else { return nil }
+        var engines = [SyncEngine(file: publicFile, scope: .public, configuration: configuration)]
+        let isOfNoOne = try file.wrapping { try file.database.read { db in try FileState(db).owner == nil } }
+        let isClaimed = place == .first && configuration.joinsRecordsMadeSignedOut
+        if !isOfNoOne || isClaimed {
+            engines.append(SyncEngine(file: file, scope: .private, configuration: configuration))
+        }
+        return try SyncLoop(engines: engines, service: service, configuration: configuration)
+    }
+
+    /// The private records that are open: those of ``StoreAccount/owner``, or those of no one yet.
+    ///
+    /// The value stays with these records. After ``signIn(_:)``, ``openSignedInUser()`` or ``signOut(_:_:)`` has opened
+    /// others, its calls throw ``StoreError/Code-swift.struct/accountChanged``, and so do its observations: one user's
+    /// records are never shown as, or mixed with, those of another. Get the new value from this property.
     public var privateDatabase: LocalDatabase {
-        LocalDatabase(file: userFile, scope: .private, configuration: configuration, loop: loop)
+        let (file, loop) = open.withLock { ($0.file, $0.loop) }
+        return LocalDatabase(file: file, scope: .private, configuration: configuration, loop: loop)
     }
 
     /// The records that all users of the app share.
@@ -203,9 +190,12 @@ public final class MistStore: Sendable {
         LocalDatabase(file: publicFile, scope: .public, configuration: configuration, loop: loop)
     }
 
+    /// The loop that synchronises the open records; `nil` without a service.
+    var loop: SyncLoop? { open.withLock { $0.loop } }
+
     /// The file of a scope.
     package func file(of scope: DatabaseScope) -> StoreFile {
-        scope == .public ? publicFile : userFile
+        scope == .public ? publicFile : open.withLock { $0.file }
     }
 
     /// Fetches the service's changes, merges them, and sends the changes of this machine.
@@ -218,15 +208,16 @@ public final class MistStore: Sendable {
     /// call has ended, whichever process made it; if the other process dies or is stopped, the call goes on itself within
     /// five seconds. The counts of the result are those of this process.
     ///
-    /// Before the first request for user data, the service is asked for the user. A folder has the records of one user,
-    /// the first who was signed in. In the public database, this concerns changes only; reading it needs no user.
+    /// Before the first request for user data, the service is asked for the user. The records that are open belong to one
+    /// user: see ``account``. In the public database, this concerns changes only; reading it needs no user.
     ///
     /// - Returns: The counts of records that were fetched, sent and so on, and for each database the reason why it waits.
     /// - Throws: A ``StoreError``: `noService` when the store has no service, and `readOnly` when it was opened for
-    ///   reading; `otherUser` when another user is signed in, so that nothing of the owner was sent or fetched; `closed`
-    ///   when the store is closed, also meanwhile; or a code about the file, also where it has a trigger of another
-    ///   program that changes records. `CancellationError` when the task is cancelled. A service that cannot be reached
-    ///   is not an error: the changes stay, a later call sends them, and ``SyncSummary/scopes`` says so.
+    ///   reading; `otherUser` when another user is signed in, so that nothing of the owner was sent or fetched;
+    ///   `accountChanged` when the records of another user were opened meanwhile; `closed` when the store is closed, also
+    ///   meanwhile; or a code about the file, also where it has a trigger of another program that changes records.
+    ///   `CancellationError` when the task is cancelled. A service that cannot be reached is not an error: the changes
+    ///   stay, a later call sends them, and ``SyncSummary/scopes`` says so.
     @discardableResult
     public func sync() async throws -> SyncSummary {
         try await sync(by: .program)
@@ -236,7 +227,12 @@ public final class MistStore: Sendable {
         by asker: SyncEngine.Asker,
         of scopes: Set<DatabaseScope> = [.public, .private]
     ) async throws -> SyncSummary {
-        try await startedLoop().sync(by: asker, of: scopes)
+        var summary = try await startedLoop().sync(by: asker, of: scopes)
+        if scopes.contains(.private), summary.scopes[.private] == nil {
+            summary.scopes[.private] = ScopeSummary()
+            summary.scopes[.private]?.condition = .signedOut
+        }
+        return summary
     }
 
     /// The loop.
@@ -244,8 +240,10 @@ public final class MistStore: Sendable {
     /// - Throws: A ``StoreError`` with the code `noService` when the store has no service, or with `readOnly` when it was
     ///   opened for reading.
     func startedLoop() throws -> SyncLoop {
-        try userFile.checkWritable()
+        let (file, loop, isClosed) = open.withLock { ($0.file, $0.loop, $0.isClosed) }
+        try file.checkWritable()
         guard let loop else {
+            if service != nil, isClosed { throw StoreError.storeIsClosed }
             throw StoreError(
                 .noService,
                 "The store was opened without a service. Give it one: MistStore(at:records:service:)."
@@ -259,7 +257,103 @@ public final class MistStore: Sendable {
     ///
     /// - Throws: A ``StoreError`` when a file cannot be closed.
     public func close() throws {
-        loop?.close()
-        for file in [userFile, publicFile] { try file.close() }
+        let present = open.withLock { open in
+            open.isClosed = true
+            return open
+        }
+        present.loop?.close(because: .storeIsClosed)
+        for file in [present.file, publicFile] { try file.close(because: .storeIsClosed) }
     }
+}
+
+// MARK: - Switching
+
+extension MistStore {
+    /// The private records that are open.
+    var openPlace: UserFile { open.withLock { $0.place } }
+
+    /// Opens the records of a user, or of no one, if they are not open. The caller holds ``switching``.
+    ///
+    /// The decision is one transaction of the file of the public database; before it, the former records are open after
+    /// a crash, and after it the new ones. The former records stay, unless they are to be removed, or belong to no one
+    /// and are added to those of the user. A removal that a crash has ended is completed when the store is opened again.
+    ///
+    /// - Parameters:
+    ///   - user: The user; `nil` for no one.
+    ///   - isRemoval: Whether the former records are removed.
+    /// - Throws: A ``StoreError`` when a file fails. Then the former records are open.
+    func openRecords(of user: String?, removingFormer isRemoval: Bool) async throws {
+        let former = open.withLock { $0 }
+        if former.isClosed { throw StoreError.storeIsClosed }
+        let place: UserFile
+        if let user {
+            place = try folder.file(of: user)
+        } else {
+            let hasUsers = FileManager.default.fileExists(atPath: folder.path(of: UserFile.folder))
+            place = isRemoval && former.place == .first && !hasUsers ? .first : try folder.signedOutFile()
+        }
+        if place == former.place, !isRemoval {
+            try note(open: place, removing: nil, user: user)
+            return
+        }
+        // The new file is whole before anything names it.
+        let file = place == former.place ? nil : try folder.open(place, isExpected: false)
+        var isRemoval = isRemoval
+        let isOfNoOne = try former.place == .signedOut || folder.ownerOfFirstFile() == nil && former.place == .first
+        if let file, user != nil, isOfNoOne, configuration.joinsRecordsMadeSignedOut,
+            let joined = try JoinedRecords.read(former.file)
+        {
+            try joined.add(to: file, configuration)
+            isRemoval = true
+        }
+        // A request under way gets an unknown outcome.
+        _ = await former.loop?.close(because: .accountChanged)?.value
+        do {
+            try note(open: place, removing: isRemoval ? former.place : nil, user: user)
+        } catch {
+            try file?.close(because: .accountChanged)
+            let loop = try Self.loop(service, former.place, former.file, publicFile, configuration)
+            open.withLock { $0.loop = loop }
+            throw error
+        }
+        try former.file.close(because: .accountChanged)
+        if isRemoval {
+            try folder.remove(former.place)
+            try note(open: place, removing: nil, user: user)
+        }
+        let opened = try file ?? folder.open(place, isExpected: false)
+        if place == .first { try opened.noteOtherFile() }
+        let loop = try Self.loop(service, place, opened, publicFile, configuration)
+        let isClosed = open.withLock { open in
+            (open.place, open.file, open.loop) = (place, opened, loop)
+            return open.isClosed
+        }
+        if isClosed {
+            loop?.close(because: .storeIsClosed)
+            try opened.close(because: .storeIsClosed)
+            throw StoreError.storeIsClosed
+        }
+    }
+
+    /// Notes which records are open, and passes the public changes on to their user, in one transaction.
+    private func note(open place: UserFile, removing: UserFile?, user: String?) throws {
+        try publicFile.wrapping {
+            try publicFile.database.write { db in
+                try Accounts(db: db).set(open: place, removing: removing)
+                let hasChanges = try !PendingEdits(db: db).isEmpty || !Tombstones(db: db).isEmpty
+                try FileState(db).passOn(to: user, hasChanges: hasChanges)
+            }
+        }
+    }
+}
+
+extension StoreError {
+    /// The error of a database whose records are not open any more.
+    static let accountChanged = StoreError(
+        .accountChanged,
+        """
+        These records are those of a user who is not signed in any more, and the records of another user are open. They stay in the \
+        folder. Get the open records: store.privateDatabase.
+        """
+    )
 }

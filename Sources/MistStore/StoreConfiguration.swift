@@ -50,6 +50,13 @@ public struct StoreConfiguration: Sendable {
     /// recovery log: ``MassRemoval``.
     public var massDeletionLimit: MassDeletionLimit? = MassDeletionLimit()
 
+    /// Whether records that were made while no one was signed in are added to those of the user who signs in.
+    ///
+    /// Records that the user has already, by their names, stay as the user has them. With `false`, the records stay in a
+    /// file of their own, and ``MistStore/privateDatabase`` has them while no one is signed in. They are not synchronised
+    /// then; ``MistStore/openSignedInUser()`` opens the records of the user who is signed in.
+    public var joinsRecordsMadeSignedOut = true
+
     /// The logger for the store's log lines.
     ///
     /// The default logs warnings and errors alone, so that notices do not appear in the output of programs that set up

@@ -34,7 +34,8 @@ public struct StoreError: Error, Hashable, Sendable {
         fileprivate enum Kind: String, Hashable, Sendable {
             case notAStore, noStore, newerFormat, needsUpdate, damaged, storage, full, readOnly
             case schema, unknownRecordType, value, recordName, link, tooManyZones
-            case notFound, nameTaken, query, closed, noService, otherUser
+            case notFound, nameTaken, query, closed, noService, otherUser, accountChanged
+            case pendingChanges
         }
 
         fileprivate let kind: Kind
@@ -89,9 +90,19 @@ extension StoreError.Code {
     /// The store was opened without a service, so that it cannot synchronise.
     public static let noService = Self(.noService)
 
-    /// Another user is signed in than the one whose records are in the folder. Nothing of them was sent or fetched; the
-    /// records and their changes stay in the folder.
+    /// Another user is signed in than the one whose records are open. Nothing of them was sent or fetched; the records
+    /// and their changes stay in the folder. ``MistStore/MistStore/openSignedInUser()`` opens those of the user who is
+    /// signed in.
     public static let otherUser = Self(.otherUser)
+
+    /// The ``LocalDatabase`` has the records of a user whose file is not open any more, because another user signed in
+    /// or this one signed out. Its records and their changes stay in the folder; get the database of the present user
+    /// from ``MistStore/MistStore/privateDatabase``.
+    public static let accountChanged = Self(.accountChanged)
+
+    /// The records of a user were to be removed, and have changes that were not sent and that the program has not
+    /// named. See ``SignedOutRecords/removed(_:)``.
+    public static let pendingChanges = Self(.pendingChanges)
 }
 
 // MARK: The record types

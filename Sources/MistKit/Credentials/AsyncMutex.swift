@@ -2,7 +2,7 @@ import Synchronization
 
 /// A lock that one task holds at a time, also while the task is suspended. Tasks get the lock in the order of their
 /// calls.
-final class AsyncMutex: Sendable {
+package final class AsyncMutex: Sendable {
     private struct State {
         var isLocked = false
         var waiters: [(number: UInt64, continuation: CheckedContinuation<Bool, Never>)] = []
@@ -13,8 +13,11 @@ final class AsyncMutex: Sendable {
 
     private let state = Mutex(State())
 
+    /// Makes a lock that no task holds.
+    package init() {}
+
     /// Waits for the lock. A task that is cancelled while it waits throws a `CancellationError`.
-    func lock() async throws(CancellationError) {
+    package func lock() async throws(CancellationError) {
         let number = state.withLock {
             $0.nextNumber += 1
             return $0.nextNumber
@@ -36,12 +39,12 @@ final class AsyncMutex: Sendable {
     }
 
     /// Waits for the lock, even in a cancelled task, for work that must not be skipped.
-    func lockDespiteCancellation() async {
+    package func lockDespiteCancellation() async {
         _ = await wait(0)
     }
 
     /// Passes the lock on to the next task.
-    func unlock() {
+    package func unlock() {
         let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             guard state.waiters.isEmpty else { return state.waiters.removeFirst().continuation }
             state.isLocked = false

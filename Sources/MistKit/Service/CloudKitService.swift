@@ -395,15 +395,19 @@ final class ServiceConnection: Sendable {
         )
     }
 
-    /// The same connection, which sends each request only once, and notes the times of the responses.
-    func withoutRepetition(noteDate: @escaping @Sendable (Int) -> Void) -> ServiceConnection {
+    /// The same connection, which sends each request only once and for one session, and notes the times of the
+    /// responses.
+    func withoutRepetition(
+        inSession session: UInt64,
+        noteDate: @escaping @Sendable (Int) -> Void
+    ) -> ServiceConnection {
         ServiceConnection(
             containerIdentifier: containerIdentifier,
             environment: environment,
             configuration: configuration,
             pipeline: RequestPipeline(
                 transport: DateNotingTransport(transport: pipeline.transport, noteDate: noteDate),
-                tokenManager: pipeline.tokenManager,
+                tokenManager: SessionTokenManager(manager: pipeline.tokenManager, session: session),
                 retrier: pipeline.retrier.withoutRepetition,
                 logger: pipeline.logger
             ),

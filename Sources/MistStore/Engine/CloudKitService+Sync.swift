@@ -31,8 +31,24 @@ extension CloudKitService: SyncService {
     /// - Returns: The reply or the failure, with the header field `Date` of the response.
     /// - Throws: No error of the service: it is the result.
     public func response(to request: SyncRequest, in scope: DatabaseScope) async throws -> SyncResponse {
+        try await response(to: request, in: scope, ofSession: session)
+    }
+
+    /// Sends one request, once, with the credentials of a session.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - scope: The database.
+    ///   - session: The session. When another one has begun, the request is not sent.
+    /// - Returns: The reply or the failure, with the header field `Date` of the response.
+    /// - Throws: No error of the service: it is the result.
+    public func response(
+        to request: SyncRequest,
+        in scope: DatabaseScope,
+        ofSession session: UInt64
+    ) async throws -> SyncResponse {
         let noted = NotedDate()
-        let service = withoutRepetition { seconds in noted.seconds.withLock { $0 = seconds } }
+        let service = withoutRepetition(inSession: session) { seconds in noted.seconds.withLock { $0 = seconds } }
         let result: Result<SyncReply, CloudKitError>
         do {
             result = .success(try await service.reply(to: request, in: scope))

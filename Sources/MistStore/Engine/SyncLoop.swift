@@ -27,7 +27,8 @@ final class SyncLoop: Sendable {
         var calls = 0
         /// Whether `work` was cancelled, because the last call had ended.
         var isCancelled = false
-        var isClosed = false
+        /// Why the loop has ended: the store was closed, or the records of another user were opened.
+        var end: StoreError?
         /// The session of the last request.
         var session: UInt64 = 0
     }
@@ -76,7 +77,7 @@ final class SyncLoop: Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 let waiter = Waiter(call: call, asker: asker, scopes: scopes, continuation: continuation)
                 let refusal = state.withLock { state -> (any Error)? in
-                    if state.isClosed { return StoreError.storeIsClosed }
+                    if let end = state.end { return end }
                     // If the task was cancelled before this, the cancellation handler found no call to end.
                     if Task.isCancelled { return CancellationError() }
                     state.next.append(waiter)
@@ -145,18 +146,18 @@ final class SyncLoop: Sendable {
 
     /// Ends a pass, and the calls that waited for it.
     private func endPass(_ result: Result<SyncSummary, any Error>) {
-        let (ended, closed) = state.withLock { state -> ([Waiter], [Waiter]) in
+        let (ended, closed, end) = state.withLock { state -> ([Waiter], [Waiter], StoreError) in
             let ended = state.underWay
             state.underWay = []
             if case .success(let summary) = result {
                 for index in state.next.indices { state.next[index].summary += summary }
             }
-            guard state.isClosed else { return (ended, []) }
+            guard let end = state.end else { return (ended, [], .storeIsClosed) }
             defer { state.next = [] }
-            if case .failure = result { return ([], ended + state.next) }
-            return (ended, state.next)
+            if case .failure = result { return ([], ended + state.next, end) }
+            return (ended, state.next, end)
         }
-        for waiter in closed { waiter.continuation.resume(throwing: StoreError.storeIsClosed) }
+        for waiter in closed { waiter.continuation.resume(throwing: end) }
         for waiter in ended {
             waiter.continuation.resume(
                 with: waiter.isCancelled ? .failure(CancellationError()) : result.map { waiter.summary + $0 }
@@ -164,13 +165,19 @@ final class SyncLoop: Sendable {
         }
     }
 
-    /// Ends the work. The calls that wait, and later ones, throw ``StoreError/Code-swift.struct/closed``.
-    func close() {
+    /// Ends the work. The calls that wait, and later ones, throw an error.
+    ///
+    /// - Parameter error: The error: ``StoreError/Code-swift.struct/closed`` or
+    ///   ``StoreError/Code-swift.struct/accountChanged``.
+    /// - Returns: The work, which ends soon.
+    @discardableResult
+    func close(because error: StoreError) -> Task<Void, Never>? {
         let work = state.withLock { state in
-            state.isClosed = true
+            state.end = error
             return state.work
         }
         work?.cancel()
+        return work
     }
 
     /// For how long nothing need be synchronised, because other processes have done it.
@@ -197,7 +204,8 @@ final class SyncLoop: Sendable {
                 tracer: configuration.tracer
             )
             let cycle = try await observer.cycle { try await run(engine, by: asker, after: epoch, observer) }
-            if cycle.end == .blocked(.otherUser) { refusal = try .otherUser(engine.file) }
+            // Public changes of a user who is not signed in wait, and nothing else does.
+            if cycle.end == .blocked(.otherUser), engine.scope == .private { refusal = try .otherUser(engine.file) }
             summary += cycle.summary
             let scopeSummary = try engine.scopeSummary(of: cycle, at: now)
             if let removal = scopeSummary.massRemoval { observer.report(removal) }
@@ -272,11 +280,12 @@ final class SyncLoop: Sendable {
         return try await withThrowingTaskGroup(of: SyncResponse?.self) { group in
             defer { group.cancelAll() }
             var cycle = SyncCycle(began: now)
-            /// The request that a task of the group has sent already.
-            var ahead: SyncRequest?
+            /// The request that a task of the group has sent already, with its session.
+            var ahead: (request: SyncRequest, session: UInt64)?
+            var droppedReplies = 0
             while true {
                 try Task.checkCancellation()
-                noteSession()
+                let session = noteSession()
                 let limit = ContinuousClock.now.advanced(by: engine.file.lease.timing.beat * 2)
                 let step = try engine.next(at: now)
                 guard case .send(let request, let number) = step else {
@@ -286,7 +295,8 @@ final class SyncLoop: Sendable {
                     return cycle
                 }
                 cycle.requests += 1
-                let isAhead = ahead == request
+                let isAhead = ahead?.request == request
+                let sentIn = isAhead ? ahead?.session ?? session : session
                 if !isAhead {
                     // Requests of a scope are sent one after the other, so the loop waits even for a reply that it does
                     // not use.
@@ -296,15 +306,24 @@ final class SyncLoop: Sendable {
                         if request.isWrite, ContinuousClock.now > limit, try engine.keepLease(at: self.now) != .keep {
                             return nil
                         }
-                        return try await observer.send(request, over: service)
+                        return try await observer.send(request, over: service, ofSession: session)
                     }
                 }
                 guard let response = try await group.next() ?? nil else {
                     cycle.end = .otherProcess
                     return cycle
                 }
-                ahead = RequestAhead.request(after: request, response.result)
-                if let ahead { group.addTask { try await observer.send(ahead, over: service) } }
+                // A reply of another session may be about another user's records. Without its reply, the request has an
+                // unknown outcome. A sign-in that fails again and again ends like any other refusal.
+                if service.session != sentIn, droppedReplies < Self.mostDroppedReplies {
+                    droppedReplies += 1
+                    ahead = nil
+                    continue
+                }
+                ahead = RequestAhead.request(after: request, response.result).map { ($0, session) }
+                if let ahead {
+                    group.addTask { try await observer.send(ahead.request, over: service, ofSession: ahead.session) }
+                }
                 cycle.summary += try engine.handle(
                     response.result,
                     to: number,
@@ -316,13 +335,19 @@ final class SyncLoop: Sendable {
         }
     }
 
+    /// The most replies that one synchronisation of a scope drops because the session has changed.
+    private static let mostDroppedReplies = 3
+
     /// Lets the engines check the user again after a sign-in.
-    private func noteSession() {
+    ///
+    /// - Returns: The session.
+    private func noteSession() -> UInt64 {
         let session = service.session
         let hasChanged = state.withLock { state in
             defer { state.session = session }
             return state.session != session
         }
         if hasChanged { for engine in engines { engine.sessionHasChanged() } }
+        return session
     }
 }

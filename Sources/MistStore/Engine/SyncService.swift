@@ -35,9 +35,25 @@ public protocol SyncService: Sendable {
     /// - Throws: An error that ends the synchronisation.
     func response(to request: SyncRequest, in scope: DatabaseScope) async throws -> SyncResponse
 
+    /// Sends one request, once, with the credentials of one session.
+    ///
+    /// The engine has decided on the request for the user of this session. Sent in the name of another user, it would
+    /// write one user's records into the database of another. Without this function, requests are sent in the session of
+    /// the moment.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - scope: The database.
+    ///   - session: The value of ``session`` when the engine decided on the request. If it has changed before the request
+    ///     gets its credentials, the request must not be sent, and fails with `CloudKitError.Code.cancelled`.
+    /// - Returns: The reply or the failure, with the time.
+    /// - Throws: An error that ends the synchronisation.
+    func response(to request: SyncRequest, in scope: DatabaseScope, ofSession session: UInt64) async throws
+        -> SyncResponse
+
     /// A number that changes whenever another user may have signed in; 0 unless you implement it.
     ///
-    /// After each change, the engine asks for the user (``SyncRequest/caller``) before it sends or fetches user data.
+    /// The store does not apply a reply if the number changed while the request was under way. After each change, the engine asks for the user (``SyncRequest/caller``) before it sends or fetches user data.
     var session: UInt64 { get }
 }
 
@@ -49,6 +65,15 @@ extension SyncService {
         } catch let error as CloudKitError {
             return SyncResponse(.failure(error))
         }
+    }
+
+    /// Sends one request, once, in the session of the moment.
+    public func response(
+        to request: SyncRequest,
+        in scope: DatabaseScope,
+        ofSession session: UInt64
+    ) async throws -> SyncResponse {
+        try await response(to: request, in: scope)
     }
 
     /// The same session all the time.

@@ -41,7 +41,7 @@ extension StoreError {
     static func otherUserMessage(owner: String, visitor: String) -> String {
         """
         The records in this folder are those of the user \(owner), and the user \(visitor) is signed in. Nothing of them was sent or \
-        fetched. Open another folder for this user, or sign in as the other one.
+        fetched. Open those of the user who is signed in (openSignedInUser()), or sign in as the other one.
         """
     }
 }

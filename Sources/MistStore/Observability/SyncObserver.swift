@@ -47,12 +47,13 @@ struct SyncObserver: Sendable {
     /// Sends a request, and reports its outcome.
     func send(
         _ request: SyncRequest,
-        over service: any SyncService
+        over service: any SyncService,
+        ofSession session: UInt64
     ) async throws -> SyncResponse {
         let start = ContinuousClock.now
         let response = try await span("MistStore \(request.kind)") { span in
             span?.attributes["cloudkit.store.items"] = request.itemCount
-            let response = try await service.response(to: request, in: scope)
+            let response = try await service.response(to: request, in: scope, ofSession: session)
             if case .failure(let error) = response.result {
                 span?.attributes["cloudkit.store.outcome"] = error.outcome
             }

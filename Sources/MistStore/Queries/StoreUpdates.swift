@@ -103,7 +103,9 @@ extension LocalDatabase {
                 onChange: { continuation.yield(element($0)) }
             )
             if watchesOtherProcesses { file.commitWatcher.add(file.database) }
-            continuation.onTermination = { _ in
+            let number = file.addObservation { continuation.finish(throwing: $0) }
+            continuation.onTermination = { [file] _ in
+                file.removeObservation(number)
                 cancellable.cancel()
                 if watchesOtherProcesses { file.commitWatcher.remove(file.database) }
             }

@@ -38,9 +38,17 @@ package final class StoreFile: Sendable {
     package let lease: FileLease
     /// Whether the file was opened for reading. Then nothing of it is changed.
     let isReadOnly: Bool
-    /// Whether the file was closed. The engine's operations hold the lock: a read that meets the end of the connections
-    /// would use one that is closed.
-    private let isClosed = Mutex(false)
+    /// Why the file was closed; `nil` while it is open. The engine's operations hold the lock: a read that meets the end
+    /// of the connections would use one that is closed.
+    private let closing = Mutex<StoreError?>(nil)
+    /// The observations that go on.
+    private let observations = Mutex(Observations())
+
+    private struct Observations {
+        var last = 0
+        /// Ends an observation with an error, by number.
+        var ends: [Int: @Sendable (StoreError) -> Void] = [:]
+    }
 
     /// Opens the file and brings its tables up to date.
     ///
@@ -167,15 +175,21 @@ package final class StoreFile: Sendable {
         )
     }
 
-    /// Closes the file. Operations that come later, or are under way, fail with ``StoreError/Code-swift.struct/closed``.
+    /// Closes the file. Operations that come later, or are under way, and observations, fail with an error.
     ///
+    /// - Parameter reason: The error: ``StoreError/Code-swift.struct/closed`` or
+    ///   ``StoreError/Code-swift.struct/accountChanged``.
     /// - Throws: A ``StoreError`` when the file cannot be closed.
-    func close() throws {
-        try isClosed.withLock { isClosed in
+    func close(because reason: StoreError) throws {
+        defer {
+            let ends = observations.withLock { $0.ends.values }
+            for end in ends { end(reason) }
+        }
+        try closing.withLock { closing in
             // SQLite does not check whether the connection of a checkpoint is open.
-            guard !isClosed else { return }
+            guard closing == nil else { return }
             guard !isReadOnly else {
-                isClosed = true
+                closing = reason
                 return try StoreError.wrapping { try database.close() }
             }
             // Another process goes on at once. If this fails, it goes on after some seconds.
@@ -183,25 +197,45 @@ package final class StoreFile: Sendable {
             // The content of the log is copied into the file, so that the file can be copied without the log. If this
             // fails, the log stays, and nothing is lost.
             _ = try? database.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
-            isClosed = true
+            closing = reason
             try StoreError.wrapping { try database.close() }
         }
+    }
+
+    /// Notes an observation, which ends when the file is closed.
+    ///
+    /// - Parameter end: Ends the observation with an error.
+    /// - Returns: The number of the observation, for ``removeObservation(_:)``.
+    func addObservation(_ end: @escaping @Sendable (StoreError) -> Void) -> Int {
+        let number = observations.withLock { observations in
+            observations.last += 1
+            observations.ends[observations.last] = end
+            return observations.last
+        }
+        if let reason = closing.withLock({ $0 }) { end(reason) }
+        return number
+    }
+
+    /// Forgets an observation that has ended.
+    func removeObservation(_ number: Int) {
+        observations.withLock { observations in _ = observations.ends.removeValue(forKey: number) }
     }
 
     /// Runs a closure of the engine that uses the file, unless it is closed, and throws a failure of SQLite as a
     /// ``StoreError``. The closure must not call this method.
     func wrapping<Value>(_ body: () throws -> Value) throws -> Value {
         var value: Value?
-        try isClosed.withLock { isClosed in
-            if !isClosed { value = try StoreError.wrapping(body) }
+        let reason = try closing.withLock { closing in
+            if closing == nil { value = try StoreError.wrapping(body) }
+            return closing
         }
-        guard let value else { throw StoreError.storeIsClosed }
+        guard let value else { throw reason ?? .storeIsClosed }
         return value
     }
 
     /// The error of an operation on the file. SQLite reports other reasons when the file was closed meanwhile.
     func storeError(_ error: DatabaseError) -> StoreError {
-        isClosed.withLock { $0 } ? .storeIsClosed : StoreError(error)
+        closing.withLock { $0 } ?? StoreError(error)
     }
 
     /// Opens an SQLite file as the store uses it: with a write-ahead log, and a wait of five seconds for other

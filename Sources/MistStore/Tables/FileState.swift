@@ -275,4 +275,22 @@ extension FileState {
         )
         return isOwner
     }
+
+    /// Passes the file of the public database on to the user whose private records are open. Changes are sent in the
+    /// name of the user who made them: while there are some of another user, that user stays the owner.
+    ///
+    /// - Parameters:
+    ///   - user: The user; `nil` for no one.
+    ///   - hasChanges: Whether the file has changes that were not acknowledged.
+    /// - Throws: A `DatabaseError` when the file fails.
+    func passOn(to user: String?, hasChanges: Bool) throws {
+        try db.run(
+            """
+            UPDATE mist_state SET
+                owner = CASE WHEN ?2 THEN owner ELSE ?1 END,
+                visitor = CASE WHEN ?2 AND owner <> ?1 THEN ?1 END
+            """,
+            [user, hasChanges]
+        )
+    }
 }

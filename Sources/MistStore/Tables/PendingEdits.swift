@@ -150,6 +150,17 @@ extension PendingEdits {
         try db.value("SELECT count(*) FROM (SELECT DISTINCT type, row FROM mist_edit)", as: Int.self) ?? 0
     }
 
+    /// The names of the rows with edits, sorted.
+    func names(of table: RecordTable) throws -> [String] {
+        try String.fetchAll(
+            db,
+            sql: """
+                SELECT DISTINCT _recordName FROM \(table.name) JOIN mist_edit ON type = ? AND row = _id ORDER BY 1
+                """,
+            arguments: [table.id]
+        )
+    }
+
     /// The time of the latest edit.
     func latestTime() throws -> ServiceTime? { try db.value("SELECT max(time) FROM mist_edit", as: ServiceTime.self) }
 }

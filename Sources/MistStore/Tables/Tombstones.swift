@@ -125,6 +125,15 @@ extension Tombstones {
         get throws { try db.value("SELECT NOT EXISTS (SELECT 1 FROM mist_tombstone)", as: Bool.self) ?? true }
     }
 
+    /// The names of the deleted records of a type, sorted.
+    func names(of table: TableID) throws -> [String] {
+        try String.fetchAll(
+            db,
+            sql: "SELECT DISTINCT name FROM mist_tombstone WHERE type = ? ORDER BY 1",
+            arguments: [table]
+        )
+    }
+
     /// The number of deletes of a scope.
     func count(in scope: DatabaseScope) throws -> Int {
         try db.value(

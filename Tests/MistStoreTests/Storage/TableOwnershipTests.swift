@@ -10,7 +10,9 @@ import Testing
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
     private static var owners: [any TableOwner.Type] {
-        SystemTables.owners + [UnreadableRows.self, Leases.self, InheritedCounts.self]
+        SystemTables.owners + [
+            UnreadableRows.self, Leases.self, InheritedCounts.self, PushSubscriptions.self, Accounts.self,
+        ]
     }
 
     /// The tables with their owners.

@@ -1,0 +1,72 @@
+/// A file of private records in the folder of a store.
+enum UserFile: Hashable, Sendable {
+    /// The file of the first user who was signed in, and of no one before that.
+    case first
+    /// The file of a further user.
+    case user(String)
+    /// The records that are made while no one is signed in, where the first file belongs to a user.
+    case signedOut
+
+    /// The kind of a file, as the table has it.
+    enum Kind: String {
+        case first, user, signedOut
+    }
+
+    /// A file by its row; `nil` for none, or for one that only a later version knows.
+    init?(kind: String?, user: String?) {
+        switch kind.flatMap(Kind.init) {
+        case .first: self = .first
+        case .user:
+            guard let user else { return nil }
+            self = .user(user)
+        case .signedOut: self = .signedOut
+        case nil: return nil
+        }
+    }
+
+    var kind: Kind {
+        switch self {
+        case .first: .first
+        case .user: .user
+        case .signedOut: .signedOut
+        }
+    }
+
+    /// The user by whom the file is named.
+    var user: String? {
+        if case .user(let name) = self { name } else { nil }
+    }
+
+    /// The folder of the files of further users.
+    static let folder = "users"
+
+    /// The path in the folder.
+    var path: String {
+        switch self {
+        case .first: "user.sqlite"
+        case .user(let name): "\(Self.folder)/\(Self.encoded(name)).sqlite"
+        case .signedOut: "signed-out.sqlite"
+        }
+    }
+
+    /// A user record name as a path: different for different names, also where a file system ignores case, and without
+    /// a way out of the folder.
+    ///
+    /// Small letters, digits, `_` and `-` stay. Every other byte is `=` with two hexadecimal digits. A component has at
+    /// most 200 characters, because file systems allow 255.
+    static func encoded(_ name: String) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        var bytes: [UInt8] = []
+        for byte in name.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"),
+                UInt8(ascii: "-"):
+                bytes.append(byte)
+            default: bytes += [UInt8(ascii: "="), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return stride(from: 0, to: bytes.count, by: 200)
+            .map { String(decoding: bytes[$0..<min($0 + 200, bytes.count)], as: UTF8.self) }
+            .joined(separator: "/")
+    }
+}

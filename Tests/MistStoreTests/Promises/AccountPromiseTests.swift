@@ -1,0 +1,424 @@
+import CloudKitEmulator
+import CloudKitEmulatorServer
+import Foundation
+import GRDB
+import MistKit
+import MistTesting
+import TestSupport
+import Testing
+
+@testable import MistStore
+
+/// Promises 28 and 29 over HTTP: several people, one after the other, on one folder.
+@Suite(.timeLimit(.minutes(2)))
+struct AccountPromiseTests {
+    /// A device whose user changes: a store with the credentials of its service.
+    private struct Device {
+        let manager: AdaptiveTokenManager
+        let service: CloudKitService
+        let folder: URL
+        let emulator: RunningEmulator
+
+        init(_ name: String, in folder: URL, _ emulator: RunningEmulator) {
+            manager = AdaptiveTokenManager(apiToken: emulator.apiToken)
+            service = CloudKitService(
+                containerIdentifier: emulator.containerIdentifier,
+                environment: emulator.environment,
+                tokenManager: manager,
+                configuration: emulator.serviceConfiguration
+            )
+            self.folder = folder.appending(path: name)
+            self.emulator = emulator
+        }
+
+        func open() throws -> MistStore {
+            try MistStore(at: folder, records: [Shelf.self, Book.self], service: service)
+        }
+
+        @discardableResult
+        func signIn(_ user: String, to store: MistStore) async throws -> StoreAccount {
+            try await store.signIn {
+                try await manager.signIn(webAuthToken: emulator.rules.issueWebAuthToken(for: user))
+            }
+        }
+
+        func signOut(of store: MistStore, _ records: SignedOutRecords = .kept) async throws {
+            try await store.signOut(records) { try await manager.signOut() }
+        }
+    }
+
+    private func titles(_ store: MistStore) async throws -> [String] {
+        try await store.privateDatabase.find(Query<Book>()).compactMap(\.title)
+    }
+
+    private func withUsers(
+        _ body: (_ emulator: RunningEmulator, _ folder: URL, _ mei: String, _ ben: String) async throws -> Void
+    ) async throws {
+        try await withCloudKitEmulator { emulator in
+            try await inTemporaryFolder { folder in
+                let ben = try emulator.rules.createUser(emailAddress: "ben@example.com")
+                try await body(emulator, folder, emulator.userRecordName, ben)
+            }
+        }
+    }
+
+    @Test("28, 29, H1. Two users take turns on two devices: each has their own records and pending changes")
+    func usersTakeTurns() async throws {
+        try await withUsers { emulator, folder, mei, ben in
+            let phone = Device("phone", in: folder, emulator)
+            var store = try phone.open()
+            #expect(try await store.account == StoreAccount(owner: nil, session: .unknown))
+            // Made before anyone signed in: it belongs to the first user who does.
+            try await store.privateDatabase.add(Book(title: "early"), named: "e")
+            #expect(try await store.sync().scopes[.private]?.condition == .signedOut)
+            #expect(try await phone.signIn(mei, to: store) == StoreAccount(owner: mei, session: .owner))
+            #expect(try await store.sync().sent == 1)
+            try await store.privateDatabase.add(Book(title: "Mei's"), named: "m")
+
+            #expect(try await phone.signIn(ben, to: store) == StoreAccount(owner: ben, session: .owner))
+            #expect(try await titles(store) == [])
+            try await store.privateDatabase.add(Book(title: "Ben's"), named: "b")
+            #expect(try await store.sync().sent == 1)
+            #expect(try emulator.contents(of: .private) == "Records\n  Book e: loans=0 tags=[] title=early")
+            try await store.privateDatabase.add(Book(title: "Ben's second"), named: "c")
+            try store.close()
+
+            store = try phone.open()
+            #expect(try await store.account.owner == ben)
+            #expect(try await titles(store) == ["Ben's", "Ben's second"])
+            try await phone.signOut(of: store)
+            #expect(try await store.account == StoreAccount(owner: nil, session: .signedOut(signInPage: nil)))
+            #expect(try await titles(store) == [])
+            #expect(try await store.sync().scopes[.private]?.condition == .signedOut)
+
+            try await phone.signIn(mei, to: store)
+            #expect(try await titles(store) == ["early", "Mei's"])
+            emulator.faults.forgetRequests()
+            #expect(try await store.sync().sent == 1)
+            // The tokens are those of before: the zone is not read from its start.
+            #expect(try await store.privateDatabase.status().isSynchronised)
+            try await phone.signIn(ben, to: store)
+            #expect(try await store.sync().sent == 1)
+            try store.close()
+
+            #expect(
+                try emulator.contents(of: .private)
+                    == "Records\n  Book e: loans=0 tags=[] title=early\n  Book m: loans=0 tags=[] title=Mei's"
+            )
+            #expect(
+                try emulator.contents(of: .private, ofUser: ben)
+                    == "Records\n  Book b: loans=0 tags=[] title=Ben's\n  Book c: loans=0 tags=[] title=Ben's second"
+            )
+            // On a second device, Ben is the first user.
+            let laptop = Device("laptop", in: folder, emulator)
+            let second = try laptop.open()
+            try await laptop.signIn(ben, to: second)
+            try await second.sync()
+            #expect(try await titles(second) == ["Ben's", "Ben's second"])
+            try second.close()
+        }
+    }
+
+    @Test(
+        "29, H2. Records made after a sign-out are added to those of the user who signs in, or stay: a setting",
+        arguments: [true, false]
+    )
+    func recordsMadeSignedOut(joins: Bool) async throws {
+        try await withUsers { emulator, folder, mei, ben in
+            let phone = Device("phone", in: folder, emulator)
+            var configuration = StoreConfiguration()
+            configuration.joinsRecordsMadeSignedOut = joins
+            let store = try MistStore(
+                at: phone.folder,
+                records: [Shelf.self, Book.self],
+                service: phone.service,
+                configuration: configuration
+            )
+            try await store.privateDatabase.add(Book(title: "before"), named: "b")
+            try await phone.signIn(mei, to: store)
+            try await store.privateDatabase.add(Book(title: "known"), named: "k")
+            try await store.sync()
+            try await phone.signOut(of: store)
+            #expect(try await titles(store) == (joins ? [] : ["before"]))
+            let shelf = try await store.privateDatabase.add(Shelf(name: "S"), named: "s")
+            try await store.privateDatabase.add(Book(shelf: shelf.reference(), title: "out"), named: "o")
+            try await store.privateDatabase.add(Book(title: "other"), named: "k")
+            try await phone.signIn(mei, to: store)
+            #expect(try await titles(store) == (joins ? ["before", "known", "out"] : ["known"]))
+            #expect(try await store.sync().sent == (joins ? 2 : 0))
+            // They belong to one user: no further one gets them.
+            try await phone.signIn(ben, to: store)
+            #expect(try await titles(store) == [])
+            try await phone.signOut(of: store)
+            #expect(try await titles(store) == (joins ? [] : ["before", "other", "out"]))
+            #expect(try emulator.contents(of: .private, ofUser: ben) == "")
+            try store.close()
+        }
+    }
+
+    @Test(
+        "28, P4. A token that was replaced behind the store's back is an error, and one call opens that user's records"
+    )
+    func replacedTokens() async throws {
+        try await withUsers { emulator, folder, mei, ben in
+            let phone = Device("phone", in: folder, emulator)
+            let store = try phone.open()
+            try await phone.signIn(mei, to: store)
+            try await store.privateDatabase.add(Book(title: "Mei's"), named: "m")
+            try await phone.manager.signIn(webAuthToken: emulator.rules.issueWebAuthToken(for: ben))
+            let error = await #expect(throws: StoreError.self) { try await store.sync() }
+            #expect(error?.code == .otherUser)
+            #expect(try await store.account == StoreAccount(owner: mei, session: .otherUser(ben)))
+            #expect(try await store.openSignedInUser() == StoreAccount(owner: ben, session: .owner))
+            try await store.sync()
+            #expect(try await titles(store) == [])
+            #expect(try emulator.contents(of: .private, ofUser: ben) == "")
+            try await phone.signIn(mei, to: store)
+            #expect(try await store.sync().sent == 1)
+            try store.close()
+        }
+    }
+
+    @Test("28. A database value stays with its user: after a switch, calls and observations throw accountChanged")
+    func valuesStayWithTheirUser() async throws {
+        try await withUsers { emulator, folder, mei, ben in
+            let phone = Device("phone", in: folder, emulator)
+            let store = try phone.open()
+            try await phone.signIn(mei, to: store)
+            let ofMei = store.privateDatabase
+            try await ofMei.add(Book(title: "Mei's"), named: "m")
+            var updates = ofMei.recordUpdates(of: Query<Book>()).makeAsyncIterator()
+            #expect(try await updates.next(isolation: nil)?.count == 1)
+            var accounts = store.accountUpdates.makeAsyncIterator()
+            #expect(try await accounts.next(isolation: nil)?.owner == mei)
+            try await phone.signIn(ben, to: store)
+            for call in [
+                { _ = try await ofMei.find(Query<Book>()) }, { try await ofMei.add(Book(title: "x"), named: "x") },
+                { try await ofMei.remove(Book.self, named: "m") }, { _ = try await ofMei.status() },
+            ] as [() async throws -> Void] {
+                let error = await #expect(throws: StoreError.self) { try await call() }
+                #expect(error?.code == .accountChanged)
+            }
+            let end = await #expect(throws: StoreError.self) { while try await updates.next(isolation: nil) != nil {} }
+            #expect(end?.code == .accountChanged)
+            while let account = try await accounts.next(isolation: nil), account.owner != ben {}
+            try await phone.signIn(mei, to: store)
+            #expect(try await titles(store) == ["Mei's"])
+            try store.close()
+        }
+    }
+
+    @Test("28, H1. Records are removed at sign-out only with the changes that were shown")
+    func removalNeedsTheList() async throws {
+        try await withUsers { emulator, folder, mei, ben in
+            let phone = Device("phone", in: folder, emulator)
+            var store = try phone.open()
+            try await phone.signIn(mei, to: store)
+            try await store.privateDatabase.add(Book(title: "sent"), named: "s")
+            try await store.privateDatabase.add(Book(title: "gone"), named: "g")
+            try await store.sync()
+            try await store.privateDatabase.remove(Book.self, named: "g")
+            try await store.privateDatabase.add(Book(title: "pending"), named: "p")
+            let pending = try await store.pendingChanges()
+            #expect(pending == PendingChanges(edited: ["Book": ["p"]], deleted: ["Book": ["g"]]))
+            #expect(pending.count == 2)
+            try await store.privateDatabase.add(Book(title: "later"), named: "l")
+            let error = await #expect(throws: StoreError.self) { try await phone.signOut(of: store, .removed(pending)) }
+            #expect(error?.code == .pendingChanges)
+            #expect(try await store.account.owner == mei)
+            #expect(try await titles(store) == ["later", "pending", "sent"])
+            try await phone.signOut(of: store, .removed(try await store.pendingChanges()))
+            #expect(try await titles(store) == [])
+            #expect(try await store.account.owner == nil)
+            try store.close()
+            store = try phone.open()
+            #expect(try await titles(store) == [])
+            try await phone.signIn(mei, to: store)
+            try await store.sync()
+            #expect(try await titles(store).sorted() == ["gone", "sent"])
+            // A further user's file is removed, too.
+            try await phone.signIn(ben, to: store)
+            let path = phone.folder.appending(path: UserFile.user(ben).path).path
+            #expect(FileManager.default.fileExists(atPath: path))
+            try await phone.signOut(of: store, .removed(PendingChanges()))
+            #expect(!FileManager.default.fileExists(atPath: path))
+            try store.close()
+        }
+    }
+
+    @Test("28. A removal that a crash has ended is completed when the store is opened", arguments: [true, false])
+    func removalsAreCompleted(isFirst: Bool) async throws {
+        try await withUsers { emulator, folder, mei, ben in
+            let phone = Device("phone", in: folder, emulator)
+            var store = try phone.open()
+            try await phone.signIn(mei, to: store)
+            if !isFirst { try await phone.signIn(ben, to: store) }
+            try await store.privateDatabase.add(Book(title: "x"), named: "x")
+            let removed = isFirst ? UserFile.first : .user(ben)
+            try await store.file(of: .public).database.write { db in
+                try Accounts(db: db).set(open: isFirst ? .first : .signedOut, removing: removed)
+            }
+            try store.close()
+            store = try phone.open()
+            #expect(try await titles(store) == [])
+            #expect(try await store.account.owner == nil)
+            try store.close()
+            store = try phone.open()
+            #expect(try await titles(store) == [])
+            try store.close()
+        }
+    }
+
+    @Test("28. Public changes are sent in the name of the user who made them; the next user changes nothing meanwhile")
+    func publicChangesWaitForTheirUser() async throws {
+        try await withUsers { emulator, folder, mei, ben in
+            let phone = Device("phone", in: folder, emulator)
+            let store = try phone.open()
+            try await phone.signIn(mei, to: store)
+            try await store.publicDatabase.add(Book(title: "Mei's"), named: "m")
+            try await phone.signIn(ben, to: store)
+            let error = await #expect(throws: StoreError.self) {
+                try await store.publicDatabase.add(Book(title: "Ben's"), named: "b")
+            }
+            #expect(error?.code == .otherUser)
+            try await store.privateDatabase.add(Book(title: "Ben's"), named: "b")
+            let summary = try await store.sync()
+            #expect(summary.scopes[.private]?.counts.sent == 1)
+            #expect(summary.scopes[.public]?.condition == .otherUser)
+            try await phone.signIn(mei, to: store)
+            #expect(try await store.sync().sent == 1)
+            try await phone.signIn(ben, to: store)
+            try await store.publicDatabase.add(Book(title: "Ben's"), named: "b")
+            #expect(try await store.sync().sent == 1)
+            for (name, user) in [("m", mei), ("b", ben)] {
+                let author = try await phone.service.publicDatabase.fetch(name).created?.userRecordName
+                #expect(author == user)
+            }
+            try store.close()
+        }
+    }
+
+    @Test("28. A file that was swapped with that of another user is refused")
+    func swappedFilesAreRefused() async throws {
+        try await withUsers { emulator, folder, mei, ben in
+            let phone = Device("phone", in: folder, emulator)
+            let store = try phone.open()
+            try await phone.signIn(mei, to: store)
+            try await phone.signIn(ben, to: store)
+            try await store.privateDatabase.add(Book(title: "Ben's"), named: "b")
+            try await phone.signIn(mei, to: store)
+            let eve = try emulator.rules.createUser(emailAddress: "eve@example.com")
+            try FileManager.default.copyItem(
+                at: phone.folder.appending(path: UserFile.user(ben).path),
+                to: phone.folder.appending(path: UserFile.user(eve).path)
+            )
+            let error = await #expect(throws: StoreError.self) { try await phone.signIn(eve, to: store) }
+            #expect(error?.code == .otherUser)
+            #expect(try await store.account.owner == mei)
+            try store.close()
+        }
+    }
+
+    @Test("28. A request is not sent in another session than the one that it was decided for")
+    func requestsBelongToASession() async throws {
+        try await withUsers { emulator, folder, mei, ben in
+            let phone = Device("phone", in: folder, emulator)
+            try await phone.manager.signIn(webAuthToken: emulator.rules.issueWebAuthToken(for: mei))
+            let session = phone.service.session
+            try await phone.manager.signIn(webAuthToken: emulator.rules.issueWebAuthToken(for: ben))
+            emulator.faults.forgetRequests()
+            let response = try await phone.service.response(to: .caller, in: .private, ofSession: session)
+            #expect(throws: CloudKitError.self) { try response.result.get() }
+            #expect(emulator.faults.requests == [])
+            let own = try await phone.service.response(to: .caller, in: .private, ofSession: phone.service.session)
+            guard case .success(.caller(let user)) = own.result else {
+                Issue.record("\(own.result)")
+                return
+            }
+            #expect(user == ben)
+        }
+    }
+
+    @Test("3, 28. A reply that arrives in another session is dropped, and its outcome is unknown")
+    func repliesOfAnotherSession() async throws {
+        try await withUsers { emulator, folder, mei, ben in
+            let phone = Device("phone", in: folder, emulator)
+            try await phone.manager.signIn(webAuthToken: emulator.rules.issueWebAuthToken(for: mei))
+            let service = SwitchingService(service: phone.service) {
+                try await phone.manager.signIn(webAuthToken: emulator.rules.issueWebAuthToken(for: ben))
+            }
+            let store = try MistStore(at: phone.folder, records: [Shelf.self, Book.self], service: service)
+            try await store.openSignedInUser()
+            try await store.privateDatabase.add(Book(title: "Mei's"), named: "m")
+            let error = await #expect(throws: StoreError.self) { try await store.sync() }
+            #expect(error?.code == .otherUser)
+            #expect(try emulator.contents(of: .private) == "Records\n  Book m: loans=0 tags=[] title=Mei's")
+            #expect(try emulator.contents(of: .private, ofUser: ben) == "")
+            let status = try await store.privateDatabase.status()
+            #expect(status.pending == 1)
+            try await phone.signIn(mei, to: store)
+            try await store.sync()
+            #expect(try await store.privateDatabase.status().isSynchronised)
+            #expect(try emulator.contents(of: .private) == "Records\n  Book m: loans=0 tags=[] title=Mei's")
+            try store.close()
+        }
+    }
+
+    /// A service in which another user signs in while the first push is under way.
+    private struct SwitchingService: SyncService {
+        let service: CloudKitService
+        let signIn: @Sendable () async throws -> Void
+        var session: UInt64 { service.session }
+
+        func send(_ request: SyncRequest, to scope: DatabaseScope) async throws -> SyncReply {
+            try await service.send(request, to: scope)
+        }
+
+        func response(
+            to request: SyncRequest,
+            in scope: DatabaseScope,
+            ofSession session: UInt64
+        ) async throws -> SyncResponse {
+            let response = try await service.response(to: request, in: scope, ofSession: session)
+            if case .modify = request { try await signIn() }
+            return response
+        }
+    }
+
+    @Test(
+        "28. A user's file has a name that leads nowhere else, and no other user's",
+        arguments: [
+            ("_0a1b", "users/_0a1b.sqlite"), ("A", "users/=41.sqlite"), ("a", "users/a.sqlite"),
+            ("=41", "users/=3d41.sqlite"), ("../x", "users/=2e=2e=2fx.sqlite"), ("é", "users/=c3=a9.sqlite"),
+            (
+                String(repeating: "a", count: 255),
+                "users/\(String(repeating: "a", count: 200))/\(String(repeating: "a", count: 55)).sqlite"
+            ),
+        ]
+    )
+    func filesOfUsers(name: String, path: String) {
+        #expect(UserFile.user(name).path == path)
+    }
+
+    @Test("K7. The state of the session follows from what the file has")
+    func sessions() {
+        func session(
+            _ place: UserFile = .first,
+            owner: String? = "mei",
+            visitor: String? = nil,
+            _ condition: SyncCondition? = nil,
+            _ detail: String? = nil
+        ) -> StoreAccount.Session {
+            StoreAccount.Session(place: place, owner: owner, visitor: visitor, condition: condition, detail: detail)
+        }
+        #expect(session(owner: nil) == .unknown)
+        #expect(session() == .owner)
+        #expect(session(visitor: "ben") == .otherUser("ben"))
+        #expect(session(.signedOut, owner: nil) == .signedOut(signInPage: nil))
+        #expect(session(.first, .signedOut, "https://example.com") == .signedOut(signInPage: "https://example.com"))
+        #expect(session(.first, .signedOut, "no address") == .signedOut(signInPage: nil))
+        #expect(session(.first, .offline) == .temporarilyUnavailable)
+        #expect(session(.first, .throttled) == .temporarilyUnavailable)
+        #expect(session(.first, .quotaExceeded) == .owner)
+    }
+}
