@@ -244,6 +244,8 @@ let package = Package(
                 "OpenAPISwiftRuntime",
                 "SearchWords",
                 "StreamingJSON",
+                // The digest of a verification.
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "Metrics", package: "swift-metrics"),

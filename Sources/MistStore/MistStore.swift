@@ -36,6 +36,8 @@ public import MistKit
 /// ### Synchronising
 /// - ``sync()``
 /// - ``run()``
+/// - ``verify(_:comparing:progress:)``
+/// - ``verification()``
 /// - ``SyncSummary``
 /// - ``ScopeStatus``
 /// - ``RecoveredValues``

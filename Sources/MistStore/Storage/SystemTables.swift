@@ -33,6 +33,7 @@ enum SystemTables {
     static func addLaterParts(to db: Database) throws {
         try db.execute(sql: UnreadableRows.definition)
         try db.execute(sql: Leases.definition)
+        try db.execute(sql: Verifications.definition)
         for table in owners.flatMap({ $0.guarded }) { try guardRows(of: table, db) }
     }
 

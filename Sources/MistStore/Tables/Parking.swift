@@ -65,6 +65,14 @@ extension Parking {
 // MARK: - Verbs
 
 extension Parking {
+    /// The names of the parked records of a zone.
+    func names(in zone: ZoneRowID) throws -> [String] {
+        try String.fetchAll(
+            db.cachedStatement(sql: "SELECT name FROM mist_parked WHERE zone = ?"),
+            arguments: [zone]
+        )
+    }
+
     /// Parks a record: it is not sent again for now.
     ///
     /// - Parameters:

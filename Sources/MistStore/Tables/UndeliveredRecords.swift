@@ -101,6 +101,11 @@ extension UndeliveredRecords {
         try db.value("SELECT EXISTS (\(Self.names(in: "?")) AND name = ?)", [zone, name], as: Bool.self) ?? false
     }
 
+    /// The names of the records of a zone.
+    func names(in zone: ZoneRowID) throws -> [String] {
+        try String.fetchAll(db.cachedStatement(sql: Self.names(in: "?")), arguments: [zone])
+    }
+
     /// The names of the records of a zone that are looked up now: at most 200.
     func dueNames(in zone: ZoneRowID, at now: MachineTime) throws -> [String] {
         try String.fetchAll(

@@ -168,6 +168,11 @@ extension Zones {
         )
     }
 
+    /// The zones that exist, except for the default zone, which has no feed.
+    func withFeed() throws -> [StoredZone] {
+        try rows("state = ? AND name <> ?", [State.exists, ZoneID.default.zoneName])
+    }
+
     /// The zones that the service is not known to have.
     func missing() throws -> [StoredZone] { try rows("state <> ?", [State.exists]) }
 
