@@ -38,6 +38,7 @@ public import MistKit
 /// - ``run()``
 /// - ``verify(_:comparing:progress:)``
 /// - ``verification()``
+/// - ``diagnostics()``
 /// - ``SyncSummary``
 /// - ``ScopeStatus``
 /// - ``RecoveredValues``

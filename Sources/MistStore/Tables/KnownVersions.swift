@@ -305,6 +305,15 @@ extension KnownVersions {
         ) ?? 0
     }
 
+    /// The number of records of a scope that are looked up before they are sent again.
+    func conflictingCount(in scope: DatabaseScope) throws -> Int {
+        try db.value(
+            "SELECT count(*) FROM mist_record WHERE is_conflicting = 1 AND zone IN (\(Zones.ids(in: "?")))",
+            [scope.number],
+            as: Int.self
+        ) ?? 0
+    }
+
     var isEmpty: Bool {
         get throws { try db.value("SELECT NOT EXISTS (SELECT 1 FROM mist_record)", as: Bool.self) ?? true }
     }

@@ -168,6 +168,9 @@ struct Verifications: TableOwner {
         ) WITHOUT ROWID;
         """
 
+    /// Whether the file has the tables.
+    static func exist(in db: Database) throws -> Bool { try db.tableExists("mist_verification") }
+
     let scope: DatabaseScope
     let db: Database
 }

@@ -146,7 +146,8 @@ struct Verification: EngineProcedure {
     }
 
     /// Whether the row of a record was stored with its tag, and has other values.
-    private func hasOtherValues(_ record: CloudKitModel.Record, named name: String, in zone: StoredZone) throws -> Bool {
+    private func hasOtherValues(_ record: CloudKitModel.Record, named name: String, in zone: StoredZone) throws -> Bool
+    {
         guard !record.isDeleted, let table = record.recordType.flatMap({ file.tables[$0] }),
             let known = try knownVersions.fetch(named: name, in: zone.id), known.tag == record.recordChangeTag
         else { return false }
@@ -253,7 +254,9 @@ struct Verification: EngineProcedure {
         var result = VerifiedZone.Comparison()
         var digests = (here: VersionDigest(), there: VersionDigest())
         var differences: [(String, String?, VerificationDifference.Kind)] = []
-        while let name = [there?.name, here?.name].compactMap(\.self).min(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+        while let name = [there?.name, here?.name].compactMap(\.self).min(by: {
+            $0.utf8.lexicographicallyPrecedes($1.utf8)
+        }) {
             var record: VerificationComparison.Kept?
             // A record of a type that the program does not know may have the row of a newer program as well. It comes
             // last.

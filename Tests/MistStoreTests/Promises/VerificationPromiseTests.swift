@@ -225,7 +225,10 @@ struct VerificationPromiseTests {
         ),
     ]
 
-    @Test("38. What another program has damaged is found and repaired, with receipts, by the service", arguments: damages)
+    @Test(
+        "38. What another program has damaged is found and repaired, with receipts, by the service",
+        arguments: damages
+    )
     func damageIsRepaired(damage: Damage) throws {
         let (scenario, phone, _) = try devices()
         try phone.damage(damage.statements)
@@ -252,7 +255,9 @@ struct VerificationPromiseTests {
         try phone.damage(damage.statements)
         try phone.engine.requestVerification(.resync, comparing: damage.depth)
         try phone.sync()
-        let differences = damage.differences.map { $0.replacing("removed here", with: "kept, and sent as a new record") }
+        let differences = damage.differences.map {
+            $0.replacing("removed here", with: "kept, and sent as a new record")
+        }
         #expect(try phone.engine.verification().zones.flatMap(\.differences).map(\.description) == differences)
         try scenario.synchronise()
         try scenario.expect(
@@ -298,7 +303,8 @@ struct VerificationPromiseTests {
     func editsOfDamagedRecordsStay() throws {
         let (scenario, phone, _) = try devices()
         try phone.damage([
-            "UPDATE mist_record SET tag = 'fake' WHERE name = 'b'", "UPDATE Book SET note = '?' WHERE _recordName = 'b'",
+            "UPDATE mist_record SET tag = 'fake' WHERE name = 'b'",
+            "UPDATE Book SET note = '?' WHERE _recordName = 'b'",
         ])
         try phone.engine.requestVerification(.repair, comparing: .versions)
         try phone.sync { request in
