@@ -415,7 +415,7 @@ extension CrashScenario {
         // Verifications
         CrashScenario(
             "is repaired after another program has damaged its file",
-            pageSize: 5,
+            pageSize: 6,
             .phone(twoBooks, "INSERT INTO Book (_recordName, title) VALUES ('c', 'C'), ('d', 'D'), ('e', 'E')"),
             .sync(.phone),
             .sync(.laptop),
