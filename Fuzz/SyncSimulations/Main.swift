@@ -46,6 +46,7 @@ struct Main {
             """
             seeds \(numbers[1]) operations \(counts.operations) requests \(counts.requests) conflicts \(counts.conflicts) \
             crashes \(counts.crashes) stops \(counts.stops) take-overs \(counts.takeOvers) \
+            verifications \(counts.verifications) compared \(counts.compared) \
             network-losses \(counts.networkLosses) lost-requests \(counts.lostRequests) \
             lost-replies \(counts.lostReplies) duplicates \(counts.duplicates) throttles \(counts.throttles) \
             expired-tokens \(counts.expiredTokens) purges \(counts.purges) \

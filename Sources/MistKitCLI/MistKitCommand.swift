@@ -27,7 +27,8 @@ struct MistKitCommand: AsyncParsableCommand {
         version: version,
         subcommands: [
             DemoCommand.self, RecordsCommand.self, ZonesCommand.self, AssetsCommand.self, SharesCommand.self,
-            SubscriptionsCommand.self, UsersCommand.self, SchemaCommand.self, MirrorCommand.self, WatchCommand.self,
+            SubscriptionsCommand.self, UsersCommand.self, SchemaCommand.self, MirrorCommand.self, StoreCommand.self,
+            WatchCommand.self,
             AuthCommand.self, EmulatorCommand.self, FaultsCommand.self, InitCommand.self, DoctorCommand.self,
             OpenCommand.self, CompletionsCommand.self, ManualCommand.self,
         ]

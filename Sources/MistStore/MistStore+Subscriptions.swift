@@ -117,7 +117,7 @@ extension MistStore {
         return try await database.read { reader in
             let device = try FileState(reader.db).device
             guard scope == .public else {
-                return (device, .zones(try Zones(scope: scope, db: reader.db).existing().map(\.zoneID)))
+                return (device, .zones(try Zones(scope: scope, db: reader.db).withFeed().map(\.zoneID)))
             }
             return (device, .queries(try FollowedQueries(db: reader.db).queries()))
         }

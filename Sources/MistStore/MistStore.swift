@@ -46,6 +46,9 @@ import Synchronization
 /// ### Synchronising
 /// - ``sync()``
 /// - ``run()``
+/// - ``verify(_:comparing:progress:)``
+/// - ``verification()``
+/// - ``diagnostics()``
 /// - ``SyncSummary``
 /// - ``ScopeStatus``
 /// - ``RecoveredValues``

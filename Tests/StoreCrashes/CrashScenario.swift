@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import CloudKitModel
+import GRDB
 import MistKit
 import MistStore
 
@@ -66,6 +67,21 @@ extension CrashScenario.Step {
 extension CrashScenario {
     private static let twoBooks =
         "INSERT INTO Book (_recordName, title, note, loans) VALUES ('a', 'A', 'N', 1), ('b', 'B', 'N', 1)"
+
+    /// Changes the phone's file while the triggers rest, as a program does that has removed them.
+    private static func damage(in scope: DatabaseScope = .private, _ statements: String...) -> Step {
+        .program(.phone) { store in
+            try await store.file(of: scope).database.write { db in
+                try db.execute(sql: "UPDATE mist_state SET applying = 1")
+                for statement in statements { try db.execute(sql: statement) }
+                try db.execute(sql: "UPDATE mist_state SET applying = 0")
+            }
+        }
+    }
+
+    private static func verify(_ mode: VerificationMode) -> Step {
+        .program(.phone) { store in try await store.verify(mode, comparing: .values) }
+    }
 
     /// All scenarios. The name of a scenario is a sentence about the phone.
     static let all: [CrashScenario] = [
@@ -394,6 +410,73 @@ extension CrashScenario {
                 }
             },
             .sync(.phone)
+        ),
+
+        // Verifications
+        CrashScenario(
+            "is repaired after another program has damaged its file",
+            pageSize: 6,
+            .phone(twoBooks, "INSERT INTO Book (_recordName, title) VALUES ('c', 'C'), ('d', 'D'), ('e', 'E')"),
+            .sync(.phone),
+            .sync(.laptop),
+            damage(
+                "DELETE FROM Book WHERE _recordName IN ('a', 'b')",
+                "UPDATE mist_record SET tag = 'fake' WHERE name = 'c'",
+                "UPDATE Book SET title = '?' WHERE _recordName IN ('c', 'd')",
+                "INSERT OR IGNORE INTO Book (_recordName, title) VALUES ('x', 'X'), ('y', 'Y')"
+            ),
+            verify(.repair)
+        ),
+        CrashScenario(
+            "keeps what the service lacks, and sends it as new records",
+            .phone(
+                "INSERT INTO Shelf (_recordName) VALUES ('s')",
+                "INSERT INTO Book (_recordName, shelf, title) VALUES ('a', 's', 'A'), ('b', 's', 'B')"
+            ),
+            .sync(.phone),
+            .sync(.laptop),
+            damage(
+                "DELETE FROM Book WHERE _recordName = 'a'",
+                "INSERT OR IGNORE INTO Shelf (_recordName, name) VALUES ('x', 'X')",
+                "INSERT OR IGNORE INTO Book (_recordName, shelf, title) VALUES ('y', 'x', 'Y')"
+            ),
+            verify(.resync)
+        ),
+        CrashScenario(
+            "is repaired with changes that were not sent, while the laptop has changed the same records",
+            pageSize: 3,
+            .phone(twoBooks, "INSERT INTO Book (_recordName, title) VALUES ('c', 'C'), ('d', 'D'), ('e', 'E')"),
+            .sync(.phone),
+            .sync(.laptop),
+            .laptop("UPDATE Book SET note = 'laptop'", "DELETE FROM Book WHERE _recordName = 'e'"),
+            .sync(.laptop),
+            damage(
+                "DELETE FROM Book WHERE _recordName = 'a'",
+                "DELETE FROM mist_record WHERE name = 'b'",
+                "INSERT OR IGNORE INTO Book (_recordName, title) VALUES ('x', 'X')"
+            ),
+            .phone(
+                "UPDATE Book SET title = 'phone', loans = loans + 1",
+                "INSERT INTO Book (_recordName) VALUES ('new')"
+            ),
+            verify(.repair),
+            verify(.repair)
+        ),
+        CrashScenario(
+            "compares followed queries of the public database, and is repaired",
+            scope: .public,
+            .sql(.laptop, ["INSERT INTO Book (_recordName, title) VALUES ('a', 'A'), ('b', 'B'), ('c', 'C')"]),
+            .sync(.laptop),
+            .program(.phone) { store in try await store.publicDatabase.follow(Query<Book>()) },
+            .sync(.phone),
+            .laptop("DELETE FROM Book WHERE _recordName = 'c'"),
+            .sync(.laptop),
+            damage(
+                in: .public,
+                "DELETE FROM Book WHERE _recordName = 'a'",
+                "INSERT OR IGNORE INTO Book (_recordName, title) VALUES ('x', 'X')"
+            ),
+            verify(.repair)
         ),
         CrashScenario(
             "follows a query of the public database",

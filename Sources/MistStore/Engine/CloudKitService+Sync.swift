@@ -74,6 +74,13 @@ extension CloudKitService {
         case .databaseChanges(let token): .databaseChanges(try await database.requestDatabaseChanges(since: token))
         case .zoneChanges(let zones):
             .zoneChanges(try await database.requestZoneChanges(zones.map { ($0.zoneID, $0.token) }))
+        case .zoneListing(let cursor, let desiredKeys):
+            .zoneChanges(
+                try await database.requestZoneChanges(
+                    [(cursor.zoneID, cursor.token)],
+                    ZoneChangesOptions(desiredKeys: desiredKeys)
+                )
+            )
         case .createZones(let zones):
             .zones(
                 try await database.requestModifyZones(zones.map { .init(.create, zone: Zone(zoneID: $0)) }, in: call)

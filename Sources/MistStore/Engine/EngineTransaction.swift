@@ -57,6 +57,7 @@ extension EngineProcedure {
     var changes: RemoteChanges { RemoteChanges(transaction: transaction) }
     var deletes: RemoteDeletes { RemoteDeletes(transaction: transaction) }
     var failures: DeliveryFailures { DeliveryFailures(transaction: transaction) }
+    var verification: Verification { Verification(transaction: transaction) }
 }
 
 /// What a transaction knows.

@@ -26,6 +26,7 @@ extension RequestReply {
             try followedPage()?.endFailedPass(because: .schema, error)
         case .databaseChanges where error.mayConcernToken: try applyRefusedList(error)
         case .zoneChanges where error.mayConcernToken: try applyRefusedTokens(error)
+        case .listing: try verification.apply(error, to: request)
         case .lookup:
             try postponeLookups(error)
             try restScope(because: error)

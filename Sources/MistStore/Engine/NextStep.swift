@@ -8,13 +8,14 @@ struct NextStep: EngineProcedure {
 
     /// The first of these that applies: wait, find out which zones changed, fetch their changes, fetch a page of a
     /// followed query, look up the records that conflict, create zones, send changes, look up the records that the
-    /// service could not deliver. Documentation/Store.md has the list with the reasons.
+    /// service could not deliver, compare with the service. Documentation/Store.md has the list with the reasons.
     ///
     /// - Returns: The step. A request in it is stored as the one under way.
     /// - Throws: A ``StoreError`` when the file fails.
     func next() throws -> SyncEngine.Step {
         // The caller sends one request at a time.
         try abandonRequest()
+        try verification.beginIfRequested()
         let state = try scopeState.row()
         if state.condition == .signedOut { return .blocked(.signedOut) }
         if let end = state.end(at: now) { return .wait(until: end) }
@@ -32,6 +33,7 @@ struct NextStep: EngineProcedure {
         if let push, case .send = push { return push }
         // After the changes, so that a lookup that fails delays nothing.
         if let step = try lookupOfUndelivered() { return step }
+        if let step = try verification.next() { return step }
         return try push ?? waitOrIdle(state)
     }
 

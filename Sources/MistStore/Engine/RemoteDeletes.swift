@@ -22,14 +22,15 @@ struct RemoteDeletes: EngineProcedure {
         // before.
         if known.tag == nil, try reportedDeletes.isOwn(name, in: zone.id) { return }
         guard let table = file.tablesByID[known.type] else { return try knownVersions.forget(known.id) }
-        try endLife(of: known, table, .deleted)
+        let isFoundByVerification = known.isDistrusted
+        try endLife(of: known, table, isFoundByVerification ? .verification : .deleted)
         summary.removed += 1
         if scope == .public {
-            try cascade(from: name, in: zone)
+            try cascade(from: name, in: zone, because: isFoundByVerification ? .verification : .deletedWithTarget)
         } else if try hasDependents(name, in: zone) {
             // Records that refer to it here may refer to another record at the service. That is known after the zone
             // has been read to its end.
-            try reportedDeletes.note(name, by: .otherDevice, in: zone.id)
+            try reportedDeletes.note(name, by: isFoundByVerification ? .verification : .otherDevice, in: zone.id)
             try zones.markStale(zone.id)
         }
     }
@@ -85,28 +86,35 @@ extension RemoteDeletes {
         try reportedDeletes.forgetOwn(in: zone.id)
         // A record that the service could not deliver may refer to another record at the service.
         guard try undelivered.isEmpty(in: zone.id) else { return }
-        let deleted = try reportedDeletes.namesOfOthers(in: zone.id)
+        let causes: [(ReportedDeletes.Author, LossReason)] = [
+            (.otherDevice, .deletedWithTarget), (.verification, .verification),
+        ]
+        let deleted = try causes.map { author, reason in
+            (names: try reportedDeletes.names(by: author, in: zone.id), reason)
+        }
         try reportedDeletes.forgetAll(in: zone.id)
-        for name in deleted {
-            // If there is a new record of the name, the records that refer to it stay.
-            let isBack = try file.allTables.contains { try $0.row(named: name, in: zone.id, db) != nil }
-            if !isBack { try cascade(from: name, in: zone) }
+        for (names, reason) in deleted {
+            for name in names {
+                // If there is a new record of the name, the records that refer to it stay.
+                let isBack = try file.allTables.contains { try $0.row(named: name, in: zone.id, db) != nil }
+                if !isBack { try cascade(from: name, in: zone, because: reason) }
+            }
         }
     }
 
     /// Removes the rows that go with a record that was deleted elsewhere. A row that the service has gets a tombstone,
     /// so the delete is sent unless the service has carried it out itself.
-    private func cascade(from name: String, in zone: StoredZone) throws {
+    private func cascade(from name: String, in zone: StoredZone, because reason: LossReason) throws {
         for table in file.allTables {
             for row in try dependents(of: name, in: zone, table) {
-                try saveValues(of: row, table, .deletedWithTarget, in: zone)
+                try saveValues(of: row, table, reason, in: zone)
             }
         }
         try Cascades(file: file, db: db).run(from: name, in: zone.id)
         let pending = PendingCascades(db: db)
         while let next = try pending.first(in: zone.id) {
             try pending.forget(next, in: zone.id)
-            try cascade(from: next, in: zone)
+            try cascade(from: next, in: zone, because: reason)
         }
     }
 
@@ -131,12 +139,14 @@ extension RemoteDeletes {
     /// Writes a row into the recovery log: all of it, so that the record can be restored as it was.
     ///
     /// A row without edits gets an entry for the time being: whether it is kept is decided when everything is fetched
-    /// (``MassRemovals``). Another life takes the place of a replaced row at once, so it is not removed.
+    /// (``MassRemovals``). Another life takes the place of a replaced row at once, so it is not removed. A row that a
+    /// verification removes has an entry in any case.
     private func saveValues(of row: LocalRow, _ table: RecordTable, _ reason: LossReason, in zone: StoredZone) throws {
         let local = try localEdits(of: row, table)
         let isRemoved = reason != .replaced
         if isRemoved { transaction.removedRows += 1 }
-        guard !local.isEmpty || (isRemoved && configuration.massDeletionLimit != nil) else { return }
+        let isKept = !local.isEmpty || reason == .verification
+        guard isKept || (isRemoved && configuration.massDeletionLimit != nil) else { return }
         var fields = row.fields.mapValues { Optional($0) }.merging(local.fields.mapValues(\.value)) { $1 }
         for (name, misfit) in row.misfits { fields[name] = .string(misfit.value.receipt) }
         try recovery.add(
@@ -146,7 +156,7 @@ extension RemoteDeletes {
             row.name,
             in: zone,
             at: now,
-            isProvisional: local.isEmpty
+            isProvisional: !isKept
         )
         if !local.isEmpty { summary.lost += 1 }
     }

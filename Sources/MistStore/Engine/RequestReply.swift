@@ -22,10 +22,13 @@ struct RequestReply: EngineProcedure {
         switch reply {
         case .caller(let user): transaction.userCheck.state = try fileState.noteUser(user) ? .passed : .refused
         case .databaseChanges(let page): try apply(page)
+        case .zoneChanges(let pages) where request.kind == .listing:
+            for page in pages { try verification.apply(page, to: request) }
         case .zoneChanges(let pages): try apply(pages)
         case .zones(let results): try apply(created: results)
         case .records(let results) where request.kind == .modify: try pushReply()?.apply(results)
         case .records(let results): try apply(found: results)
+        case .query(let page) where request.kind == .listing: try verification.apply(page, to: request)
         case .query(let page): try followedPage()?.apply(page)
         }
     }
@@ -186,6 +189,7 @@ extension RequestReply {
                 try failures.noteDelivery(of: name, in: zone)
                 // The version shows whether the sent change was carried out. If not, it is sent again.
                 try sentOperations.forget(name, in: zone.id)
+                try verification.noteFetched(name, in: zone)
             case .failure(let error) where error.code == .zoneNotFound:
                 return try deletes.applyEnd(of: zone)
             case .failure(let error):
@@ -202,6 +206,7 @@ extension RequestReply {
     /// Applies a lookup that has found nothing: the record is gone, or was never stored.
     private func applyAbsence(of name: String, in zone: StoredZone) throws {
         try failures.noteDelivery(of: name, in: zone)
+        if try verification.keepsAbsent(name, in: zone) { return }
         // The delete of this device was read, or the service could not deliver it. Another delete ends the life after
         // it.
         if !zone.isStale { try reportedDeletes.forgetOwn(name, in: zone.id) }

@@ -252,6 +252,21 @@ package struct SyncEngine: Sendable {
         }
     }
 
+    /// Asks for a verification: the next synchronisation compares the scope with the service.
+    package func requestVerification(_ mode: VerificationMode, comparing depth: VerificationDepth) throws {
+        try file.wrapping {
+            try file.database.write { db in try Verifications(scope: scope, db: db).request(mode, depth) }
+        }
+    }
+
+    /// The report of the latest verification; `nil` for the zones where it has not ended.
+    package func verification() throws -> (isDone: Bool, zones: [VerifiedZoneReport]) {
+        try read { db in
+            let verifications = Verifications(scope: scope, db: db)
+            return (try verifications.underWay() == nil, try verifications.reports())
+        }
+    }
+
     /// Lets the engine ask for the user before it sends or fetches user data: another user may have signed in.
     package func sessionHasChanged() {
         if configuration.checksUser { userCheck.state = .due }

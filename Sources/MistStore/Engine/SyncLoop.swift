@@ -13,7 +13,7 @@ import Synchronization
 /// pass is under way waits for that pass and for the next one: so what was there before the call is in its result. The
 /// task ends when no call waits any more.
 final class SyncLoop: Sendable {
-    private let engines: [SyncEngine]
+    let engines: [SyncEngine]
     private let service: any SyncService
     private let configuration: StoreConfiguration
     private let state = Mutex(State())

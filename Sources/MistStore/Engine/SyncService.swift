@@ -103,6 +103,9 @@ public enum SyncRequest: Hashable, Sendable {
     case databaseChanges(since: DatabaseChangeToken?)
     /// `changes/zone`: a page of changes for each zone, for at most 20 zones.
     case zoneChanges([ZoneCursor])
+    /// `changes/zone`: a page of the records of one zone, of which only some fields are needed, to compare them with those
+    /// of this device; all fields when `nil`, none when empty.
+    case zoneListing(ZoneCursor, desiredKeys: [String]?)
     /// `zones/modify`: creates zones, at most 200.
     case createZones([ZoneID])
     /// `records/lookup`: fetches the records of some names in a zone, at most 200.
@@ -132,7 +135,7 @@ public enum SyncRequest: Hashable, Sendable {
     /// Whether the request changes something at the service.
     public var isWrite: Bool {
         switch self {
-        case .caller, .databaseChanges, .zoneChanges, .lookup, .query: false
+        case .caller, .databaseChanges, .zoneChanges, .zoneListing, .lookup, .query: false
         case .createZones, .modify: true
         }
     }
@@ -140,6 +143,8 @@ public enum SyncRequest: Hashable, Sendable {
     /// The kind of a request, as the tables and the reports name it.
     enum Kind: String {
         case caller, databaseChanges, zoneChanges, createZones, lookup, modify, query
+        /// The records of a zone or of a followed query are listed for a verification.
+        case listing
     }
 
     var kind: Kind {
@@ -147,6 +152,7 @@ public enum SyncRequest: Hashable, Sendable {
         case .caller: .caller
         case .databaseChanges: .databaseChanges
         case .zoneChanges: .zoneChanges
+        case .zoneListing: .listing
         case .createZones: .createZones
         case .lookup: .lookup
         case .modify: .modify
@@ -166,7 +172,7 @@ public enum SyncReply: Sendable {
     case caller(String)
     /// The reply to `databaseChanges`: a page of the list.
     case databaseChanges(DatabaseChanges)
-    /// The reply to `zoneChanges`: a page or a failure for each zone, in the order of the request.
+    /// The reply to `zoneChanges` and `zoneListing`: a page or a failure for each zone, in the order of the request.
     case zoneChanges([Result<ZoneChanges, CloudKitError>])
     /// The reply to `createZones`: a zone or a failure for each, in the order of the request.
     case zones([Result<Zone, CloudKitError>])

@@ -30,6 +30,7 @@ struct VersionMerge: EngineProcedure {
         if row != nil { try noticeCopies(of: table, counters, in: version.remote.times) }
         var local = try row.map { try localEdits(of: $0, table) } ?? LocalEdits()
         version.readFormerFields(of: table, row, local, known)
+        if let row, known?.isDistrusted == true { try saveReplacedValues(of: row, local, version) }
         let rules = rules(of: table)
         var isOwnWrite = false
         if let row, !local.fields.isEmpty, let sent = try uncertainWrite(of: row) {
@@ -73,6 +74,37 @@ struct VersionMerge: EngineProcedure {
         try store(version, row: id)
         try noteFit(of: version.remote.fields, row: id, table)
         summary.fetched += 1
+    }
+
+    // MARK: Verifications
+
+    /// Whether a row without edits has other values than its version: another program has changed it while the triggers
+    /// of its table were missing.
+    func hasOtherValues() throws -> Bool {
+        guard let row = try table.row(named: name, in: zone.id, db) else { return false }
+        var version = IncomingVersion(record, of: table, in: zone)
+        let local = try localEdits(of: row, table)
+        version.readFormerFields(of: table, row, local, known)
+        return !unrecordedChanges(of: row, local, version).isEmpty
+    }
+
+    /// The fields whose values are neither edits nor those of a version. An asset is left out: its address changes.
+    private func unrecordedChanges(of row: LocalRow, _ local: LocalEdits, _ version: IncomingVersion) -> [StoredField] {
+        table.fields.filter { field in
+            guard local.fields[field.name] == nil, local.misfits[field.name] == nil, field.successor == nil,
+                field.knownType != .asset, field.knownType != .assetList
+            else { return false }
+            if row.misfits[field.name] != nil { return true }
+            return !row.fields[field.name].isSame(as: version.remote.fields[field.name])
+        }
+    }
+
+    /// Writes the whole row into the recovery log, where a version replaces values that are not edits.
+    private func saveReplacedValues(of row: LocalRow, _ local: LocalEdits, _ version: IncomingVersion) throws {
+        guard !unrecordedChanges(of: row, local, version).isEmpty else { return }
+        var fields = row.fields.mapValues { Optional($0) }
+        for (name, misfit) in row.misfits { fields[name] = .string(misfit.value.receipt) }
+        try recovery.add(.verification, fields, of: table.recordType, name, in: zone, at: now)
     }
 
     /// Parks the record, because its merge closure failed.

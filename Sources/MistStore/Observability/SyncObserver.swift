@@ -233,7 +233,7 @@ extension SyncRequest {
     /// The number of zones, records or operations in it.
     fileprivate var itemCount: Int {
         switch self {
-        case .caller, .databaseChanges, .query: 1
+        case .caller, .databaseChanges, .zoneListing, .query: 1
         case .zoneChanges(let cursors): cursors.count
         case .createZones(let zones): zones.count
         case .lookup(let names, _): names.count

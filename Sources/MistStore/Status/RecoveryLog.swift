@@ -68,6 +68,10 @@ public struct LossReason: RawRepresentable, Hashable, Sendable {
     /// The policy of the field put another value back: a field that is the greatest value was lowered, or elements were
     /// removed from a list that only grows.
     public static let policy = Self(rawValue: "policy")
+
+    /// A verification found that the service has other values, or does not have the record or one above it: the whole
+    /// row, as it was before the repair. See ``MistStore/verify(_:comparing:progress:)``.
+    public static let verification = Self(rawValue: "verification")
 }
 
 extension LossReason: CustomStringConvertible {

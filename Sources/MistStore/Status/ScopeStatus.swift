@@ -223,7 +223,7 @@ extension LocalDatabase {
 extension SyncActivity {
     fileprivate init(_ kind: SyncRequest.Kind) {
         switch kind {
-        case .caller, .databaseChanges, .zoneChanges, .lookup, .query: self = .fetching
+        case .caller, .databaseChanges, .zoneChanges, .lookup, .query, .listing: self = .fetching
         case .createZones, .modify: self = .sending
         }
     }

@@ -36,13 +36,14 @@ enum SystemTables {
         try db.execute(sql: PushSubscriptions.definition)
         try db.execute(sql: InheritedCounts.definition)
         try db.execute(sql: Accounts.definition)
+        try db.execute(sql: Verifications.definition)
         for table in owners.flatMap({ $0.guarded }) { try guardRows(of: table, db) }
     }
 
     /// Whether the file has these parts.
     static func hasLaterParts(_ db: Database) throws -> Bool {
         try UnreadableRows.exists(db) && Leases.exists(db) && InheritedCounts.exists(db)
-            && PushSubscriptions.exists(db) && Accounts.exists(db)
+            && PushSubscriptions.exists(db) && Accounts.exists(db) && Verifications.exists(db)
     }
 
     /// Adds the trigger that refuses to delete the rows of a table, or replaces that of another version of the library.

@@ -124,6 +124,11 @@ struct FollowedQueries: TableOwner {
             .map(FollowedQuery.init)
     }
 
+    /// All queries, in the order in which they are fetched.
+    func all() throws -> [FollowedQuery] {
+        try db.rows("SELECT * FROM mist_follow ORDER BY id").map(FollowedQuery.init)
+    }
+
     /// Whether a query was never fetched, or is being fetched.
     func hasPagesToFetch() throws -> Bool {
         try db.value(

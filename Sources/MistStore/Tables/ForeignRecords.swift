@@ -19,6 +19,12 @@ struct ForeignRecords: TableOwner {
     let scope: DatabaseScope
     let db: Database
 
+    /// The tag of a record, as an expression.
+    static let tag = "json_extract(record, '$.recordChangeTag')"
+
+    /// The records of a zone, beginning with `FROM`.
+    static func all(in zone: String) -> String { "FROM mist_foreign WHERE zone = \(zone)" }
+
     /// Keeps a record, as JSON.
     func keep(_ record: Record, named name: String, in zone: StoredZone) throws {
         try db.run(

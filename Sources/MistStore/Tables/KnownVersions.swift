@@ -21,6 +21,10 @@ struct KnownVersion: Sendable {
     let times: EditTimes
     let other: [String: FieldValue]
     let isConflicting: Bool
+    /// Whether a verification has found that the version is not the service's. It is looked up.
+    var isDistrusted: Bool { tag == Self.noTag }
+    /// The tag of a version that is not the service's: no version has it.
+    fileprivate static let noTag = ""
     private let writtenBytes: Data?
     /// The parts of counters that this file has sent, and that no version has shown yet.
     var writes: [EditTimes.Part] { writtenBytes.flatMap { EditTimes($0) }?.parts ?? [] }
@@ -189,6 +193,14 @@ extension KnownVersions {
         "SELECT \(column) FROM mist_record WHERE zone = \(zone) AND name = \(name)"
     }
 
+    /// The value of a column for the row of a type's table, as a query. A version that belongs to another row has none.
+    static func column(_ column: String, ofRowOf table: RecordTable) -> String {
+        """
+        SELECT \(column) FROM mist_record
+        WHERE zone = _zone AND name = _recordName AND mist_record.type = \(table.id) AND mist_record.row = _id
+        """
+    }
+
     /// The JSON of the fields that have no column, of a row of a type's table. A small index makes it cheap.
     static func other(of table: RecordTable) -> String {
         "(SELECT other FROM mist_record WHERE type = \(table.id) AND row = _id AND other IS NOT NULL)"
@@ -295,6 +307,15 @@ extension KnownVersions {
         try db.value(
             "SELECT count(*) FROM (SELECT 1 FROM mist_record WHERE zone IN (\(Zones.ids(in: "?"))) LIMIT ?)",
             [scope.number, most],
+            as: Int.self
+        ) ?? 0
+    }
+
+    /// The number of records of a scope that are looked up before they are sent again.
+    func conflictingCount(in scope: DatabaseScope) throws -> Int {
+        try db.value(
+            "SELECT count(*) FROM mist_record WHERE is_conflicting = 1 AND zone IN (\(Zones.ids(in: "?")))",
+            [scope.number],
             as: Int.self
         ) ?? 0
     }
@@ -420,6 +441,34 @@ extension KnownVersions {
     /// Lets a record be looked up before it is sent again.
     func markConflicting(_ record: KnownVersionID) throws {
         try db.run("UPDATE mist_record SET is_conflicting = 1 WHERE id = ?", [record])
+    }
+
+    /// Lets the record of a row be looked up, because a verification has found that its version is not the service's.
+    ///
+    /// Its tag is one that no version has: so whatever the lookup finds is another version, and is stored.
+    func distrust(_ name: String, in zone: ZoneRowID, row: RecordRowID, of type: TableID) throws {
+        try db.run(
+            """
+            INSERT INTO mist_record (type, zone, name, row, tag, is_conflicting) VALUES (?1, ?2, ?3, ?4, ?5, 1)
+            ON CONFLICT (zone, name) DO UPDATE SET type = ?1, row = ?4, tag = ?5, modified = NULL, is_conflicting = 1
+            """,
+            [type, zone, name, row, KnownVersion.noTag]
+        )
+    }
+
+    /// Lets the record of a known version be looked up, because a verification has found that its row is missing.
+    func distrust(_ name: String, in zone: ZoneRowID) throws {
+        try db.run(
+            """
+            UPDATE mist_record SET tag = ?, modified = NULL, is_conflicting = 1 WHERE zone = ? AND name = ?
+            """,
+            [KnownVersion.noTag, zone, name]
+        )
+    }
+
+    /// Whether a record is to be looked up before it is sent again.
+    func isConflicting(_ name: String, in zone: ZoneRowID) throws -> Bool {
+        try db.value("SELECT EXISTS (\(Self.conflicting("?2", in: "?1")))", [zone, name], as: Bool.self) ?? false
     }
 
     /// Lets a record that was never acknowledged be looked up: something has shown that the service has it, or had it.

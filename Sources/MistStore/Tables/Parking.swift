@@ -65,6 +65,25 @@ extension Parking {
 // MARK: - Verbs
 
 extension Parking {
+    /// The number of parked records for each reason, with the time since when the first of them waits.
+    func summary() throws -> [(reason: String, records: Int, since: MachineTime)] {
+        try db.rows(
+            """
+            SELECT reason, count(*) AS records, min(since) AS since FROM mist_parked
+            WHERE zone IN (\(Zones.ids(in: "?"))) GROUP BY reason ORDER BY reason
+            """,
+            [scope.number]
+        ).map { ($0["reason"], $0["records"], $0["since"]) }
+    }
+
+    /// The names of the parked records of a zone.
+    func names(in zone: ZoneRowID) throws -> [String] {
+        try String.fetchAll(
+            db.cachedStatement(sql: "SELECT name FROM mist_parked WHERE zone = ?"),
+            arguments: [zone]
+        )
+    }
+
     /// Parks a record: it is not sent again for now.
     ///
     /// - Parameters:

@@ -161,6 +161,9 @@ extension PendingEdits {
         )
     }
 
+    /// When the oldest edit was made.
+    func oldest() throws -> MachineTime? { try db.value("SELECT min(raw) FROM mist_edit", as: MachineTime.self) }
+
     /// The time of the latest edit.
     func latestTime() throws -> ServiceTime? { try db.value("SELECT max(time) FROM mist_edit", as: ServiceTime.self) }
 }

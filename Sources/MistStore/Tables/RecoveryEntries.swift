@@ -73,6 +73,17 @@ struct RecoveryEntries: TableOwner {
         ).map(RecoveredValues.init)
     }
 
+    /// The entries of the scope by reason: their number, the time of the first one, and their bytes.
+    func summary() throws -> [(reason: String, entries: Int, since: MachineTime, bytes: Int64)] {
+        try db.rows(
+            """
+            SELECT reason, count(*) AS entries, min(time) AS since, sum(size) AS bytes FROM mist_recovery
+            WHERE scope = ? GROUP BY reason ORDER BY reason
+            """,
+            [scope.number]
+        ).map { ($0["reason"], $0["entries"], $0["since"], $0["bytes"]) }
+    }
+
     /// Keeps or removes the entries of the scope that were not decided yet.
     func decideProvisional(keeps: Bool) throws {
         let change = keeps ? "UPDATE mist_recovery SET is_provisional = 0" : "DELETE FROM mist_recovery"

@@ -1,7 +1,7 @@
 import GRDB
 
 /// The deletes that a zone was not read past yet, `mist_deleted`: those of this device that were acknowledged, and
-/// those of other devices with records here that refer to the deleted one.
+/// those of other devices and of verifications with records here that refer to the deleted one.
 struct ReportedDeletes: TableOwner {
     static let definition = """
         -- Deletes that the zone was not read past yet: by this device and acknowledged, or by another device, with
@@ -9,6 +9,7 @@ struct ReportedDeletes: TableOwner {
         CREATE TABLE mist_deleted (
             zone INTEGER NOT NULL,
             name TEXT NOT NULL,
+            -- 0: another device, 1: this one, 2: a verification.
             is_own INTEGER NOT NULL,
             PRIMARY KEY (zone, name)
         ) WITHOUT ROWID;
@@ -18,6 +19,8 @@ struct ReportedDeletes: TableOwner {
     enum Author: Int64, DatabaseValueConvertible {
         case otherDevice = 0
         case thisDevice = 1
+        /// A verification has found that the service does not have the record.
+        case verification = 2
     }
 
     let db: Database
@@ -43,11 +46,11 @@ struct ReportedDeletes: TableOwner {
         ) ?? false
     }
 
-    /// The names that other devices have deleted.
-    func namesOfOthers(in zone: ZoneRowID) throws -> [String] {
+    /// The names that an author has deleted.
+    func names(by author: Author, in zone: ZoneRowID) throws -> [String] {
         try String.fetchAll(
             db.cachedStatement(sql: "SELECT name FROM mist_deleted WHERE zone = ? AND is_own = ?"),
-            arguments: [zone, Author.otherDevice]
+            arguments: [zone, author]
         )
     }
 

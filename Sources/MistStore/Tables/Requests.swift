@@ -5,7 +5,7 @@ import MistKit
 struct RequestRow {
     let number: RequestNumber
     let kind: SyncRequest.Kind
-    /// The zone of a lookup or a `modify`.
+    /// The zone of a lookup, a `modify` or a list.
     let zone: ZoneRowID?
     let sent: MachineTime
     /// Whether it was an atomic `modify`.
@@ -41,6 +41,13 @@ enum RequestContent {
     case operations(zone: ZoneRowID)
     /// A page of a followed query.
     case page(FollowedQueryID)
+    /// A page of the records of a zone, or of a followed query, for a verification.
+    case listing(zone: ZoneRowID, query: FollowedQueryID?)
+
+    /// The kind of the request, where the request alone does not say it.
+    fileprivate var kind: SyncRequest.Kind? {
+        if case .listing = self { .listing } else { nil }
+    }
 }
 
 /// The request under way, at most one for each scope, and what it asks for: `mist_request`, `mist_request_item`.
@@ -131,13 +138,18 @@ struct Requests: TableOwner {
             for (position, name) in names.enumerated() { try insert(zone, token: nil, name: name, at: position) }
         case .operations(let zone): row.zone = zone
         case .page(let query): row.query = query
+        case .listing(let zone, let query): (row.zone, row.query) = (zone, query)
         }
         try db.run(
             """
             INSERT INTO mist_request (scope, number, kind, zone, sent, is_atomic, token, query)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """,
-            [scope.number, number, request.kind.rawValue, row.zone, now, request.isAtomic, row.token, row.query]
+            [
+                scope.number, number, (content.kind ?? request.kind).rawValue, row.zone, now, request.isAtomic,
+                row.token,
+                row.query,
+            ]
         )
     }
 

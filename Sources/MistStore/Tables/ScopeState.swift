@@ -162,6 +162,11 @@ struct ScopeState: TableOwner {
         try db.run("UPDATE mist_scope SET token = NULL WHERE id = ?", [scope.number])
     }
 
+    /// Asks for the list of all zones.
+    func listAgain() throws {
+        try db.run("UPDATE mist_scope SET token = NULL, is_stale = 1 WHERE id = ?", [scope.number])
+    }
+
     /// Lets the lists of zones of all scopes be fetched from their start.
     static func forgetTokens(_ db: Database) throws {
         try db.run("UPDATE mist_scope SET token = NULL")

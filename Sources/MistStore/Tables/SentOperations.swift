@@ -124,6 +124,17 @@ extension SentOperations {
         ).map(SentOperation.init)
     }
 
+    /// The number of operations of a scope without a known outcome, by their kind.
+    func summary(of scope: DatabaseScope) throws -> [(kind: String, operations: Int)] {
+        try db.rows(
+            """
+            SELECT operation, count(*) AS operations FROM mist_sent WHERE zone IN (\(Zones.ids(in: "?")))
+            GROUP BY operation ORDER BY operation
+            """,
+            [scope.number]
+        ).map { ($0["operation"], $0["operations"]) }
+    }
+
     /// Whether a delete of a name was sent whose reply was lost.
     func hasUncertainDelete(of name: String, in zone: ZoneRowID) throws -> Bool {
         try db.value(

@@ -113,6 +113,14 @@ extension Tombstones {
         ).map { Pending(record: $0["record"], name: $0["name"], tag: $0["tag"]) }
     }
 
+    /// The names of the deletes of a zone.
+    func names(in zone: ZoneRowID) throws -> [String] {
+        try String.fetchAll(
+            db.cachedStatement(sql: "SELECT name FROM mist_tombstone WHERE zone = ?"),
+            arguments: [zone]
+        )
+    }
+
     /// The zone and the tag of the delete of a record in a scope.
     func find(_ name: String, of table: TableID, in scope: DatabaseScope) throws -> (zone: ZoneRowID, tag: String?)? {
         try db.row(

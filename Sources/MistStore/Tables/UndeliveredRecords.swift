@@ -101,6 +101,22 @@ extension UndeliveredRecords {
         try db.value("SELECT EXISTS (\(Self.names(in: "?")) AND name = ?)", [zone, name], as: Bool.self) ?? false
     }
 
+    /// The messages of the scope's records, the number of records with each, and how often it was tried at most.
+    func summary() throws -> [(message: String, records: Int, attempts: Int64)] {
+        try db.rows(
+            """
+            SELECT message, count(*) AS records, max(attempts) AS attempts FROM mist_undelivered
+            WHERE zone IN (\(Zones.ids(in: "?"))) GROUP BY message ORDER BY message
+            """,
+            [scope.number]
+        ).map { ($0["message"], $0["records"], $0["attempts"]) }
+    }
+
+    /// The names of the records of a zone.
+    func names(in zone: ZoneRowID) throws -> [String] {
+        try String.fetchAll(db.cachedStatement(sql: Self.names(in: "?")), arguments: [zone])
+    }
+
     /// The names of the records of a zone that are looked up now: at most 200.
     func dueNames(in zone: ZoneRowID, at now: MachineTime) throws -> [String] {
         try String.fetchAll(

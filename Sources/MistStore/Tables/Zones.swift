@@ -168,8 +168,19 @@ extension Zones {
         )
     }
 
-    /// The zones that the service has, with a feed of their own.
-    func existing() throws -> [StoredZone] {
+    /// The errors that the service reported in place of the changes of zones, with the failures in a row.
+    func allFailures() throws -> [(message: String, failures: Int64)] {
+        try db.rows(
+            "SELECT failure, failures FROM mist_zone WHERE scope = ? AND failure IS NOT NULL ORDER BY id",
+            [scope.number]
+        ).map { ($0["failure"], $0["failures"]) }
+    }
+
+    /// All zones of the scope.
+    func all() throws -> [StoredZone] { try rows("true") }
+
+    /// The zones that exist, except for the default zone, which has no feed.
+    func withFeed() throws -> [StoredZone] {
         try rows("state = ? AND name <> ?", [State.exists, ZoneID.default.zoneName])
     }
 

@@ -101,6 +101,20 @@ extension RequestContext {
                     }
                 }
             )
+        case .zoneListing(let cursor, let desiredKeys):
+            let request = Components.Schemas.ZoneChangesRequest(
+                zoneID: cursor.zoneID,
+                syncToken: cursor.token?.text,
+                desiredKeys: desiredKeys
+            )
+            let origin = ResponseOrigin(operation: Operations.FetchZoneChanges.id)
+            return .zoneChanges(
+                (try fetchZoneChanges(.init(zones: [request])).zones ?? []).map { changes in
+                    Result { () throws(CloudKitError) in
+                        try ZoneChanges(changes, of: cursor.zoneID, since: cursor.token, in: origin)
+                    }
+                }
+            )
         case .createZones(let zones):
             let operations = zones.map { ZoneOperation(.create, zone: Zone(zoneID: $0)) }
             let results = try modifyZones(.init(operations: operations)).zones ?? []

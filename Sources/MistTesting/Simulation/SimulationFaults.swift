@@ -41,6 +41,8 @@ public struct SimulationFaults: Hashable, Sendable {
     public var staleForm = 0.0
     /// The file of a device is copied, and the copy is used on a device of its own. Two copies are made at most.
     public var copy = 0.0
+    /// A program asks for a verification, which repairs or does not. In a private database it must find no difference.
+    public var verification = 0.0
     /// A delete is the delete of most records of a type. The limit of `StoreConfiguration.massDeletionLimit` is small
     /// then, and a person permits the deletes or takes them back.
     public var massDeletion = 0.0
@@ -74,6 +76,7 @@ public struct SimulationFaults: Hashable, Sendable {
         deleteElsewhere: 0.3,
         staleForm: 0.15,
         copy: 0.005,
+        verification: 0.03,
         massDeletion: 0.2
     )
 
@@ -112,6 +115,10 @@ public struct SimulationCounts: Hashable, Sendable {
     public var stops = 0
     /// The number of times that a process took the work over from one that was stopped or dead.
     public var takeOvers = 0
+    /// Verifications that programs asked for.
+    public var verifications = 0
+    /// Records that the verifications at the end compared.
+    public var compared = 0
     /// The number of times that a device lost its network.
     public var networkLosses = 0
     /// Requests that never arrived.
@@ -153,6 +160,8 @@ public struct SimulationCounts: Hashable, Sendable {
         left.crashes += right.crashes
         left.stops += right.stops
         left.takeOvers += right.takeOvers
+        left.verifications += right.verifications
+        left.compared += right.compared
         left.networkLosses += right.networkLosses
         left.lostRequests += right.lostRequests
         left.lostReplies += right.lostReplies

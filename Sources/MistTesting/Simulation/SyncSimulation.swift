@@ -69,6 +69,7 @@ public struct SyncSimulation: Sendable {
             try world.runFaulty()
             try world.heal()
             try world.check()
+            try world.verify()
         } catch let failure as SimulationFailure {
             throw failure
         } catch {
@@ -487,6 +488,7 @@ private struct SimulatedWorld {
             return (row.epoch, row.holder == nil)
         }
         if generator.chance(0.2) { try device.engine.requestPull(by: .program, at: now(of: device)) }
+        if generator.chance(simulation.faults.verification) { try requestVerification(on: device) }
         guard case .send(let request, let number) = try device.engine.next(at: now(of: device)) else { return }
         try checkLease(of: device, formerEpoch: epoch, wasFree: wasFree)
         counts.requests += 1
@@ -608,6 +610,7 @@ private struct SimulatedWorld {
         let edits = try device.read { db in try PendingValues(device.file, db) }
         let before = try deletedNames(of: device)
         let summary = try device.engine.handle(reply, to: number, at: now(of: device), date: date)
+        try checkVerification(of: device)
         counts.conflicts += summary.merged
         let after = try deletedNames(of: device)
         for name in before.subtracting(after) where reply.acknowledged(name) {
@@ -678,6 +681,15 @@ private struct SimulatedWorld {
                 try device.file.orderedTables.flatMap { try $0.allRows(db).map(\.name) }
             }
             model.isShared.formUnion(device.unsent.subtracting(present))
+            // And so have the edits of a record that was deleted with one above it, which another device has deleted.
+            let ended = try device.read { db in
+                try String.fetchAll(
+                    db,
+                    sql: "SELECT name FROM mist_recovery WHERE reason = ?",
+                    arguments: [LossReason.deletedWithTarget.rawValue]
+                )
+            }
+            model.isShared.formUnion(undone.intersection(ended))
         }
     }
 
@@ -804,28 +816,76 @@ private struct SimulatedWorld {
                 time.withLock { $0 += 3_600_000 }
                 try endWork(of: device)
                 try decideAboutDeletes(of: device)
-                try device.engine.requestPull(by: .program, at: now(of: device))
-                var requests = 0
-                loop: while true {
-                    switch try device.engine.next(at: now(of: device)) {
-                    case .send(let request, let number):
-                        requests += 1
-                        if request.isAtomic { counts.atomicRequests += 1 }
-                        guard requests < 1000 else { throw failure("\(device.name) does not come to an end.") }
-                        tell("\(device.name) sends \(request.summary)")
-                        try checkDeletes(in: request, of: device)
-                        let reply = answer(request)
-                        tell("\(device.name) gets \(reply.summary)")
-                        try handle(reply, to: number, on: device, date: date)
-                    case .wait(let until):
-                        time.withLock { $0 = max($0, until.rawValue - device.clockError + 1) }
-                    case .idle: break loop
-                    case .blocked(let condition): throw failure("\(device.name) is blocked: \(condition).")
-                    case .otherProcess: throw failure("\(device.name) waits for a process that is gone.")
-                    }
-                }
+                try synchronise(device)
             }
             silent = try devices.map(contents) + [serviceContents()] == before ? silent + 1 : 0
+        }
+    }
+
+    /// Synchronises a device without faults, until nothing is left to do.
+    ///
+    /// - Returns: The number of requests that change something at the service.
+    @discardableResult
+    private mutating func synchronise(_ device: SimulatedDevice) throws -> Int {
+        try device.engine.requestPull(by: .program, at: now(of: device))
+        var (requests, writes) = (0, 0)
+        while true {
+            switch try device.engine.next(at: now(of: device)) {
+            case .send(let request, let number):
+                requests += 1
+                if request.isWrite { writes += 1 }
+                if request.isAtomic { counts.atomicRequests += 1 }
+                guard requests < 1000 else { throw failure("\(device.name) does not come to an end.") }
+                tell("\(device.name) sends \(request.summary)")
+                try checkDeletes(in: request, of: device)
+                let reply = answer(request)
+                tell("\(device.name) gets \(reply.summary)")
+                try handle(reply, to: number, on: device, date: date)
+            case .wait(let until):
+                time.withLock { $0 = max($0, until.rawValue - device.clockError + 1) }
+            case .idle: return writes
+            case .blocked(let condition): throw failure("\(device.name) is blocked: \(condition).")
+            case .otherProcess: throw failure("\(device.name) waits for a process that is gone.")
+            }
+        }
+    }
+
+    // MARK: Verifications
+
+    /// A program asks whether the device equals the service. In a private database, another answer than yes is a
+    /// mistake: what waits is no difference. In a public one, deletes of other devices may not be noticed yet.
+    private mutating func requestVerification(on device: SimulatedDevice) throws {
+        counts.verifications += 1
+        let depth = VerificationDepth.allCases.randomElement(using: &generator) ?? .versions
+        let modes: [VerificationMode] =
+            simulation.scope == .public ? [.compare, .repair] : [.compare, .repair, .resync]
+        let mode = modes.randomElement(using: &generator) ?? .compare
+        tell("\(device.processName) asks for a verification: \(mode), \(depth)")
+        try device.engine.requestVerification(mode, comparing: depth)
+    }
+
+    /// Checks what the verification has found so far.
+    private func checkVerification(of device: SimulatedDevice) throws {
+        guard simulation.scope != .public else { return }
+        let differences = try device.engine.verification().zones.flatMap(\.differences)
+        guard differences.isEmpty else { throw failure("\(device.name) differs from the service: \(differences).") }
+    }
+
+    /// All devices are compared with the service: they are equal, and nothing is sent.
+    mutating func verify() throws {
+        for device in devices {
+            time.withLock { $0 += 3_600_000 }
+            try device.engine.requestVerification(.repair, comparing: .values)
+            tell("\(device.name) is compared with the service")
+            let writes = try synchronise(device)
+            let (isDone, zones) = try device.engine.verification()
+            let isEqual = zones.allSatisfy { $0.differences.isEmpty && $0.digestHere == $0.digestThere }
+            // Before the first record of a type, the service of a public database refuses to list it.
+            let failures = simulation.scope == .public ? [] : zones.compactMap(\.failure)
+            guard isDone, isEqual, failures.isEmpty, writes == 0, zones.allSatisfy({ $0.skipped == 0 }) else {
+                throw failure("\(device.name) was compared with \(writes) writes: \(isDone), \(zones).")
+            }
+            counts.compared += zones.map(\.compared).reduce(0, +)
         }
     }
 
@@ -1331,7 +1391,7 @@ extension SyncRequest {
 
     fileprivate var fetchesRecords: Bool {
         switch self {
-        case .zoneChanges, .query, .lookup: true
+        case .zoneChanges, .zoneListing, .query, .lookup: true
         case .caller, .databaseChanges, .createZones, .modify: false
         }
     }
@@ -1346,12 +1406,14 @@ extension SyncRequest {
         switch self {
         case .databaseChanges(let token): token != nil
         case .zoneChanges(let cursors): cursors.contains { $0.token != nil }
+        case .zoneListing(let cursor, _): cursor.token != nil
         case .caller, .createZones, .lookup, .modify, .query: false
         }
     }
 
     fileprivate var expiredReply: Result<SyncReply, CloudKitError> {
         let error = CloudKitError(ErrorResponse(serverErrorCode: "CHANGE_TOKEN_EXPIRED"))
+        if case .zoneListing = self { return .success(.zoneChanges([.failure(error)])) }
         if case .zoneChanges(let cursors) = self { return .success(.zoneChanges(cursors.map { _ in .failure(error) })) }
         return .failure(error)
     }
@@ -1362,6 +1424,7 @@ extension SyncRequest {
         case .databaseChanges(let token): token == nil ? "changes/database from the start" : "changes/database"
         case .zoneChanges(let cursors):
             "changes/zone" + (cursors.contains { $0.token == nil } ? " from the start" : "")
+        case .zoneListing(let cursor, _): "changes/zone for a list" + (cursor.token == nil ? " from the start" : "")
         case .createZones: "zones/modify"
         case .lookup(let names, _): "records/lookup of \(names.joined(separator: ", "))"
         case .modify(let operations, _, let isAtomic):

@@ -445,6 +445,7 @@ extension SyncRequest {
         case .caller: "users/caller"
         case .databaseChanges: "changes/database"
         case .zoneChanges: "changes/zone"
+        case .zoneListing: "changes/zone list"
         case .createZones(let zones): "zones/modify \(zones.map(\.zoneName).joined(separator: ", "))"
         case .lookup(let names, _): "lookup \(names.joined(separator: ", "))"
         case .modify(let operations, _, _):

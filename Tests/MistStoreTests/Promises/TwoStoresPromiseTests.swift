@@ -195,6 +195,89 @@ struct TwoStoresPromiseTests {
     }
 
     @Test(
+        "38. Over HTTP: what a terminal has damaged is found and repaired, while the other store writes",
+        .enabled(if: Terminal.isThere, "sqlite3 is not installed"),
+        arguments: [VerificationMode.repair, .resync]
+    )
+    func damageIsRepaired(mode: VerificationMode) async throws {
+        try await withTwoStores { phone, laptop, folder in
+            for name in ["a", "b", "c", "d"] { try await phone.privateDatabase.add(Book(title: name), named: name) }
+            try await phone.sync()
+            try await laptop.sync()
+            let equal = try await phone.verify(comparing: .values)
+            #expect(equal.isEqual)
+            #expect(equal.zones.map(\.compared) == [4])
+            try Terminal.run(
+                """
+                UPDATE mist_state SET applying = 1;
+                DELETE FROM Book WHERE _recordName = 'a';
+                UPDATE mist_record SET tag = 'fake' WHERE name = 'b';
+                UPDATE Book SET title = 'changed' WHERE _recordName = 'c';
+                INSERT INTO Book (_recordName, title) VALUES ('x', 'X');
+                UPDATE mist_state SET applying = 0;
+                """,
+                in: folder.appending(path: "phone/user.sqlite")
+            )
+            let progress = Mutex<VerificationProgress?>(nil)
+            async let others: Void = {
+                for number in 0..<20 {
+                    try await laptop.privateDatabase.add(Book(title: "\(number)"), named: "d")
+                    try await laptop.sync()
+                }
+            }()
+            let report = try await phone.verify(mode, comparing: .values) { update in
+                progress.withLock { $0 = update }
+            }
+            try await others
+            #expect(
+                report.differences.map(\.description) == [
+                    "Book a: missing here; fetched", "Book b: another version; fetched",
+                    "Book c: other values; fetched",
+                    "Book x: missing at the service; "
+                        + (mode == .repair ? "removed here" : "kept, and sent as a new record"),
+                ]
+            )
+            #expect(report.isEqualNow)
+            #expect(!report.isEqual)
+            #expect(progress.withLock { $0?.zones } == 1)
+            for store in [phone, laptop, phone] { try await store.sync() }
+            let kept = mode == .repair ? nil : Book(title: "X")
+            try await expect(
+                [
+                    "a": Book(title: "a"), "b": Book(title: "b"), "c": Book(title: "c"), "d": Book(title: "19"),
+                    "x": kept,
+                ],
+                in: phone,
+                laptop
+            )
+            let receipts = try await phone.privateDatabase.recoveryLog().map { "\($0.recordName) \($0.reason)" }
+            #expect(receipts == (mode == .repair ? ["x verification", "c verification"] : ["c verification"]))
+            for store in [phone, laptop] { #expect(try await store.verify(comparing: .values).isEqual) }
+            #expect(try phone.verification().isEqual)
+        }
+    }
+
+    @Test("38. A service that cannot be reached leaves the verification to a later synchronisation")
+    func verificationsWait() async throws {
+        try await withCloudKitEmulator { emulator in
+            try await inTemporaryFolder { folder in
+                let service = OfflineService(service: emulator.service(as: .user))
+                let store = try MistStore(at: folder, records: [Shelf.self, Book.self], service: service)
+                try await store.privateDatabase.add(Book(title: "B"), named: "b")
+                let report = try await store.verify()
+                #expect(!report.isComplete)
+                #expect(report.unfinished[.private] == .offline)
+                #expect(report.description.contains("private: not compared to the end, because of: offline"))
+                service.isOnline.withLock { $0 = true }
+                try await store.sync()
+                #expect(try store.verification().isEqual)
+                #expect(try store.verification().zones.map(\.compared) == [1])
+                try store.close()
+            }
+        }
+    }
+
+    @Test(
         "1, A14. A terminal cannot write what the service would refuse",
         .enabled(if: Terminal.isThere, "sqlite3 is not installed")
     )

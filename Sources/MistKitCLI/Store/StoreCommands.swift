@@ -1,0 +1,38 @@
+import ArgumentParser
+import Foundation
+import MistStore
+
+/// `mistkit store`
+struct StoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "store",
+        abstract: "Look into the store of a program, while the program runs.",
+        subcommands: [StoreDiagnosticsCommand.self]
+    )
+}
+
+/// `mistkit store diagnostics`
+struct StoreDiagnosticsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "diagnostics",
+        abstract: "Print a report about a store for support, without what is in its records.",
+        discussion: """
+            The folder is that of a MistStore, with the files user.sqlite and public.sqlite. Nothing is written, no service is asked, and the \
+            program of the store may run meanwhile. The types of the program are not needed.
+
+            The report has the schema, the condition of each database, what waits and for how long, the codes of errors, the sizes of tables, \
+            and the process that synchronises. It has no values of fields, no names of records, zones and users, and no tokens.
+
+            Examples:
+              mistkit store diagnostics notes
+              mistkit store diagnostics notes > report.txt
+            """
+    )
+
+    @Argument(help: "The folder of the store.", completion: .directory)
+    var folder: String
+
+    func run() async throws {
+        Terminal.writeLine(try StoreDiagnostics.text(ofStoreAt: URL(fileURLWithPath: folder), at: Date()))
+    }
+}
