@@ -41,6 +41,9 @@ public struct SimulationFaults: Hashable, Sendable {
     public var staleForm = 0.0
     /// The file of a device is copied, and the copy is used on a device of its own. Two copies are made at most.
     public var copy = 0.0
+    /// The file of a device is copied with what is pending, and the store notices that it is a copy when it opens it.
+    /// With ``copy``, two copies are made at most.
+    public var noticedCopy = 0.0
     /// A delete is the delete of most records of a type. The limit of `StoreConfiguration.massDeletionLimit` is small
     /// then, and a person permits the deletes or takes them back.
     public var massDeletion = 0.0
