@@ -77,6 +77,19 @@ struct SimulationTests {
         try run(120) { $0.faults = .all }
     }
 
+    @Test("41, P2. Devices agree with copies of their files that are noticed with pending edits")
+    func devicesAgreeWithNoticedCopies() throws {
+        for (scope, count) in [(DatabaseScope.private, 40), (.public, 20)] {
+            let counts = try run(UInt64(count)) {
+                $0.scope = scope
+                $0.faults = .network
+                $0.faults.copy = 0
+                $0.faults.noticedCopy = 0.03
+            }
+            #expect(counts.contains { $0.copies > 0 })
+        }
+    }
+
     /// Seeds that failed in the past. 4669: the lookup of a record in a deleted zone was repeated without end.
     @Test(arguments: [UInt64(4669)])
     func devicesAgreeWhereTheyDidNot(seed: UInt64) throws {

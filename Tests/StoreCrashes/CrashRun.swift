@@ -56,7 +56,7 @@ final class CrashRun {
             )
             devices[name] = Device(
                 name: name,
-                store: try Self.open(name, in: folder, [Shelf.self, Book.self], service, steps, clock),
+                store: try Self.open(name, of: scenario, in: folder, [Shelf.self, Book.self], service, steps, clock),
                 service: service,
                 steps: steps
             )
@@ -65,6 +65,7 @@ final class CrashRun {
 
     private static func open(
         _ name: CrashScenario.Device,
+        of scenario: CrashScenario,
         in folder: URL,
         _ records: [any CloudKitRecord.Type],
         _ service: FailingService,
@@ -75,6 +76,7 @@ final class CrashRun {
         configuration.clock = { clock.date }
         configuration.random = { 0.5 }
         configuration.transactionObserver = steps
+        configuration.massDeletionLimit = scenario.massDeletionLimit
         return try MistStore(
             at: folder.appending(path: name.rawValue),
             records: records,
@@ -109,7 +111,25 @@ final class CrashRun {
     private func start(_ name: CrashScenario.Device, _ records: [any CloudKitRecord.Type]) throws {
         let device = try device(name)
         try device.store.close()
-        devices[name]?.store = try Self.open(name, in: folder, records, device.service, device.steps, clock)
+        devices[name]?.store = try open(device, records)
+    }
+
+    private func open(_ device: Device, _ records: [any CloudKitRecord.Type] = [Shelf.self, Book.self]) throws
+        -> MistStore
+    {
+        try Self.open(device.name, of: scenario, in: folder, records, device.service, device.steps, clock)
+    }
+
+    /// Replaces the folder of a device by a copy of itself.
+    private func copy(_ name: CrashScenario.Device) throws {
+        let device = try device(name)
+        try device.store.close()
+        let files = FileManager.default
+        let (own, copy) = (folder.appending(path: name.rawValue), folder.appending(path: "copy"))
+        try files.copyItem(at: own, to: copy)
+        try files.removeItem(at: own)
+        try files.moveItem(at: copy, to: own)
+        devices[name]?.store = try open(device)
     }
 
     private func play(_ step: CrashScenario.Step, number: Int) async throws {
@@ -147,6 +167,16 @@ final class CrashRun {
             try await body(device(name).store)
             try write(to: name) { db in try Self.note(number, db) }
         case .start(let name, _):
+            try write(to: name) { db in try Self.note(number, db) }
+        case .copy(let name):
+            try copy(name)
+            try write(to: name) { db in try Self.note(number, db) }
+        case .syncSecond(let name):
+            let device = try device(name)
+            device.service.begin(nil, meanwhile: nil)
+            let second = try open(device)
+            try await second.sync()
+            try second.close()
             try write(to: name) { db in try Self.note(number, db) }
         case .service(let type, let record):
             try modify([RecordOperation(type, record: record)])

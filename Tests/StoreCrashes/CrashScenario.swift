@@ -37,6 +37,10 @@ struct CrashScenario: Sendable {
         case service(RecordOperation.OperationType, CloudKitModel.Record)
         /// The user deletes the zone at the service.
         case purge
+        /// The device's folder is replaced by a copy of itself.
+        case copy(Device)
+        /// A second store on the device's folder, which behaves as a second process, synchronises.
+        case syncSecond(Device)
     }
 
     let name: String
@@ -44,10 +48,19 @@ struct CrashScenario: Sendable {
     var scope = DatabaseScope.private
     /// The maximum number of records in a page.
     var pageSize = 200
+    /// How many deletes both devices send without a permission.
+    var massDeletionLimit: MassDeletionLimit? = MassDeletionLimit()
     let steps: [Step]
 
-    init(_ name: String, scope: DatabaseScope = .private, pageSize: Int = 200, _ steps: Step...) {
+    init(
+        _ name: String,
+        scope: DatabaseScope = .private,
+        pageSize: Int = 200,
+        massDeletionLimit: MassDeletionLimit? = MassDeletionLimit(),
+        _ steps: Step...
+    ) {
         self.name = name
+        self.massDeletionLimit = massDeletionLimit
         self.scope = scope
         self.pageSize = pageSize
         // At the end, everything is sent and fetched.
@@ -494,5 +507,66 @@ extension CrashScenario {
             .sync(.phone, .lostReply),
             .sync(.phone)
         ),
+        // Many deletes, copies and processes
+        CrashScenario(
+            "allows a mass deletion",
+            massDeletionLimit: smallLimit,
+            .phone(eightBooks),
+            .sync(.phone),
+            .sync(.laptop),
+            .phone("DELETE FROM Book WHERE _recordName <> 'h'"),
+            .sync(.phone),
+            .program(.phone) { store in try await store.privateDatabase.allowMassDeletion() },
+            .sync(.phone, .lostReply),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "undoes a mass deletion",
+            massDeletionLimit: smallLimit,
+            .phone(eightBooks),
+            .sync(.phone),
+            .phone("UPDATE Book SET title = 'edited'", "DELETE FROM Book WHERE _recordName <> 'h'"),
+            .sync(.phone),
+            .program(.phone) { store in try await store.privateDatabase.undoMassDeletion() },
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "is copied with pending creates and counts",
+            .phone(twoBooks),
+            .sync(.phone),
+            .phone(
+                "INSERT INTO Book (_recordName, title, loans) VALUES ('c', 'C', 5)",
+                "UPDATE Book SET loans = loans + 2 WHERE _recordName = 'a'",
+                "DELETE FROM Book WHERE _recordName = 'b'"
+            ),
+            .copy(.phone),
+            .phone("UPDATE Book SET loans = loans + 1"),
+            .sync(.phone, .lostReply),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "takes the lease over from a dead process",
+            .phone(twoBooks),
+            .sync(.phone),
+            .phone(
+                "UPDATE Book SET title = 'edited', loans = loans + 1",
+                "UPDATE mist_lease SET epoch = epoch + 1, holder = 1, process = 'dead', is_locked = 1, beat = 7"
+            ),
+            .sync(.phone, .lostReply),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "releases the lease, and a second process goes on",
+            .phone(twoBooks),
+            .sync(.phone),
+            .phone("UPDATE Book SET loans = loans + 1", "INSERT INTO Book (_recordName) VALUES ('c')"),
+            .syncSecond(.phone),
+            .phone("UPDATE Book SET loans = loans + 1", "DELETE FROM Book WHERE _recordName = 'b'"),
+            .sync(.phone)
+        ),
     ]
+
+    private static let smallLimit = MassDeletionLimit(records: 3, fraction: 1.0 / 3)
+    private static let eightBooks =
+        "INSERT INTO Book (_recordName) VALUES ('a'), ('b'), ('c'), ('d'), ('e'), ('f'), ('g'), ('h')"
 }

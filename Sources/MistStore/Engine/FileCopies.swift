@@ -14,7 +14,7 @@ extension StoreFile {
     ///   - newDevice: Gives the number of a file that was copied.
     ///   - now: The machine's time.
     /// - Throws: A ``StoreError`` when the file fails.
-    func note(_ identity: FileIdentity, newDevice: () -> Int64, at now: MachineTime) throws {
+    package func note(_ identity: FileIdentity, newDevice: () -> Int64, at now: MachineTime) throws {
         try wrapping {
             try database.write { db in try note(identity, newDevice: newDevice, at: now, db) }
         }

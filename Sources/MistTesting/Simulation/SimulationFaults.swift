@@ -43,6 +43,9 @@ public struct SimulationFaults: Hashable, Sendable {
     public var copy = 0.0
     /// A program asks for a verification, which repairs or does not. In a private database it must find no difference.
     public var verification = 0.0
+    /// The file of a device is copied with what is pending, and the store notices that it is a copy when it opens it.
+    /// With ``copy``, two copies are made at most.
+    public var noticedCopy = 0.0
     /// A delete is the delete of most records of a type. The limit of `StoreConfiguration.massDeletionLimit` is small
     /// then, and a person permits the deletes or takes them back.
     public var massDeletion = 0.0

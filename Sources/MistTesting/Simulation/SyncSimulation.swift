@@ -189,7 +189,13 @@ private final class SimulatedDevice {
     }
 
     /// A device with a copy of another device's file.
-    init(name: String, copyOf other: SimulatedDevice, configuration: StoreConfiguration, at now: MachineTime) throws {
+    init(
+        name: String,
+        copyOf other: SimulatedDevice,
+        isNoticed: Bool,
+        configuration: StoreConfiguration,
+        at now: MachineTime
+    ) throws {
         self.name = name
         simulation = other.simulation
         clockError = other.clockError
@@ -198,6 +204,13 @@ private final class SimulatedDevice {
         (permitted, sentDeletes) = (other.permitted, other.sentDeletes)
         (underWay, unsent) = (other.underWay, other.unsent)
         processes = [try open(configuration)]
+        if isNoticed {
+            // The first place is that of the file that was copied.
+            for number in ["1", "\(name)"] {
+                let place = FileIdentity(machine: "m", volume: "v", number: number, path: "/user.sqlite")
+                try file.note(place, newDevice: configuration.newDevice, at: now)
+            }
+        }
         try engine.start(at: now)
     }
 
@@ -372,7 +385,9 @@ private struct SimulatedWorld {
             } else if generator.chance(simulation.scope == .private ? simulation.faults.purge : 0) {
                 try purge()
             } else if generator.chance(simulation.faults.copy) {
-                try copy(device)
+                try copy(device, isNoticed: false)
+            } else if generator.chance(simulation.faults.noticedCopy) {
+                try copy(device, isNoticed: true)
             } else if simulation.faults.massDeletion > 0, generator.chance(0.02) {
                 try decideAboutDeletes(of: device)
             } else if generator.chance(0.4) {
@@ -439,18 +454,43 @@ private struct SimulatedWorld {
         tell("the zone \(zoneID.zoneName) is deleted at the service")
     }
 
-    /// The file of a device is copied. The copy has no edits that were not acknowledged: both devices would send them.
-    private mutating func copy(_ device: SimulatedDevice) throws {
+    /// The file of a device is copied. A copy that is not noticed has no edits that were not acknowledged: both devices
+    /// would send them.
+    private mutating func copy(_ device: SimulatedDevice, isNoticed: Bool) throws {
         let edits = try device.read { db in try Int64.fetchOne(db, sql: "SELECT count(*) FROM mist_edit") }
-        guard devices.count < simulation.devices + 2, edits == 0 else { return }
+        guard devices.count < simulation.devices + 2, edits == 0 || isNoticed else { return }
         counts.copies += 1
         let name = "device \(devices.count + 1)"
-        tell("\(name) begins with a copy of the file of \(device.name)")
+        tell("\(name) begins with a copy of the file of \(device.name)\(isNoticed ? ", and notices it" : "")")
+        // A record that was never sent may be deleted on one of the two without a trace.
+        if isNoticed { model.isShared.formUnion(try unsentNames(of: device)) }
         // Its deletes are pending in both files, and one of the two may take them back.
         for deleted in try deletedNames(of: device) { model.deletedBy[deleted]?.insert(name) }
         devices.append(
-            try SimulatedDevice(name: name, copyOf: device, configuration: configuration, at: now(of: device))
+            try SimulatedDevice(
+                name: name,
+                copyOf: device,
+                isNoticed: isNoticed,
+                configuration: configuration,
+                at: now(of: device)
+            )
         )
+    }
+
+    /// The names of the records that were not acknowledged as created.
+    private func unsentNames(of device: SimulatedDevice) throws -> [String] {
+        try device.read { db in
+            try device.file.orderedTables.flatMap { table in
+                try String.fetchAll(
+                    db,
+                    sql: """
+                        SELECT _recordName FROM "\(table.recordType)"
+                        WHERE _id IN (SELECT row FROM mist_edit WHERE type = ? AND field = 0)
+                        """,
+                    arguments: [table.id]
+                )
+            }
+        }
     }
 
     /// Sometimes another program deletes a record, of which a device does not know whether the service has it.
