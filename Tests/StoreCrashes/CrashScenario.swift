@@ -435,7 +435,7 @@ extension CrashScenario {
             damage(
                 "DELETE FROM Book WHERE _recordName IN ('a', 'b')",
                 "UPDATE mist_record SET tag = 'fake' WHERE name = 'c'",
-                "UPDATE Book SET title = '?' WHERE _recordName IN ('c', 'd')",
+                "UPDATE Book SET title = '?' WHERE _recordName = 'd'",
                 "INSERT OR IGNORE INTO Book (_recordName, title) VALUES ('x', 'X'), ('y', 'Y')"
             ),
             verify(.repair)
