@@ -244,6 +244,7 @@ let package = Package(
                 "OpenAPISwiftRuntime",
                 "SearchWords",
                 "StreamingJSON",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "Metrics", package: "swift-metrics"),

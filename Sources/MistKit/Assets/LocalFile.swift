@@ -9,9 +9,9 @@
 #endif
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
 
 /// Reads and writes local files in pieces. FoundationEssentials can only read and write whole files.
@@ -104,15 +104,15 @@ final class ReplacementFile {
 }
 
 /// An open file, closed with its last reference. One task uses it at a time.
-final class OpenFile {
+package final class OpenFile {
     private let path: String
     private var descriptor: CInt
 
-    convenience init(reading url: URL) throws(CloudKitError) {
+    package convenience init(reading url: URL) throws(CloudKitError) {
         try self.init(path: url.localPath, flags: O_RDONLY | O_CLOEXEC)
     }
 
-    init(path: String, flags: CInt) throws(CloudKitError) {
+    package init(path: String, flags: CInt) throws(CloudKitError) {
         self.path = path
         descriptor = open(path, flags, 0o666)
         if descriptor < 0 { throw .localData("could not be opened", path, errno) }
@@ -120,13 +120,13 @@ final class OpenFile {
 
     deinit { close() }
 
-    func close() {
+    package func close() {
         guard descriptor >= 0 else { return }
         closeDescriptor(descriptor)
         descriptor = -1
     }
 
-    func size() throws(CloudKitError) -> Int64 {
+    package func size() throws(CloudKitError) -> Int64 {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .localData("could not be examined", path, errno) }
         guard status.st_mode & S_IFMT == S_IFREG else {
@@ -136,7 +136,7 @@ final class OpenFile {
     }
 
     /// Reads the next bytes; the array is empty at the end.
-    func read(upTo count: Int) throws(CloudKitError) -> [UInt8] {
+    package func read(upTo count: Int) throws(CloudKitError) -> [UInt8] {
         var failure: CInt?
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             while true {
@@ -154,7 +154,7 @@ final class OpenFile {
         return bytes
     }
 
-    func write(_ bytes: ArraySlice<UInt8>) throws(CloudKitError) {
+    package func write(_ bytes: ArraySlice<UInt8>) throws(CloudKitError) {
         var failure: CInt?
         bytes.withUnsafeBytes { buffer in
             var written = 0
@@ -173,7 +173,7 @@ final class OpenFile {
     }
 
     /// Waits until the bytes are on the disk.
-    func synchronize() throws(CloudKitError) {
+    package func synchronize() throws(CloudKitError) {
         guard fsync(descriptor) == 0 else { throw .localData("could not be written", path, errno) }
     }
 }

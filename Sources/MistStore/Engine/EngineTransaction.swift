@@ -57,6 +57,7 @@ extension EngineProcedure {
     var changes: RemoteChanges { RemoteChanges(transaction: transaction) }
     var deletes: RemoteDeletes { RemoteDeletes(transaction: transaction) }
     var failures: DeliveryFailures { DeliveryFailures(transaction: transaction) }
+    var files: FileTransfers { FileTransfers(transaction: transaction) }
 }
 
 /// What a transaction knows.
@@ -95,6 +96,8 @@ extension EngineProcedure {
     var sentOperations: SentOperations { SentOperations(db: db) }
     var parking: Parking { Parking(scope: scope, db: db) }
     var undelivered: UndeliveredRecords { UndeliveredRecords(scope: scope, db: db) }
+    var contents: Contents { Contents(db: db) }
+    var transfers: Transfers { Transfers(scope: scope, db: db) }
     var foreignRecords: ForeignRecords { ForeignRecords(scope: scope, db: db) }
     var unreadableRows: UnreadableRows { UnreadableRows(db: db) }
     var recovery: RecoveryEntries { RecoveryEntries(scope: scope, db: db) }

@@ -36,6 +36,8 @@ public struct ScopeStatus: Hashable, Sendable {
     public let activity: SyncActivity
     /// The progress since the synchronisation began.
     public let progress: SyncProgress
+    /// The files that are to be uploaded or downloaded, uploads after downloads, in the order of the records' names.
+    public let files: [PendingFile]
     /// When the store noticed that another copy of its file is in use: the folder was copied, or a backup was restored;
     /// `nil` when it noticed none.
     ///
@@ -193,6 +195,7 @@ extension LocalDatabase {
             hasChangesToFetch: try hasPages || zones.staleCount() > 0,
             activity: try Requests(scope: scope, db: db).underWay().map { SyncActivity($0.kind) } ?? .idle,
             progress: SyncProgress(sent: state.sent, remaining: pending, fetched: state.fetched),
+            files: try pendingFiles(db),
             copyNoticed: try FileState(db).copyNoticed.map(ColumnValue.date),
             massDeletion: massDeletion,
             massRemoval: state.massRemoval

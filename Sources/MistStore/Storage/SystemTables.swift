@@ -33,6 +33,8 @@ enum SystemTables {
     static func addLaterParts(to db: Database) throws {
         try db.execute(sql: UnreadableRows.definition)
         try db.execute(sql: Leases.definition)
+        try db.execute(sql: Contents.definition)
+        try db.execute(sql: Transfers.definition)
         for table in owners.flatMap({ $0.guarded }) { try guardRows(of: table, db) }
     }
 
