@@ -15,8 +15,8 @@ final class FileTransferDriver: Sendable {
     private let engine: SyncEngine
     private let service: any SyncService
     private let configuration: StoreConfiguration
-    private let underWay = Mutex<Set<TransferKey>>([])
-    private let wakes = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    private let underWay = Mutex<Set<FileTransfer>>([])
+    private let wakes = AsyncThrowingStream<Void, any Error>.makeStream(bufferingPolicy: .bufferingNewest(1))
     private let ends = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
     init(engine: SyncEngine, service: any SyncService, configuration: StoreConfiguration) {
@@ -48,28 +48,33 @@ final class FileTransferDriver: Sendable {
 
     /// Transfers files until the task is cancelled.
     func run() async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
+        try await withThrowingDiscardingTaskGroup { group in
             defer { group.cancelAll() }
-            for await _ in wakes.stream {
+            for try await _ in wakes.stream {
                 let running = underWay.withLock { $0 }
                 let free = Self.mostAtATime - running.count
                 for transfer in try engine.nextTransfers(free, besides: running, at: now) {
-                    underWay.withLock { _ = $0.insert(transfer.key) }
-                    group.addTask { try await self.make(transfer) }
+                    underWay.withLock { _ = $0.insert(transfer) }
+                    group.addTask { await self.make(transfer) }
                 }
-                // A failure of the file ends the synchronisation.
-                ends.continuation.yield()
             }
         }
     }
 
-    private func make(_ transfer: FileTransfer) async throws {
-        defer {
-            underWay.withLock { _ = $0.remove(transfer.key) }
-            engine.file.transferProgress.withLock { $0[transfer.key] = nil }
-            wake()
-            ends.continuation.yield()
+    /// Makes a transfer. A failure of the database ends the synchronisation.
+    private func make(_ transfer: FileTransfer) async {
+        do {
+            try await send(transfer)
+        } catch {
+            wakes.continuation.finish(throwing: error)
         }
+        underWay.withLock { _ = $0.remove(transfer) }
+        engine.file.transferProgress.withLock { $0[transfer.key] = nil }
+        wake()
+        ends.continuation.yield()
+    }
+
+    private func send(_ transfer: FileTransfer) async throws {
         guard let folder = engine.file.folder else { return }
         do {
             switch transfer.key.direction {
@@ -125,7 +130,7 @@ final class FileTransferDriver: Sendable {
 
 extension SyncEngine {
     /// The next transfers; see ``FileTransfers/next(_:besides:)``.
-    package func nextTransfers(_ limit: Int, besides underWay: Set<TransferKey>, at now: MachineTime) throws
+    package func nextTransfers(_ limit: Int, besides underWay: Set<FileTransfer>, at now: MachineTime) throws
         -> [FileTransfer]
     {
         let isDue = try read { db in try !Transfers(scope: scope, db: db).due(at: now, limit: 1).isEmpty }

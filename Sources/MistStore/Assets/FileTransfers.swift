@@ -13,6 +13,12 @@ package struct FileTransfer: Hashable, Sendable {
     /// expired.
     let asset: Asset
     let content: ContentHash?
+
+    /// Whether the transfer is that of a row, or the download of the same file.
+    func hasFile(of row: TransferRow) -> Bool {
+        key == row.key
+            || key.direction == .download && row.key.direction == .download && asset.fileChecksum == row.file
+    }
 }
 
 /// The end of a transfer.
@@ -68,7 +74,7 @@ struct FileTransfers: EngineProcedure {
     ///   - underWay: Those that are under way.
     /// - Returns: The transfers.
     /// - Throws: A ``StoreError`` when the file fails.
-    func next(_ limit: Int, besides underWay: Set<TransferKey>) throws -> [FileTransfer] {
+    func next(_ limit: Int, besides underWay: Set<FileTransfer>) throws -> [FileTransfer] {
         guard limit > 0, let folder = file.folder else { return [] }
         let state = try scopeState.row()
         guard state.condition != .signedOut, state.end(at: now) == nil else { return [] }
@@ -76,8 +82,9 @@ struct FileTransfers: EngineProcedure {
         while true {
             var hasChanged = false
             for row in try transfers.due(at: now, limit: limit + underWay.count)
-            where !underWay.contains(row.key) && chosen.count < limit {
-                guard try isOpen(row.key.direction) else { continue }
+            where chosen.count < limit && !underWay.contains(where: { $0.hasFile(of: row) }) {
+                // The second download of the same file ends with the first one.
+                guard try isOpen(row.key.direction), !chosen.contains(where: { $0.hasFile(of: row) }) else { continue }
                 if let transfer = try transfer(row, folder) {
                     chosen.append(transfer)
                 } else {
