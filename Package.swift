@@ -244,7 +244,7 @@ let package = Package(
                 "OpenAPISwiftRuntime",
                 "SearchWords",
                 "StreamingJSON",
-                // SHA-256 of the files of a backup, and of what a verification compares.
+                // SHA-256 of files: of records, of backups, and of what a verification compares.
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),

@@ -75,6 +75,13 @@ public struct StoreConfiguration: Sendable {
     /// The types whose records have no field for edit times.
     package private(set) var typesWithoutEditTimes: Set<String> = []
 
+    /// When the files of fields are downloaded, by record type and field.
+    private var downloads: [String: [String: FileDownload]] = [:]
+
+    func download(of field: String, _ recordType: String) -> FileDownload {
+        downloads[recordType]?[field] ?? .withRecord
+    }
+
     // MARK: For tests of the engine
 
     /// Is notified of every commit of the files, for tests that stop the process there.
@@ -149,6 +156,25 @@ public struct StoreConfiguration: Sendable {
         }
     }
 
+    /// Chooses when the files of a field are downloaded.
+    ///
+    /// ```swift
+    /// var configuration = StoreConfiguration()
+    /// configuration.setDownload(.onDemand, of: \.original, in: Photo.self)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - download: When. The default is ``FileDownload/withRecord``.
+    ///   - field: The field.
+    ///   - type: The record type.
+    public mutating func setDownload<Model: CloudKitRecord>(
+        _ download: FileDownload,
+        of field: KeyPath<Model.Fields, RecordField<Asset>>,
+        in type: Model.Type
+    ) {
+        downloads[Model.recordType, default: [:]]["\(Model.fields[keyPath: field].key)"] = download
+    }
+
     /// Checks that the choices fit the record types.
     func check(_ schemas: [RecordSchema]) throws(StoreError) {
         try massDeletionLimit?.check()
@@ -199,5 +225,29 @@ public struct EditTimeSource: Hashable, Sendable {
 
 extension EditTimeSource: CustomStringConvertible {
     /// The name of the source.
+    public var description: String { kind.rawValue }
+}
+
+/// When the file of a field is downloaded.
+public struct FileDownload: Hashable, Sendable {
+    private enum Kind: String {
+        case withRecord, onDemand
+    }
+
+    private let kind: Kind
+
+    private init(_ kind: Kind) {
+        self.kind = kind
+    }
+
+    /// In the synchronisation that fetches the record.
+    public static let withRecord = Self(.withRecord)
+
+    /// After ``LocalDatabase/requestFile(_:of:named:)``. A file that is never asked for is never downloaded.
+    public static let onDemand = Self(.onDemand)
+}
+
+extension FileDownload: CustomStringConvertible {
+    /// The name of the choice.
     public var description: String { kind.rawValue }
 }

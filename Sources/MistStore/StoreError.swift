@@ -34,7 +34,7 @@ public struct StoreError: Error, Hashable, Sendable {
         fileprivate enum Kind: String, Hashable, Sendable {
             case notAStore, noStore, newerFormat, needsUpdate, damaged, storage, full, readOnly
             case schema, unknownRecordType, value, recordName, link, tooManyZones
-            case notFound, nameTaken, query, closed, noService, otherUser, accountChanged
+            case notFound, nameTaken, query, file, closed, noService, otherUser, accountChanged
             case pendingChanges
         }
 
@@ -135,6 +135,9 @@ extension StoreError.Code {
 
     /// A record of another type has the name, or a record of this type in another zone.
     public static let nameTaken = Self(.nameTaken)
+
+    /// A file cannot be read, or the store cannot keep files: its database is in memory.
+    public static let file = Self(.file)
 
     /// The query cannot be answered: a field or a comparator does not fit.
     public static let query = Self(.query)

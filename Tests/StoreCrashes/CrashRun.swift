@@ -56,7 +56,15 @@ final class CrashRun {
             )
             devices[name] = Device(
                 name: name,
-                store: try Self.open(name, of: scenario, in: folder, [Shelf.self, Book.self], service, steps, clock),
+                store: try Self.open(
+                    name,
+                    of: scenario,
+                    in: folder,
+                    [Shelf.self, Book.self, Cover.self],
+                    service,
+                    steps,
+                    clock
+                ),
                 service: service,
                 steps: steps
             )
@@ -302,7 +310,9 @@ final class CrashRun {
 
     private static func line(_ owner: String, _ type: String, _ name: String, _ fields: [String: FieldValue]) -> String
     {
-        let values = fields.filter { !$0.value.isNull }.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.plain)" }
+        let values = fields.filter { !$0.value.isNull }.sorted { $0.key < $1.key }.map {
+            "\($0.key)=\($0.value.stable)"
+        }
         return ([owner, type, name] + values).joined(separator: " ")
     }
 }

@@ -98,6 +98,39 @@ extension CrashScenario {
 
     /// All scenarios. The name of a scenario is a sentence about the phone.
     static let all: [CrashScenario] = [
+        // Files
+        CrashScenario(
+            "adds a record with a file",
+            .cover(.phone, "a", [1, 2, 3]),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "replaces the file of a record, and the reply to the push is lost",
+            .cover(.phone, "a", [1, 2, 3]),
+            .sync(.phone),
+            .cover(.phone, "a", [4, 5, 6, 7]),
+            .sync(.phone, .lostReply)
+        ),
+        CrashScenario(
+            "receives the files of two records",
+            .cover(.laptop, "a", [1, 2, 3]),
+            .cover(.laptop, "b", [1, 2, 3]),
+            .cover(.laptop, "c", [4, 5, 6, 7]),
+            .sync(.laptop),
+            .sync(.phone),
+            .phone("UPDATE Cover SET title = 'seen'"),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "copies a file to another record, and deletes the first",
+            .cover(.phone, "a", [1, 2, 3]),
+            .sync(.phone),
+            .phone(
+                "INSERT INTO Cover (_recordName, title, image) SELECT 'b', 'copy', image FROM Cover",
+                "DELETE FROM Cover WHERE _recordName = 'a'"
+            ),
+            .sync(.phone)
+        ),
         // Local changes
         CrashScenario(
             "inserts, changes and deletes",

@@ -119,6 +119,28 @@ final class FailingService: SyncService {
         }
     }
 
+    func upload(
+        _ upload: AssetUpload,
+        inZone zone: ZoneID,
+        of scope: DatabaseScope,
+        progress: @escaping ProgressHandler<TransferProgress>
+    ) async throws -> Asset {
+        steps?.pass()
+        defer { steps?.pass() }
+        return try await service.upload(upload, inZone: zone, of: scope, progress: progress)
+    }
+
+    func download(
+        _ field: AssetField,
+        to file: URL,
+        from scope: DatabaseScope,
+        progress: @escaping ProgressHandler<TransferProgress>
+    ) async throws {
+        steps?.pass()
+        defer { steps?.pass() }
+        try await service.download(field, to: file, from: scope, progress: progress)
+    }
+
     /// The failure of this synchronisation, once.
     private func take(where isMeant: (CrashScenario.ServiceFailure) -> Bool) -> CrashScenario.ServiceFailure? {
         plan.withLock { plan in

@@ -17,7 +17,7 @@ public struct AssetField: Hashable, Sendable {
     /// The index of the file, if the field is a list.
     public var index: Int
     /// The asset, where the record was fetched already.
-    var asset: Asset?
+    package var asset: Asset?
 
     /// A field of a record by name. Its asset is looked up when it is needed.
     ///

@@ -21,7 +21,7 @@ public struct AssetSource: Sendable {
     /// Whether the bytes can be read again after a failed attempt.
     let isReplayable: Bool
     /// The bytes from their beginning.
-    let body: @Sendable () throws(CloudKitError) -> HTTPBody
+    package let body: @Sendable () throws(CloudKitError) -> HTTPBody
 
     /// Bytes in memory.
     public static func bytes(_ bytes: [UInt8]) -> AssetSource {

@@ -112,7 +112,7 @@ package final class OpenFile {
         try self.init(path: url.localPath, flags: O_RDONLY | O_CLOEXEC)
     }
 
-    init(path: String, flags: CInt) throws(CloudKitError) {
+    package init(path: String, flags: CInt) throws(CloudKitError) {
         self.path = path
         descriptor = open(path, flags, 0o666)
         if descriptor < 0 { throw .localData("could not be opened", path, errno) }
@@ -126,7 +126,7 @@ package final class OpenFile {
         descriptor = -1
     }
 
-    func size() throws(CloudKitError) -> Int64 {
+    package func size() throws(CloudKitError) -> Int64 {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .localData("could not be examined", path, errno) }
         guard status.st_mode & S_IFMT == S_IFREG else {
@@ -154,7 +154,7 @@ package final class OpenFile {
         return bytes
     }
 
-    func write(_ bytes: ArraySlice<UInt8>) throws(CloudKitError) {
+    package func write(_ bytes: ArraySlice<UInt8>) throws(CloudKitError) {
         var failure: CInt?
         bytes.withUnsafeBytes { buffer in
             var written = 0
@@ -173,7 +173,7 @@ package final class OpenFile {
     }
 
     /// Waits until the bytes are on the disk.
-    func synchronize() throws(CloudKitError) {
+    package func synchronize() throws(CloudKitError) {
         guard fsync(descriptor) == 0 else { throw .localData("could not be written", path, errno) }
     }
 }

@@ -172,7 +172,7 @@ struct StoreFolder: Sendable {
     func remove(_ file: UserFile) throws {
         let path = path(of: file.path)
         // The log first, which is empty after the file was closed: a log that is left would be read into a new file.
-        for suffix in ["-wal", "-shm", "", "-sync"] {
+        for suffix in ["-wal", "-shm", "", "-sync", "-files"] {
             guard FileManager.default.fileExists(atPath: path + suffix) else { continue }
             do {
                 try FileManager.default.removeItem(atPath: path + suffix)

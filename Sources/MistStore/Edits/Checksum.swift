@@ -45,6 +45,8 @@ extension FieldValue {
             var same = Asset()
             same.fileChecksum = asset.fileChecksum
             same.size = asset.size
+            // Before it is uploaded, a file has no other signature.
+            if asset.fileChecksum == nil { same.content = asset.content }
             return same
         }
         return switch plain {

@@ -3,9 +3,9 @@ public import MistKit
 import Synchronization
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    public import FoundationEssentials
 #else
-    import Foundation
+    public import Foundation
 #endif
 
 extension CloudKitService: SyncService {
@@ -57,6 +57,50 @@ extension CloudKitService: SyncService {
         }
         let date = noted.seconds.withLock(\.self).map { Date(timeIntervalSince1970: TimeInterval($0)) }
         return SyncResponse(result, date: date)
+    }
+}
+
+extension CloudKitService {
+    /// Uploads a file for a field of a record, and repeats what failed by the service's retry policy.
+    ///
+    /// - Parameters:
+    ///   - upload: The file, with the field and the name of the record.
+    ///   - zone: The zone of the record.
+    ///   - scope: The database.
+    ///   - progress: Called after each piece.
+    /// - Returns: The asset with its receipt.
+    /// - Throws: A `CloudKitError`.
+    public func upload(
+        _ upload: AssetUpload,
+        inZone zone: ZoneID,
+        of scope: DatabaseScope,
+        progress: @escaping ProgressHandler<TransferProgress>
+    ) async throws -> Asset {
+        try await database(scope).upload(
+            upload.source,
+            for: upload.fieldName,
+            of: upload.recordType,
+            named: upload.recordName,
+            inZone: zone,
+            progress: progress
+        ).asset
+    }
+
+    /// Downloads the file of a record's field, and goes on after an interruption by the service's retry policy.
+    ///
+    /// - Parameters:
+    ///   - field: The field.
+    ///   - file: The file to write.
+    ///   - scope: The database.
+    ///   - progress: Called after each piece.
+    /// - Throws: A `CloudKitError`.
+    public func download(
+        _ field: AssetField,
+        to file: URL,
+        from scope: DatabaseScope,
+        progress: @escaping ProgressHandler<TransferProgress>
+    ) async throws {
+        try await database(scope).download(field, to: file, progress: progress)
     }
 }
 

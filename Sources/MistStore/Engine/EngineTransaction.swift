@@ -58,6 +58,7 @@ extension EngineProcedure {
     var deletes: RemoteDeletes { RemoteDeletes(transaction: transaction) }
     var failures: DeliveryFailures { DeliveryFailures(transaction: transaction) }
     var verification: Verification { Verification(transaction: transaction) }
+    var files: FileTransfers { FileTransfers(transaction: transaction) }
 }
 
 /// What a transaction knows.
@@ -96,6 +97,8 @@ extension EngineProcedure {
     var sentOperations: SentOperations { SentOperations(db: db) }
     var parking: Parking { Parking(scope: scope, db: db) }
     var undelivered: UndeliveredRecords { UndeliveredRecords(scope: scope, db: db) }
+    var contents: Contents { Contents(db: db) }
+    var transfers: Transfers { Transfers(scope: scope, db: db) }
     var foreignRecords: ForeignRecords { ForeignRecords(scope: scope, db: db) }
     var unreadableRows: UnreadableRows { UnreadableRows(db: db) }
     var inheritedCounts: InheritedCounts { InheritedCounts(db: db) }

@@ -10,9 +10,10 @@ struct NextStep: EngineProcedure {
     /// followed query, look up the records that conflict, create zones, send changes, look up the records that the
     /// service could not deliver, compare with the service. Documentation/Store.md has the list with the reasons.
     ///
+    /// - Parameter isTransferring: Whether files are transferred.
     /// - Returns: The step. A request in it is stored as the one under way.
     /// - Throws: A ``StoreError`` when the file fails.
-    func next() throws -> SyncEngine.Step {
+    func next(isTransferring: Bool) throws -> SyncEngine.Step {
         // The caller sends one request at a time.
         try abandonRequest()
         try verification.beginIfRequested()
@@ -33,8 +34,10 @@ struct NextStep: EngineProcedure {
         if let push, case .send = push { return push }
         // After the changes, so that a lookup that fails delays nothing.
         if let step = try lookupOfUndelivered() { return step }
-        if let step = try verification.next() { return step }
-        return try push ?? waitOrIdle(state)
+        if let step = try verification.next(isTransferring: isTransferring) { return step }
+        if let push { return push }
+        // The choice of the records to send notes which files are to be uploaded.
+        return try isTransferring || !files.next(1, besides: []).isEmpty ? .transfer : waitOrIdle(state)
     }
 
     private func send(_ request: SyncRequest, _ content: RequestContent) throws -> SyncEngine.Step {
@@ -104,7 +107,7 @@ struct NextStep: EngineProcedure {
     private func waitOrIdle(_ state: ScopeRow) throws -> SyncEngine.Step {
         let times = [
             try parking.earliestRetry(after: now), try undelivered.earliestLookup(after: now),
-            try zones.earliestFetch(after: now), state.endOfRest(at: now),
+            try zones.earliestFetch(after: now), state.endOfRest(at: now), try transfers.earliestRetry(after: now),
         ]
         return times.compactMap(\.self).min().map { .wait(until: $0) } ?? .idle
     }

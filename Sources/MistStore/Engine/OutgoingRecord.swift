@@ -123,7 +123,13 @@ struct OutgoingRecord {
 extension FieldValue {
     /// The value as it is sent: encrypted fields are marked as such.
     fileprivate func saved(as field: StoredField) -> FieldValue {
-        field.schema.isEncrypted ? .encrypted(plain) : plain
+        if case .asset(var asset) = plain {
+            // Which file it is on this machine is not sent.
+            asset = asset.ofService
+            asset.downloadURL = nil
+            return .asset(asset)
+        }
+        return field.schema.isEncrypted ? .encrypted(plain) : plain
     }
 }
 

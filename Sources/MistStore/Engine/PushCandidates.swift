@@ -77,6 +77,7 @@ struct PushCandidates: EngineProcedure {
         \(Parking.blocking(table.id, at: "?4"))
         UNION ALL \(KnownVersions.conflicting("_recordName", in: "_zone"))
         UNION ALL \(Tombstones.ofSameName)
+        UNION ALL \(Transfers.awaitingUpload)
         """
     }
 
@@ -232,6 +233,12 @@ struct PushCandidates: EngineProcedure {
         try pendingEdits.noteFields(after: file.lastFieldID, of: row.id, table.id)
         let edits = try joined(try pendingEdits.edits(of: row.id, table), of: &row, table)
         guard !edits.isEmpty else { return }
+        guard try files.prepare(&row, of: table, edits, isCreate: known?.tag == nil, in: zone) == .ready else {
+            // The new records that depend on it wait, too.
+            names.remove(row.name)
+            excluded.insert(row.name)
+            return
+        }
         let record = OutgoingRecord(
             row: row,
             table: table,

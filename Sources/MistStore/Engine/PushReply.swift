@@ -92,7 +92,17 @@ struct PushReply: EngineProcedure {
 
     /// Lets a record wait that the service has refused.
     private func park(_ name: String, because error: CloudKitError) throws {
-        try parking.park(name, because: .refused(error.code), error.description, in: zone.id, since: request.sent)
+        // A receipt may have expired. The file is uploaded once more, before the record waits for an edit.
+        let attempts = try parking.attempts(of: name, in: zone.id)
+        let hadReceipt = try transfers.forgetReceipts(of: name, in: zone.id)
+        try parking.park(
+            name,
+            because: .refused(error.code),
+            error.description,
+            in: zone.id,
+            until: hadReceipt && attempts == 0 ? now + backoff(after: 0) : nil,
+            since: request.sent
+        )
         summary.parked += 1
     }
 }
@@ -123,6 +133,7 @@ extension PushReply {
         try forgetFormerValues(of: sent, table)
         try pendingEdits.acknowledge(sent.record, row: row, table.id)
         if table.hasCounters { try inheritedCounts.forget(row, of: table.id) }
+        _ = try transfers.forgetReceipts(of: sent.name, in: zone.id)
         try parking.forget(sent.name, in: zone.id)
     }
 

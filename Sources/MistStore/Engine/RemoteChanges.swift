@@ -15,6 +15,12 @@ struct RemoteChanges: EngineProcedure {
         guard let name = record.recordName else { return }
         if record.isDeleted { return try deletes.apply(of: name, in: zone) }
         let table = record.recordType.flatMap { file.tables[$0] }
+        guard let table, !table.assetFields.isEmpty else { return try apply(record, named: name, table, in: zone) }
+        try apply(try files.adopted(record, table), named: name, table, in: zone)
+        try files.wantDownloads(of: name, table, in: zone)
+    }
+
+    private func apply(_ record: Record, named name: String, _ table: RecordTable?, in zone: StoredZone) throws {
         if let table, try isUnknown(name, table, in: zone) {
             try add(record, named: name, to: table, in: zone)
             summary.fetched += 1

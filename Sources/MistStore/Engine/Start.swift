@@ -22,7 +22,9 @@ struct Start: EngineProcedure {
             try zones.endRests(at: now)
             try undelivered.endRests(at: now)
             try parking.checkValuesAgain()
+            try transfers.retryAll()
         }
+        try transfers.removeOrphans()
         try markStale(by: asker)
         try scopeState.beginProgress()
         if scope == .public { try beginFollowing(by: asker) }

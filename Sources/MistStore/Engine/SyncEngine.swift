@@ -30,6 +30,8 @@ package struct SyncEngine: Sendable {
     package enum Step: Hashable, Sendable {
         /// Send the request, and hand the reply to ``SyncEngine/handle(_:to:at:)`` with its number.
         case send(SyncRequest, number: RequestNumber)
+        /// Transfer files: there is nothing else to do now. Edits that are made meanwhile are sent beside it.
+        case transfer
         /// Do nothing before this time.
         case wait(until: MachineTime)
         /// Everything is fetched and acknowledged, except for parked records.
@@ -66,7 +68,7 @@ package struct SyncEngine: Sendable {
     }
 
     /// Runs a transaction of the engine, with the triggers of record types off.
-    private func write<Value>(at now: MachineTime, _ body: (EngineTransaction) throws -> Value) throws -> Value {
+    func write<Value>(at now: MachineTime, _ body: (EngineTransaction) throws -> Value) throws -> Value {
         var begin: ContinuousClock.Instant?
         defer { if let begin { configuration.onEngineTransaction?(begin.duration(to: .now)) } }
         return try file.wrapping {
@@ -89,7 +91,7 @@ package struct SyncEngine: Sendable {
         }
     }
 
-    private func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
+    func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try file.wrapping { try file.database.read(body) }
     }
 
@@ -277,17 +279,20 @@ package struct SyncEngine: Sendable {
     /// The step is that of the process that holds the lease of the file. A process without it takes a lease that is free.
     /// The lease is released with any step other than a request.
     ///
-    /// - Parameter now: The machine's time.
+    /// - Parameters:
+    ///   - now: The machine's time.
+    ///   - isTransferring: Whether this process transfers files of the scope. Then it keeps the lease: another process
+    ///     would begin the same transfers from their start.
     /// - Returns: The request to send, or what the engine waits for.
     /// - Throws: A ``StoreError`` when the file fails.
-    package func next(at now: MachineTime) throws -> Step {
+    package func next(at now: MachineTime, isTransferring: Bool = false) throws -> Step {
         try write(at: now) { transaction in
             guard try file.lease.hold(transaction.db, isForProgram: false, at: now) else { return .otherProcess }
             // Triggers may have begun cascades.
             try Cascades(file: file, db: transaction.db).complete()
-            let step = try NextStep(transaction: transaction).next()
+            let step = try NextStep(transaction: transaction).next(isTransferring: isTransferring)
             switch step {
-            case .send: break
+            case .send, .transfer: break
             // Another process may have another session.
             case .blocked, .otherProcess: try file.lease.release(transaction.db, doneAt: nil)
             case .wait, .idle: try file.lease.release(transaction.db, doneAt: now)

@@ -31,6 +31,8 @@ final class SyncLoop: Sendable {
         var end: StoreError?
         /// The session of the last request.
         var session: UInt64 = 0
+        /// When the files that nothing refers to were collected last.
+        var collected: MachineTime?
     }
 
     /// A call that waits.
@@ -212,6 +214,7 @@ final class SyncLoop: Sendable {
             summary.scopes[engine.scope] = scopeSummary
         }
         if let refusal { throw refusal }
+        try collectFiles()
         return summary
     }
 
@@ -239,7 +242,7 @@ final class SyncLoop: Sendable {
                 return cycle
             case .free:
                 guard try engine.requestPull(by: asker, at: now) else { continue }
-                var cycle = try await withHeartbeat(of: engine) { try await self.send(engine, observer) }
+                var cycle = try await withHeartbeat(of: engine) { try await self.sendWithFiles(engine, observer) }
                 if cycle.end != .otherProcess {
                     cycle.summary = earlier + cycle.summary
                     return cycle
@@ -273,8 +276,31 @@ final class SyncLoop: Sendable {
         }
     }
 
-    /// Sends until there is nothing left to do now, or until another process has taken the lease.
-    private func send(_ engine: SyncEngine, _ observer: SyncObserver) async throws -> SyncCycle {
+    /// Sends, and transfers files beside it, until there is nothing left to do now, or until another process has taken
+    /// the lease.
+    private func sendWithFiles(_ engine: SyncEngine, _ observer: SyncObserver) async throws -> SyncCycle {
+        let driver = FileTransferDriver(engine: engine, service: service, configuration: configuration)
+        return try await withThrowingTaskGroup(of: SyncCycle?.self) { group in
+            defer { group.cancelAll() }
+            group.addTask {
+                try await driver.run()
+                return nil
+            }
+            group.addTask { try await self.send(engine, observer, driver) }
+            while let cycle = try await group.next() {
+                if let cycle { return cycle }
+            }
+            throw CancellationError()
+        }
+    }
+
+    /// Sends until there is nothing left to do now and no file is transferred, or until another process has taken the
+    /// lease.
+    private func send(
+        _ engine: SyncEngine,
+        _ observer: SyncObserver,
+        _ files: FileTransferDriver
+    ) async throws -> SyncCycle {
         let offset = try engine.clockOffset()
         let service = service
         return try await withThrowingTaskGroup(of: SyncResponse?.self) { group in
@@ -287,7 +313,12 @@ final class SyncLoop: Sendable {
                 try Task.checkCancellation()
                 let session = noteSession()
                 let limit = ContinuousClock.now.advanced(by: engine.file.lease.timing.beat * 2)
-                let step = try engine.next(at: now)
+                let step = try engine.next(at: now, isTransferring: files.isTransferring)
+                files.wake()
+                if step == .transfer {
+                    try await files.waitForEnd()
+                    continue
+                }
                 guard case .send(let request, let number) = step else {
                     cycle.end = step
                     cycle.condition = try engine.condition(at: now)
@@ -337,6 +368,17 @@ final class SyncLoop: Sendable {
 
     /// The most replies that one synchronisation of a scope drops because the session has changed.
     private static let mostDroppedReplies = 3
+
+    /// Collects the files that nothing refers to, every ten minutes at most: it reads each row with a file.
+    private func collectFiles() throws {
+        let present = now
+        let isDue = state.withLock { state in
+            if let last = state.collected, present - last < 10 * 60 * 1000, present >= last { return false }
+            state.collected = present
+            return true
+        }
+        if isDue { for engine in engines { try engine.collectFiles(at: present) } }
+    }
 
     /// Lets the engines check the user again after a sign-in.
     ///

@@ -51,6 +51,37 @@ public protocol SyncService: Sendable {
     func response(to request: SyncRequest, in scope: DatabaseScope, ofSession session: UInt64) async throws
         -> SyncResponse
 
+    /// Uploads a file for a field of a record. Unless you implement it, the service takes no files.
+    ///
+    /// - Parameters:
+    ///   - upload: The file, with the field and the name of the record.
+    ///   - zone: The zone of the record.
+    ///   - scope: The database.
+    ///   - progress: Called after each piece.
+    /// - Returns: The asset with its receipt.
+    /// - Throws: A `CloudKitError`.
+    func upload(
+        _ upload: AssetUpload,
+        inZone zone: ZoneID,
+        of scope: DatabaseScope,
+        progress: @escaping ProgressHandler<TransferProgress>
+    ) async throws -> Asset
+
+    /// Downloads the file of a record's field. Unless you implement it, the service has no files.
+    ///
+    /// - Parameters:
+    ///   - field: The field. Its asset is known; an address that has expired is replaced.
+    ///   - file: The file to write.
+    ///   - scope: The database.
+    ///   - progress: Called after each piece.
+    /// - Throws: A `CloudKitError`, also for a file that is not complete. Then nothing was written.
+    func download(
+        _ field: AssetField,
+        to file: URL,
+        from scope: DatabaseScope,
+        progress: @escaping ProgressHandler<TransferProgress>
+    ) async throws
+
     /// A number that changes whenever another user may have signed in; 0 unless you implement it.
     ///
     /// The store does not apply a reply if the number changed while the request was under way. After each change, the engine asks for the user (``SyncRequest/caller``) before it sends or fetches user data.
@@ -74,6 +105,26 @@ extension SyncService {
         ofSession session: UInt64
     ) async throws -> SyncResponse {
         try await response(to: request, in: scope)
+    }
+
+    /// Takes no files.
+    public func upload(
+        _ upload: AssetUpload,
+        inZone zone: ZoneID,
+        of scope: DatabaseScope,
+        progress: @escaping ProgressHandler<TransferProgress>
+    ) async throws -> Asset {
+        throw CloudKitError(code: .invalidArgument, message: "This service takes no files.")
+    }
+
+    /// Has no files.
+    public func download(
+        _ field: AssetField,
+        to file: URL,
+        from scope: DatabaseScope,
+        progress: @escaping ProgressHandler<TransferProgress>
+    ) async throws {
+        throw CloudKitError(code: .invalidArgument, message: "This service has no files.")
     }
 
     /// The same session all the time.

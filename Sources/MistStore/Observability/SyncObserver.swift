@@ -148,7 +148,7 @@ struct SyncCycle: Sendable {
     /// The outcome, as reports name it.
     var outcome: String {
         switch end {
-        case .idle, .send: "idle"
+        case .idle, .send, .transfer: "idle"
         case .wait: "waits"
         case .blocked: "blocked"
         case .otherProcess: "superseded"

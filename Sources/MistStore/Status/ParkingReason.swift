@@ -36,6 +36,9 @@ public struct ParkingReason: RawRepresentable, Hashable, Sendable {
     /// The record refers to a record that the service lacks, or that this device does not know.
     public static let reference = Self(rawValue: "reference")
 
+    /// A file of the record cannot be uploaded: it is missing or too large, or the service refused it.
+    public static let file = Self(rawValue: "file")
+
     /// The closure that merges a field of the record threw an error.
     public static let merge = Self(rawValue: "merge")
 

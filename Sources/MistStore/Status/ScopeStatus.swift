@@ -38,6 +38,8 @@ public struct ScopeStatus: Hashable, Sendable {
     public let progress: SyncProgress
     /// The store or the other process that synchronises the scope's file now; `nil` when none does.
     public let synchroniser: Synchroniser?
+    /// The files that are to be uploaded or downloaded, uploads after downloads, in the order of the records' names.
+    public let files: [PendingFile]
     /// When the store noticed that another copy of its file is in use: the folder was copied, or a backup was restored;
     /// `nil` when it noticed none.
     ///
@@ -196,6 +198,7 @@ extension LocalDatabase {
             activity: try Requests(scope: scope, db: db).underWay().map { SyncActivity($0.kind) } ?? .idle,
             progress: SyncProgress(sent: state.sent, remaining: pending, fetched: state.fetched),
             synchroniser: try file.lease.synchroniser(db),
+            files: try pendingFiles(db),
             copyNoticed: try FileState(db).copyNoticed.map(ColumnValue.date),
             massDeletion: massDeletion,
             massRemoval: state.massRemoval

@@ -115,6 +115,7 @@ package struct RecordTable: Sendable {
         self.id = id
         self.recordType = recordType
         self.fields = fields
+        assetFields = fields.filter { $0.knownType == .asset }
         hasFormers = fields.contains { $0.successor != nil }
         positions = Dictionary(uniqueKeysWithValues: fields.enumerated().map { ($1.name, $0) })
         name = quoted(recordType)
@@ -145,6 +146,9 @@ package struct RecordTable: Sendable {
     }
 
     subscript(name: String) -> StoredField? { positions[name].map { fields[$0] } }
+
+    /// The fields that hold a file. A field that holds a list of files is not among them: the store keeps no files of it.
+    let assetFields: [StoredField]
 
     /// Whether fields were renamed.
     let hasFormers: Bool

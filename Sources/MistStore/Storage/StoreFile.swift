@@ -32,6 +32,10 @@ package final class StoreFile: Sendable {
     package let hasZonePerRoot: Bool
     /// The program's record types, by name.
     let models: [String: any CloudKitRecord.Type]
+    /// The folder of the files that records have; `nil` for a database in memory.
+    let folder: ContentFolder?
+    /// The progress of the transfers that this process makes.
+    let transferProgress = Mutex<[TransferKey: TransferProgress]>([:])
     /// Notifies observations when other processes commit.
     let commitWatcher = CommitWatcher()
     /// The part of this opened file in the lease of the process that synchronises.
@@ -113,6 +117,7 @@ package final class StoreFile: Sendable {
         self.database = database
         self.isReadOnly = isReadOnly
         self.lease = lease
+        folder = ContentFolder(ofDatabase: (database as? DatabasePool)?.path)
         self.hasZonePerRoot = hasZonePerRoot
         self.models = Dictionary(models.map { ($0.recordType, $0) }, uniquingKeysWith: { $1 })
         self.scopes = scopes.sorted { $0.number < $1.number }

@@ -37,6 +37,8 @@ enum SystemTables {
         try db.execute(sql: InheritedCounts.definition)
         try db.execute(sql: Accounts.definition)
         try db.execute(sql: Verifications.definition)
+        try db.execute(sql: Contents.definition)
+        try db.execute(sql: Transfers.definition)
         for table in owners.flatMap({ $0.guarded }) { try guardRows(of: table, db) }
     }
 
@@ -44,6 +46,7 @@ enum SystemTables {
     static func hasLaterParts(_ db: Database) throws -> Bool {
         try UnreadableRows.exists(db) && Leases.exists(db) && InheritedCounts.exists(db)
             && PushSubscriptions.exists(db) && Accounts.exists(db) && Verifications.exists(db)
+            && Contents.exists(db) && Transfers.exists(db)
     }
 
     /// Adds the trigger that refuses to delete the rows of a table, or replaces that of another version of the library.

@@ -32,6 +32,11 @@ struct RecoveryEntries: TableOwner {
     let scope: DatabaseScope
     let db: Database
 
+    /// The contents of files that entries of the log refer to, as a query of one column.
+    static let contents = """
+        SELECT value FROM mist_recovery, json_tree(mist_recovery.fields) WHERE json_tree.key = '\(Asset.contentKey)'
+        """
+
     /// Writes values that lost into the log. A field that was cleared is written as a null.
     ///
     /// - Parameters:

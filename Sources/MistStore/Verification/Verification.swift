@@ -32,7 +32,9 @@ struct Verification: EngineProcedure {
     /// The next request of the verification under way; ends the verification when everything is compared.
     ///
     /// It is asked for after everything was fetched and sent, as far as that is possible now.
-    func next() throws -> SyncEngine.Step? {
+    ///
+    /// - Parameter isTransferring: Whether files are transferred.
+    func next(isTransferring: Bool) throws -> SyncEngine.Step? {
         guard let verification = try verifications.underWay(), verification.step == .comparing else { return nil }
         try addZones()
         while let verified = try verifications.next() {
@@ -41,7 +43,7 @@ struct Verification: EngineProcedure {
                 continue
             }
             if scope == .public {
-                if let step = try nextOfQueries(verified, zone, verification) { return step }
+                if let step = try nextOfQueries(verified, zone, verification, isTransferring: isTransferring) { return step }
             } else if verified.step == .checking, zone.isStale {
                 try verifications.fail(zone.id, "The changes of the zone cannot be fetched now. Verify again.")
             } else {
@@ -185,16 +187,17 @@ struct Verification: EngineProcedure {
     private func nextOfQueries(
         _ verified: VerifiedZone,
         _ zone: StoredZone,
-        _ verification: VerificationRow
+        _ verification: VerificationRow,
+        isTransferring: Bool
     ) throws -> SyncEngine.Step? {
         if verified.step == .checking {
             try compare(verified, zone, verification)
             // Lookups come first.
-            return try NextStep(transaction: transaction).next()
+            return try NextStep(transaction: transaction).next(isTransferring: isTransferring)
         }
         guard let followed = try followedQueries.all().first(where: { $0.id == verified.query }) else {
             try endQuery(verified, zone)
-            return try NextStep(transaction: transaction).next()
+            return try NextStep(transaction: transaction).next(isTransferring: isTransferring)
         }
         let keys = verification.depth == .versions ? [String]() : nil
         let request = SyncRequest.query(followed.query, continuation: verified.position, desiredKeys: keys)

@@ -3,6 +3,13 @@ public import CloudKitModel
 import CloudKitWebServices
 public import MistKit
 public import MistStore
+import OpenAPISwiftRuntime
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
 
 /// A service for stores that calls the rules of an emulator directly, without a socket, HTTP or waiting.
 ///
@@ -71,6 +78,71 @@ public struct EmulatorSyncService: SyncService {
             return try context.reply(to: request)
         } catch let error as EmulatorError {
             throw CloudKitError(error.response)
+        } catch {
+            throw CloudKitError(code: .unexpectedResponse, message: "\(error)", cause: error)
+        }
+    }
+}
+
+// MARK: - Files
+
+extension EmulatorSyncService {
+    /// Uploads a file, without a socket.
+    public func upload(
+        _ upload: AssetUpload,
+        inZone zone: ZoneID,
+        of scope: DatabaseScope,
+        progress: @escaping ProgressHandler<TransferProgress>
+    ) async throws -> Asset {
+        let body = try upload.source.body()
+        var incoming = try Self.mappingErrors {
+            let context = try emulator.request(in: DatabaseAddress(container, environment, scope), as: .user(user))
+            let addresses = try context.requestAssetUploads(
+                .init(
+                    tokens: [
+                        .init(
+                            recordName: upload.recordName,
+                            recordType: upload.recordType,
+                            fieldName: upload.fieldName
+                        )
+                    ],
+                    zoneID: zone
+                )
+            )
+            let token = addresses.tokens?.first?.url?.split(separator: "/").last ?? ""
+            return try emulator.beginAssetUpload(String(token))
+        }
+        for try await chunk in body { try Self.mappingErrors { try incoming.append(chunk) } }
+        return try Self.mappingErrors { try incoming.finish() }
+    }
+
+    /// Downloads a file, without a socket. An address that has expired is not replaced.
+    public func download(
+        _ field: AssetField,
+        to file: URL,
+        from scope: DatabaseScope,
+        progress: @escaping ProgressHandler<TransferProgress>
+    ) async throws {
+        let outgoing = try Self.mappingErrors { try emulator.openAsset(field.asset?.downloadURL ?? "") }
+        var bytes: [UInt8] = []
+        while bytes.count < outgoing.size {
+            bytes += try Self.mappingErrors { try outgoing.read(at: Int64(bytes.count)) }
+        }
+        do {
+            try Data(bytes).write(to: file)
+        } catch {
+            throw CloudKitError(code: .localData, message: "\(error)", cause: error)
+        }
+    }
+
+    private static func mappingErrors<Value>(_ body: () throws -> Value) throws(CloudKitError) -> Value {
+        do {
+            return try body()
+        } catch let error as EmulatorError {
+            throw CloudKitError(error.response)
+        } catch let error as AssetHostError {
+            let code: CloudKitError.Code = error == .tooLarge ? .limitExceeded : .assetAddressExpired
+            throw CloudKitError(code: code, message: "The asset host refused the request: \(error).", cause: error)
         } catch {
             throw CloudKitError(code: .unexpectedResponse, message: "\(error)", cause: error)
         }

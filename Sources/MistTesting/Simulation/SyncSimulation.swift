@@ -884,6 +884,7 @@ private struct SimulatedWorld {
             case .wait(let until):
                 time.withLock { $0 = max($0, until.rawValue - device.clockError + 1) }
             case .idle: return writes
+            case .transfer: throw failure("\(device.name) transfers files, and has none.")
             case .blocked(let condition): throw failure("\(device.name) is blocked: \(condition).")
             case .otherProcess: throw failure("\(device.name) waits for a process that is gone.")
             }

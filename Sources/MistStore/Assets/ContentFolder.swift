@@ -1,0 +1,184 @@
+import Crypto
+import MistKit
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The folder of files beside a database: `user.sqlite-files`. Each file has the name of its content, in one of 256
+/// folders.
+///
+/// A file is first written as a whole under a random name in `incoming`. It gets its own name in the transaction that
+/// writes its row, and loses it in the transaction that removes the row. So SQLite's write lock keeps a file that is added
+/// again from being removed at the same time.
+struct ContentFolder: Sendable {
+    /// The path, without a slash at its end.
+    let path: String
+
+    /// The folder beside a database; `nil` for a database in memory.
+    init?(ofDatabase path: String?) {
+        guard let path else { return nil }
+        self.path = path + "-files"
+    }
+
+    /// A file that is complete and on the disk, and has no row yet.
+    struct Incoming: Sendable {
+        let path: String
+        let content: ContentHash
+        let size: Int64
+
+        /// Removes the file, unless it was put in its place.
+        func discard() { unlink(path) }
+    }
+
+    func path(of content: ContentHash) -> String { "\(path)/\(content.rawValue.prefix(2))/\(content)" }
+
+    /// The size of a file; `nil` where it is missing.
+    func size(of content: ContentHash) -> Int64? {
+        var status = stat()
+        guard lstat(path(of: content), &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Int64(status.st_size)
+    }
+
+    /// A path for a file that arrives.
+    func incomingPath() throws(StoreError) -> String {
+        try Self.create("\(path)/incoming")
+        return "\(path)/incoming/\(String(UInt64.random(in: .min ... .max), radix: 16))"
+    }
+
+    /// Copies a file, a piece at a time, and hashes it meanwhile.
+    ///
+    /// - Parameter url: The file.
+    /// - Returns: The copy, which is on the disk.
+    /// - Throws: A ``StoreError``: `file` where the file cannot be read, `full` or `readOnly` where it cannot be copied.
+    func copy(_ url: URL) throws(StoreError) -> Incoming {
+        let source: OpenFile
+        do throws(CloudKitError) {
+            source = try OpenFile(reading: url)
+            // A folder or a device has no length.
+            _ = try source.size()
+        } catch {
+            throw StoreError(.file, "\(error.message) Nothing was changed.")
+        }
+        return try write { () throws(StoreError) in
+            do throws(CloudKitError) {
+                let bytes = try source.read(upTo: 1 << 18)
+                return bytes.isEmpty ? nil : bytes
+            } catch {
+                throw StoreError(.file, "\(error.message) Nothing was changed.")
+            }
+        }
+    }
+
+    /// Writes bytes into a file, and hashes them.
+    func write(_ bytes: [UInt8]) throws(StoreError) -> Incoming {
+        var rest: [UInt8]? = bytes
+        return try write { () throws(StoreError) in
+            defer { rest = nil }
+            return rest
+        }
+    }
+
+    private func write(_ next: () throws(StoreError) -> [UInt8]?) throws(StoreError) -> Incoming {
+        let path = try incomingPath()
+        do {
+            let file = try OpenFile(path: path, flags: O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC)
+            var hash = SHA256()
+            var size: Int64 = 0
+            while let bytes = try next() {
+                bytes.withUnsafeBytes { hash.update(bufferPointer: $0) }
+                size += Int64(bytes.count)
+                try file.write(bytes[...])
+            }
+            try file.synchronize()
+            return Incoming(path: path, content: ContentHash(bytes: hash.finalize()), size: size)
+        } catch {
+            let cause = errno
+            unlink(path)
+            if let error = error as? StoreError { throw error }
+            throw StoreError(
+                cause == ENOSPC ? .full : .readOnly,
+                "\((error as? CloudKitError)?.message ?? "\(error)") Nothing was changed."
+            )
+        }
+    }
+
+    /// Hashes a file that was downloaded to a path of ``incomingPath()``.
+    func received(at path: String) throws(CloudKitError) -> Incoming {
+        let (content, size) = try Self.hash(path)
+        return Incoming(path: path, content: content, size: size)
+    }
+
+    /// The content and the size of a file.
+    static func hash(_ path: String) throws(CloudKitError) -> (ContentHash, Int64) {
+        let file = try OpenFile(path: path, flags: O_RDONLY | O_CLOEXEC)
+        var hash = SHA256()
+        var size: Int64 = 0
+        while true {
+            let bytes = try file.read(upTo: 1 << 18)
+            guard !bytes.isEmpty else { break }
+            bytes.withUnsafeBytes { hash.update(bufferPointer: $0) }
+            size += Int64(bytes.count)
+        }
+        return (ContentHash(bytes: hash.finalize()), size)
+    }
+
+    /// Gives a file its name, in the transaction that writes its row.
+    func place(_ file: Incoming) throws(StoreError) {
+        let target = path(of: file.content)
+        let folder = String(target.dropLast(file.content.rawValue.utf8.count + 1))
+        try Self.create(folder)
+        guard rename(file.path, target) == 0 else { throw Self.failure("The file could not be put into", folder) }
+        // The name is on the disk before the row is.
+        let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
+        if descriptor >= 0 {
+            fsync(descriptor)
+            close(descriptor)
+        }
+    }
+
+    /// Removes a file, in the transaction that removes its row.
+    func remove(_ content: ContentHash) { unlink(path(of: content)) }
+
+    /// Removes files whose writing was interrupted: those that are older than a day.
+    func removeInterrupted() {
+        let folder = "\(path)/incoming"
+        let limit = time(nil) - 24 * 60 * 60
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+            var status = stat()
+            guard lstat("\(folder)/\(name)", &status) == 0 else { continue }
+            #if canImport(Darwin)
+                let changed = status.st_mtimespec.tv_sec
+            #else
+                let changed = status.st_mtim.tv_sec
+            #endif
+            if changed < limit { unlink("\(folder)/\(name)") }
+        }
+    }
+
+    private static func create(_ folder: String) throws(StoreError) {
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        } catch {
+            throw StoreError(.readOnly, "The folder \(folder) cannot be created: \(error). Check its permissions.")
+        }
+    }
+
+    private static func failure(_ sentence: String, _ path: String) -> StoreError {
+        let cause = errno
+        return StoreError(
+            cause == ENOSPC ? .full : .readOnly,
+            "\(sentence) \(path): \(String(cString: strerror(cause)))."
+        )
+    }
+}

@@ -1,0 +1,160 @@
+import MistKit
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Transfers the files of a scope, a few at a time, beside its requests.
+final class FileTransferDriver: Sendable {
+    /// The most transfers at a time. More would share the same connection, and hold as many files open.
+    static let mostAtATime = 3
+
+    private let engine: SyncEngine
+    private let service: any SyncService
+    private let configuration: StoreConfiguration
+    private let underWay = Mutex<Set<FileTransfer>>([])
+    private let wakes = AsyncThrowingStream<Void, any Error>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    private let ends = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+
+    init(engine: SyncEngine, service: any SyncService, configuration: StoreConfiguration) {
+        self.engine = engine
+        self.service = service
+        self.configuration = configuration
+    }
+
+    private var now: MachineTime { configuration.clock().machineTime }
+
+    /// Whether files are transferred.
+    var isTransferring: Bool { underWay.withLock { !$0.isEmpty } }
+
+    /// Looks for transfers that can begin.
+    func wake() { wakes.continuation.yield() }
+
+    /// Waits until a transfer has ended, or for a second: an edit that is made meanwhile is not to wait for a long file.
+    func waitForEnd() async throws {
+        wake()
+        let timer = Task {
+            try await Task.sleep(for: .seconds(1))
+            ends.continuation.yield()
+        }
+        defer { timer.cancel() }
+        var iterator = ends.stream.makeAsyncIterator()
+        _ = await iterator.next(isolation: nil)
+        try Task.checkCancellation()
+    }
+
+    /// Transfers files until the task is cancelled.
+    func run() async throws {
+        try await withThrowingDiscardingTaskGroup { group in
+            defer { group.cancelAll() }
+            for try await _ in wakes.stream {
+                let running = underWay.withLock { $0 }
+                let free = Self.mostAtATime - running.count
+                for transfer in try engine.nextTransfers(free, besides: running, at: now) {
+                    underWay.withLock { _ = $0.insert(transfer) }
+                    group.addTask { await self.make(transfer) }
+                }
+            }
+        }
+    }
+
+    /// Makes a transfer. A failure of the database ends the synchronisation.
+    private func make(_ transfer: FileTransfer) async {
+        do {
+            try await send(transfer)
+        } catch {
+            wakes.continuation.finish(throwing: error)
+        }
+        underWay.withLock { _ = $0.remove(transfer) }
+        engine.file.transferProgress.withLock { $0[transfer.key] = nil }
+        wake()
+        ends.continuation.yield()
+    }
+
+    private func send(_ transfer: FileTransfer) async throws {
+        guard let folder = engine.file.folder else { return }
+        do {
+            switch transfer.key.direction {
+            case .upload:
+                guard let content = transfer.content else { return }
+                let file = URL(fileURLWithPath: folder.path(of: content))
+                let upload = AssetUpload(
+                    .file(file),
+                    for: transfer.fieldName,
+                    of: transfer.recordType,
+                    named: transfer.key.name
+                )
+                let asset = try await service.upload(
+                    upload,
+                    inZone: transfer.zoneID,
+                    of: engine.scope,
+                    progress: progress(of: transfer)
+                )
+                try engine.endTransfer(transfer.key, .uploaded(asset), at: now)
+            case .download: try await download(transfer, into: folder)
+            }
+        } catch let error as CloudKitError {
+            // A transfer that was interrupted begins again with the next synchronisation.
+            if !Task.isCancelled { try engine.endTransfer(transfer.key, .failed(error), at: now) }
+        } catch let error as StoreError where [.full, .readOnly].contains(error.code) {
+            // The folder takes no file now, such as on a full disk.
+            let failure = CloudKitError(code: .localData, message: error.message)
+            try engine.endTransfer(transfer.key, .failed(failure), at: now)
+        }
+    }
+
+    private func download(_ transfer: FileTransfer, into folder: ContentFolder) async throws {
+        let path = try folder.incomingPath()
+        var record = Record(recordType: transfer.recordType, recordName: transfer.key.name)
+        record.zoneID = transfer.zoneID
+        record[transfer.fieldName] = .asset(transfer.asset.ofService)
+        try await service.download(
+            AssetField(transfer.fieldName, of: record),
+            to: URL(fileURLWithPath: path),
+            from: engine.scope,
+            progress: progress(of: transfer)
+        )
+        let received = try folder.received(at: path)
+        // Once the file has its name, there is nothing to remove.
+        defer { received.discard() }
+        try engine.endTransfer(transfer.key, .downloaded(IncomingFile(file: received)), at: now)
+    }
+
+    private func progress(of transfer: FileTransfer) -> ProgressHandler<TransferProgress> {
+        { [file = engine.file] progress in file.transferProgress.withLock { $0[transfer.key] = progress } }
+    }
+}
+
+extension SyncEngine {
+    /// The next transfers; see ``FileTransfers/next(_:besides:)``.
+    package func nextTransfers(_ limit: Int, besides underWay: Set<FileTransfer>, at now: MachineTime) throws
+        -> [FileTransfer]
+    {
+        let isDue = try read { db in try !Transfers(scope: scope, db: db).due(at: now, limit: 1).isEmpty }
+        guard isDue, limit > 0 else { return [] }
+        return try write(at: now) { try FileTransfers(transaction: $0).next(limit, besides: underWay) }
+    }
+
+    /// Applies the end of a transfer.
+    package func endTransfer(_ key: TransferKey, _ end: FileTransferEnd, at now: MachineTime) throws {
+        try write(at: now) { try FileTransfers(transaction: $0).end(key, end) }
+    }
+
+    /// Removes the files that nothing has referred to for an hour.
+    package func collectFiles(at now: MachineTime) throws {
+        guard let folder = file.folder, try read({ db in try !Contents(db: db).isEmpty }) else { return }
+        folder.removeInterrupted()
+        try write(at: now) { transaction in
+            let queries = file.allTables.flatMap(\.contentQueries) + [RecoveryEntries.contents]
+            let unused = try Contents(db: transaction.db).forgetUnused(
+                except: queries.joined(separator: " UNION ALL "),
+                at: now,
+                before: now - 60 * 60 * 1000
+            )
+            for content in unused { folder.remove(content) }
+        }
+    }
+}

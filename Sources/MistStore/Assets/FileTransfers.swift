@@ -1,0 +1,299 @@
+import CloudKitModel
+import GRDB
+import MistKit
+
+/// A file to send to the service, or to fetch from it.
+package struct FileTransfer: Hashable, Sendable {
+    package let key: TransferKey
+    let type: TableID
+    let zoneID: ZoneID
+    let recordType: String
+    let fieldName: String
+    /// The asset of the record: that to be uploaded has a content, that to be downloaded has an address, which may have
+    /// expired.
+    let asset: Asset
+    let content: ContentHash?
+
+    /// Whether the transfer is that of a row, or the download of the same file.
+    func hasFile(of row: TransferRow) -> Bool {
+        key == row.key
+            || key.direction == .download && row.key.direction == .download && asset.fileChecksum == row.file
+    }
+}
+
+/// The end of a transfer.
+package enum FileTransferEnd: Sendable {
+    /// The file was uploaded. The asset has a receipt.
+    case uploaded(Asset)
+    /// The file was downloaded.
+    case downloaded(IncomingFile)
+    /// It failed.
+    case failed(CloudKitError)
+}
+
+/// What happens to a transfer after a failure: a pure function of the error.
+enum TransferOutcome: Hashable {
+    /// It is tried again after a wait.
+    case later
+    /// The record waits for an edit: the file cannot be sent as it is.
+    case park
+    /// The record has no such file any more. Its changes are fetched anyway.
+    case drop
+
+    static func of(_ error: CloudKitError, _ direction: TransferKey.Direction) -> TransferOutcome {
+        switch (direction, error.code) {
+        case (.upload, .localData), (.upload, .limitExceeded), (.upload, .badRequest), (.upload, .invalidArgument),
+            (.upload, .accessDenied):
+            .park
+        case (.download, .notFound), (.download, .conflict): .drop
+        default: .later
+        }
+    }
+}
+
+/// Decides which files are transferred, and applies the end of a transfer.
+///
+/// Transfers are made beside the requests of the scope, a few at a time, so that a long one holds up no record. Nothing
+/// that they do depends on the order of requests: an upload changes no record, and a downloaded file has the name of
+/// its content. So they check no lease. Only the process that synchronises begins them.
+struct FileTransfers: EngineProcedure {
+    let transaction: EngineTransaction
+
+    // MARK: Choosing
+
+    /// Whether files of the scope may be transferred now in a direction: no person has to sign in, and the user who is
+    /// signed in is the owner of the file.
+    private func isOpen(_ direction: TransferKey.Direction) throws -> Bool {
+        scope == .public && direction == .download || transaction.userCheck.state == .passed
+    }
+
+    /// The next transfers.
+    ///
+    /// - Parameters:
+    ///   - limit: The most transfers.
+    ///   - underWay: Those that are under way.
+    /// - Returns: The transfers.
+    /// - Throws: A ``StoreError`` when the file fails.
+    func next(_ limit: Int, besides underWay: Set<FileTransfer>) throws -> [FileTransfer] {
+        guard limit > 0, let folder = file.folder else { return [] }
+        let state = try scopeState.row()
+        guard state.condition != .signedOut, state.end(at: now) == nil else { return [] }
+        var chosen: [FileTransfer] = []
+        while true {
+            var hasChanged = false
+            for row in try transfers.due(at: now, limit: limit + underWay.count)
+            where chosen.count < limit && !underWay.contains(where: { $0.hasFile(of: row) }) {
+                // The second download of the same file ends with the first one.
+                guard try isOpen(row.key.direction), !chosen.contains(where: { $0.hasFile(of: row) }) else { continue }
+                if let transfer = try transfer(row, folder) {
+                    chosen.append(transfer)
+                } else {
+                    hasChanged = true
+                }
+            }
+            // Rows without an effect must not hide others.
+            guard hasChanged, chosen.isEmpty else { return chosen }
+        }
+    }
+
+    /// A row as a transfer; `nil` where it was forgotten, because the record has another file by now, or because the file
+    /// is here.
+    private func transfer(_ row: TransferRow, _ folder: ContentFolder) throws -> FileTransfer? {
+        guard let (present, field, table, zone) = try asset(of: row) else {
+            try transfers.forget(row.key)
+            return nil
+        }
+        let transfer = FileTransfer(
+            key: row.key,
+            type: row.type,
+            zoneID: zone.zoneID,
+            recordType: table.recordType,
+            fieldName: field.name,
+            asset: present,
+            content: ContentHash(rawValue: row.file)
+        )
+        switch row.key.direction {
+        case .upload:
+            guard let content = transfer.content, folder.size(of: content) != nil else {
+                try park(row, "The file is not in the folder of files any more. Set the field again.")
+                return nil
+            }
+        case .download:
+            if let content = try contents.content(of: present) {
+                try setContent(content, of: row, present)
+                try transfers.forget(row.key)
+                return nil
+            }
+        }
+        return transfer
+    }
+
+    /// The asset that the field has now, if it still is the one of the transfer.
+    private func asset(of row: TransferRow) throws -> (Asset, StoredField, RecordTable, StoredZone)? {
+        guard let table = file.tablesByID[row.type], let field = table.fields.first(where: { $0.id == row.key.field }),
+            let zone = try zones.fetch(row.key.zone), let record = try table.row(named: row.key.name, in: zone.id, db),
+            let asset = record.fields[field.name]?.assetValue
+        else { return nil }
+        switch row.key.direction {
+        case .upload:
+            guard try asset.content?.rawValue ?? contents.content(of: asset)?.rawValue == row.file else { return nil }
+        case .download:
+            guard asset.fileChecksum == row.file, asset.content == nil else { return nil }
+        }
+        return (asset, field, table, zone)
+    }
+
+    /// Notes in the record's row which file of this machine it has. That is not an edit.
+    private func setContent(_ content: ContentHash?, of row: TransferRow, _ asset: Asset) throws {
+        guard let table = file.tablesByID[row.type], let zone = try zones.fetch(row.key.zone),
+            let field = table.fields.first(where: { $0.id == row.key.field }),
+            let record = try table.row(named: row.key.name, in: zone.id, db)
+        else { return }
+        let pair = try ColumnPair(.asset(asset.stored(with: content)), of: field, in: zone.zoneID)
+        try table.update(record.id, [field.name: pair], at: nil, db)
+    }
+
+    private func park(_ row: TransferRow, _ message: String) throws {
+        try parking.park(row.key.name, because: .file, message, in: row.key.zone, since: now)
+        try transfers.forget(row.key)
+        summary.parked += 1
+    }
+
+    // MARK: Ends
+
+    /// Applies the end of a transfer.
+    func end(_ key: TransferKey, _ end: FileTransferEnd) throws {
+        // The record may have another file by now.
+        guard let row = try transfers.row(key), let (asset, _, _, _) = try asset(of: row) else {
+            return try transfers.forget(key)
+        }
+        switch end {
+        case .uploaded(let uploaded):
+            guard let content = ContentHash(rawValue: row.file) else { return try transfers.forget(key) }
+            try contents.name(content, as: uploaded)
+            try setContent(content, of: row, uploaded)
+            try transfers.setUploaded(uploaded, key)
+        case .downloaded(let incoming):
+            let received = incoming.file
+            guard asset.size == nil || asset.size == received.size else {
+                let message = "The file has \(received.size) bytes, and should have \(asset.size ?? 0)."
+                return try transfers.delay(key, until: now + backoff(after: row.attempts), because: message)
+            }
+            try contents.add(received.content, size: received.size, at: now)
+            try contents.name(received.content, as: asset)
+            try file.folder?.place(received)
+            try setContent(received.content, of: row, asset)
+            try transfers.forget(key)
+        case .failed(let error):
+            switch TransferOutcome.of(error, key.direction) {
+            case .later:
+                let wait = delay(after: row.attempts, error)
+                try transfers.delay(key, until: now + wait, because: error.description)
+            case .park: try park(row, error.description)
+            case .drop: try transfers.forget(key)
+            }
+        }
+    }
+}
+
+/// A file that was downloaded, and has no row yet.
+package struct IncomingFile: Sendable {
+    let file: ContentFolder.Incoming
+}
+
+// MARK: - Records that are sent
+
+extension FileTransfers {
+    /// Whether a record can be sent, as to its files.
+    enum Readiness: Hashable {
+        case ready, waiting
+    }
+
+    /// Replaces the files of this machine in the fields that are to be sent by the uploaded assets.
+    ///
+    /// - Parameters:
+    ///   - row: The record's row.
+    ///   - table: Its table.
+    ///   - edits: The edits to be sent.
+    ///   - isCreate: Whether all fields are sent.
+    ///   - zone: Its zone.
+    /// - Returns: Whether all files are uploaded. Of those that are not, the upload is noted.
+    /// - Throws: A `DatabaseError` when the file fails.
+    func prepare(
+        _ row: inout LocalRow,
+        of table: RecordTable,
+        _ edits: [EditRow],
+        isCreate: Bool,
+        in zone: StoredZone
+    ) throws -> Readiness {
+        var readiness = Readiness.ready
+        for field in table.assetFields {
+            let edit = edits.first { $0.field?.id == field.id }
+            guard isCreate || edit != nil, let asset = row.fields[field.name]?.assetValue else { continue }
+            // The service has the file in this field already.
+            if !isCreate, asset.fileChecksum != nil, edit?.base.isSame(as: .asset(asset)) == true { continue }
+            guard let content = try asset.content ?? contents.content(of: asset), asset.receipt == nil else { continue }
+            let key = TransferKey(direction: .upload, zone: zone.id, name: row.name, field: field.id)
+            if let uploaded = try transfers.uploaded(key, content) {
+                row.fields[field.name] = .asset(uploaded)
+            } else {
+                try transfers.want(key, of: table.id, content.rawValue, size: asset.size)
+                readiness = .waiting
+            }
+        }
+        return readiness
+    }
+}
+
+// MARK: - Records that arrive
+
+extension FileTransfers {
+    /// A version of the service, with the files that are on this machine already.
+    func adopted(_ record: Record, _ table: RecordTable) throws -> Record {
+        var record = record
+        for field in table.assetFields {
+            guard let asset = record.fields[field.name]?.plain.assetValue else { continue }
+            record.fields[field.name] = .asset(asset.stored(with: try contents.content(of: asset)))
+        }
+        return record
+    }
+
+    /// Lets the files of a record be downloaded whose fields say so.
+    func wantDownloads(of name: String, _ table: RecordTable, in zone: StoredZone) throws {
+        guard let row = try table.row(named: name, in: zone.id, db) else { return }
+        for field in table.assetFields
+        where configuration.download(of: field.name, table.recordType) == .withRecord {
+            try wantDownload(of: field, row, table)
+        }
+    }
+
+    /// Lets a file be downloaded, unless it is here.
+    ///
+    /// - Returns: Whether it is to be downloaded.
+    @discardableResult
+    func wantDownload(of field: StoredField, _ row: LocalRow, _ table: RecordTable) throws -> Bool {
+        try transfers.wantDownload(of: field, row, table)
+    }
+}
+
+extension Transfers {
+    /// Lets a file be downloaded, unless it is here.
+    ///
+    /// - Returns: Whether it is to be downloaded.
+    func wantDownload(of field: StoredField, _ row: LocalRow, _ table: RecordTable) throws -> Bool {
+        guard let asset = row.fields[field.name]?.assetValue, asset.content == nil, let checksum = asset.fileChecksum
+        else { return false }
+        let key = TransferKey(direction: .download, zone: row.zone, name: row.name, field: field.id)
+        try want(key, of: table.id, checksum, size: asset.size)
+        return true
+    }
+}
+
+extension RecordTable {
+    /// The contents that the rows refer to, as queries of one column.
+    var contentQueries: [String] {
+        assetFields.map {
+            "SELECT json_extract(\($0.column), '$.\(Asset.contentKey)') FROM \(name) WHERE \($0.column) IS NOT NULL"
+        }
+    }
+}
