@@ -15,6 +15,7 @@ public struct Freshness: Hashable, Sendable {
     /// What the service has, if it answers in time; otherwise what is on this machine.
     ///
     /// - Parameter wait: How long the read waits.
+    /// - Returns: The choice.
     public static func fetchFirst(within wait: Duration) -> Self { Self(wait: wait) }
 }
 

@@ -51,7 +51,10 @@ package struct StoreDiagnostics {
 
     private mutating func addFile() throws {
         let state = FileState(db)
-        add("format", "\(try FileState.format(db) ?? 0), SQLite \(try String.fetchOne(db, sql: "SELECT sqlite_version()") ?? "")")
+        add(
+            "format",
+            "\(try FileState.format(db) ?? 0), SQLite \(try String.fetchOne(db, sql: "SELECT sqlite_version()") ?? "")"
+        )
         let size = try pragma("page_count") * pragma("page_size")
         add("size", "\(size) bytes, of which \(try pragma("freelist_count") * pragma("page_size")) are free")
         var clock = ["offset \(try state.clockOffset) ms"]

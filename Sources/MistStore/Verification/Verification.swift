@@ -34,6 +34,8 @@ struct Verification: EngineProcedure {
     /// It is asked for after everything was fetched and sent, as far as that is possible now.
     ///
     /// - Parameter isTransferring: Whether files are transferred.
+    /// - Returns: The request to send, or what the engine does instead; `nil` where nothing is left to compare.
+    /// - Throws: A ``StoreError`` when the file fails.
     func next(isTransferring: Bool) throws -> SyncEngine.Step? {
         guard let verification = try verifications.underWay(), verification.step == .comparing else { return nil }
         try addZones()
@@ -43,7 +45,9 @@ struct Verification: EngineProcedure {
                 continue
             }
             if scope == .public {
-                if let step = try nextOfQueries(verified, zone, verification, isTransferring: isTransferring) { return step }
+                if let step = try nextOfQueries(verified, zone, verification, isTransferring: isTransferring) {
+                    return step
+                }
             } else if verified.step == .checking, zone.isStale {
                 try verifications.fail(zone.id, "The changes of the zone cannot be fetched now. Verify again.")
             } else {

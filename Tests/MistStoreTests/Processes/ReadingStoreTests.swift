@@ -115,7 +115,9 @@ struct ReadingStoreTests {
             #expect(await code { try reading(missing) } == .noStore)
             try Data().write(to: missing.appending(path: "user.sqlite"))
             #expect(await code { try reading(missing) } == .noStore)
-            try Data("no database".utf8).write(to: missing.appending(path: "user.sqlite"))
+            for name in ["user.sqlite", "public.sqlite"] {
+                try Data("no database".utf8).write(to: missing.appending(path: name))
+            }
             #expect(await code { try reading(missing) } == .notAStore)
             // A part of the types is enough. A type or a field that the file does not have yet is not.
             let part = try reading(folder, [Book.self])

@@ -74,7 +74,7 @@ struct AutomaticPromiseTests {
 
     /// Waits until a value is there.
     private func wait<Value>(_ value: () async throws -> Value?) async throws -> Value? {
-        for _ in 0..<400 {
+        for _ in 0..<1200 {
             if let value = try await value() { return value }
             try await Task.sleep(for: .milliseconds(25))
         }
@@ -115,11 +115,12 @@ struct AutomaticPromiseTests {
     @Test("45. A push wakes exactly its database and its zone, and a change is sent at once")
     func aPushFetchesItsZoneAlone() async throws {
         let phoneService = Mutex<NotedService?>(nil)
-        try await withStores({ emulator in
+        let services: (RunningEmulator) -> [any SyncService] = { emulator in
             let noted = NotedService(emulator.service(as: .user))
             phoneService.withLock { $0 = noted }
             return [noted, emulator.service(as: .user)]
-        }) { stores, emulator in
+        }
+        try await withStores(services) { stores, emulator in
             let (phone, laptop) = (stores[0], stores[1])
             let service = try #require(phoneService.withLock { $0 })
             try await phone.privateDatabase.add(Book(title: "A"), named: "a")
@@ -131,12 +132,14 @@ struct AutomaticPromiseTests {
                 group.addTask { try await phone.run() }
                 defer { group.cancelAll() }
                 await emulator.rules.waitForCouriers(1)
-                // The first look at everything is over.
+                // The first looks at everything are over.
+                var last = -1
                 _ = try await wait {
-                    let isQuiet = service.requests.withLock { $0.contains { $0.scope == .private } }
-                    return isQuiet ? true : nil
+                    let present = service.requests.withLock { $0.count }
+                    defer { last = present }
+                    try await Task.sleep(for: .seconds(1))
+                    return present > 0 && present == last ? true : nil
                 }
-                try await Task.sleep(for: .seconds(1))
                 service.requests.withLock { $0 = [] }
                 try await laptop.privateDatabase.update(Book.self, named: "a") { $0.title = "B" }
                 try await laptop.sync()
@@ -163,7 +166,8 @@ struct AutomaticPromiseTests {
 
     @Test("45. Subscriptions appear and disappear with the flag; those of another copy stay")
     func subscriptionsFollowTheFlag() async throws {
-        try await withStores({ [$0.service(as: .user), $0.service(as: .user)] }) { stores, emulator in
+        let services: (RunningEmulator) -> [any SyncService] = { [$0.service(as: .user), $0.service(as: .user)] }
+        try await withStores(services) { stores, emulator in
             let service = emulator.service(as: .user)
             func names() async throws -> [Int] {
                 var counts: [Int] = []
@@ -191,11 +195,12 @@ struct AutomaticPromiseTests {
     @Test("45. The flag changes only where the service has done all of it")
     func theFlagChangesOnlyIfItWorked() async throws {
         let noted = Mutex<NotedService?>(nil)
-        try await withStores({ emulator in
+        let services: (RunningEmulator) -> [any SyncService] = { emulator in
             let service = NotedService(emulator.service(as: .user))
             noted.withLock { $0 = service }
             return [service, OnlySyncService(service: service)]
-        }) { stores, _ in
+        }
+        try await withStores(services) { stores, _ in
             let service = try #require(noted.withLock { $0 })
             try await stores[0].publicDatabase.follow(Query<Book>())
             service.refused.withLock { $0 = .public }
@@ -208,7 +213,9 @@ struct AutomaticPromiseTests {
             await #expect(throws: CloudKitError.self) { try await stores[0].setSynchronisesAutomatically(false) }
             #expect(try await stores[0].synchronisesAutomatically)
             // A service without pushes.
-            let error = await #expect(throws: StoreError.self) { try await stores[1].setSynchronisesAutomatically(true) }
+            let error = await #expect(throws: StoreError.self) {
+                try await stores[1].setSynchronisesAutomatically(true)
+            }
             #expect(error?.code == .noService)
         }
     }
@@ -222,9 +229,10 @@ struct AutomaticPromiseTests {
 
     @Test("45, 27. Without a connection for pushes, a local change is sent about a second later")
     func changesAreSentWithoutPushes() async throws {
-        try await withStores({ emulator in
+        let services: (RunningEmulator) -> [any SyncService] = { emulator in
             [NotedService(emulator.service(as: .user), hasPushes: false), emulator.service(as: .user)]
-        }) { stores, _ in
+        }
+        try await withStores(services) { stores, _ in
             try await stores[0].setSynchronisesAutomatically(true)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await stores[0].run() }
@@ -246,17 +254,18 @@ struct AutomaticPromiseTests {
     @Test("1, 27. A read that asks the service first has its changes, or says why not")
     func readsAskTheServiceFirst() async throws {
         let held = Mutex<SlowService?>(nil)
-        try await withStores({ emulator in
+        let services: (RunningEmulator) -> [any SyncService] = { emulator in
             let slow = SlowService(emulator.service(as: .user))
             held.withLock { $0 = slow }
             return [slow, emulator.service(as: .user), OfflineOnly()]
-        }) { stores, _ in
+        }
+        try await withStores(services) { stores, _ in
             let service = try #require(held.withLock { $0 })
             try await stores[1].privateDatabase.add(Book(title: "A"), named: "a")
             try await stores[1].sync()
             let database = stores[0].privateDatabase
             #expect(try await database.find(Query<Book>(), freshness: .local).records.isEmpty)
-            let fresh = try await database.find(Query<Book>(), freshness: .fetchFirst)
+            let fresh = try await database.find(Query<Book>(), freshness: .fetchFirst(within: .seconds(60)))
             #expect(fresh.staleness == nil)
             #expect(fresh.records.map(\.model.title) == ["A"])
             // A slow network: what is here, and the synchronisation goes on.
@@ -275,7 +284,10 @@ struct AutomaticPromiseTests {
             #expect(count == 2)
             // No network, and no service.
             try await stores[2].privateDatabase.add(Book(title: "C"), named: "c")
-            let offline = try await stores[2].privateDatabase.find(Query<Book>(), freshness: .fetchFirst)
+            let offline = try await stores[2].privateDatabase.find(
+                Query<Book>(),
+                freshness: .fetchFirst(within: .seconds(60))
+            )
             #expect(offline.records.map(\.model.title) == ["C"])
             #expect(offline.staleness?.condition == .offline)
         }
@@ -283,7 +295,8 @@ struct AutomaticPromiseTests {
 
     @Test("1, 27. A read is out of date where nothing was fetched, also when the wait is over already")
     func whatWasNotFetchedIsOutOfDate() async throws {
-        try await withStores(random: 0, { _ in [OfflineOnly()] }) { stores, _ in
+        let services: (RunningEmulator) -> [any SyncService] = { _ in [OfflineOnly()] }
+        try await withStores(random: 0, services) { stores, _ in
             let found = try await stores[0].privateDatabase.find(Query<Book>(), freshness: .fetchFirst)
             #expect(found.staleness != nil)
         }
