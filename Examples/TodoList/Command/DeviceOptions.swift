@@ -99,14 +99,14 @@ struct DeviceOptions: ParsableArguments {
                 NameComponents(givenName: "Mei", familyName: "Chen"),
                 userRecordName: "_" + String(repeating: "0", count: 32)
             )
+            let server = try CloudKitEmulatorServer(emulator, configuration: .init(logger: Self.quietLogger))
+            var configuration = CloudKitService.Configuration(transport: server, logger: Self.quietLogger)
+            configuration.assetTransport = server
             return CloudKitService(
                 containerIdentifier: Self.container,
                 apiToken: apiToken,
                 webAuthToken: try emulator.issueWebAuthToken(for: user, keepsSignedIn: true),
-                configuration: .init(
-                    transport: try CloudKitEmulatorServer(emulator, configuration: .init(logger: Self.quietLogger)),
-                    logger: Self.quietLogger
-                )
+                configuration: configuration
             )
         } catch {
             throw CommandFailure(

@@ -14,7 +14,8 @@ struct TodoCommand: AsyncParsableCommand {
             """,
         subcommands: [
             AddCommand.self, ListCommand.self, DoneCommand.self, ReopenCommand.self, EditCommand.self,
-            RemoveCommand.self, SyncCommand.self, WatchCommand.self, StatusCommand.self, LogCommand.self,
+            PhotoCommand.self, RemoveCommand.self, SyncCommand.self, WatchCommand.self, StatusCommand.self,
+            LogCommand.self,
             DeletesCommand.self, BackupCommand.self, RestoreCommand.self,
         ],
         defaultSubcommand: ListCommand.self

@@ -15,6 +15,9 @@ struct TodoFields: ParsableArguments {
     @Option(help: ArgumentHelp("A note; none removes it.", valueName: "text"))
     var note: String?
 
+    @Option(help: ArgumentHelp("A photo; none removes it.", valueName: "file"))
+    var photo: String?
+
     func validate() throws {
         if let due, due != "none", Date(day: due) == nil {
             throw ValidationError("--due is a day, as in 2026-12-01, or none.")
@@ -26,6 +29,7 @@ struct TodoFields: ParsableArguments {
         changes.due = due.map { $0 == "none" ? nil : Date(day: $0) }
         changes.assignee = assignee.map { $0 == "none" ? nil : $0 }
         changes.note = note.map { $0 == "none" ? nil : $0 }
+        changes.photo = photo.map { $0 == "none" ? nil : URL(filePath: $0) }
         return changes
     }
 }
@@ -142,6 +146,31 @@ struct EditCommand: AsyncParsableCommand {
             changes.title = title
             let todo = try await board.change(try await board.todo(identifier), changes)
             print("\(todo.model.title.oneLine): changed")
+        }
+    }
+}
+
+/// `todo photo`
+struct PhotoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "photo",
+        abstract: "Print where the photo of a to-do is on this device."
+    )
+
+    @Argument(help: ArgumentHelp("The identifier, or its beginning.", valueName: "id"))
+    var identifier: String
+
+    @OptionGroup(title: "Device")
+    var device: DeviceOptions
+
+    func run() async throws {
+        try await device.withBoard { board in
+            let todo = try await board.todo(identifier).model
+            guard todo.photo != nil else { throw CommandFailure(.usage, "\(todo.title.oneLine) has no photo.") }
+            guard let file = board.photo(of: todo) else {
+                throw CommandFailure(.tryAgain, "The photo is not on this device yet. `todo sync` fetches it.")
+            }
+            print(file.path)
         }
     }
 }

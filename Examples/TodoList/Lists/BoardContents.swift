@@ -72,6 +72,7 @@ package struct BoardContents: Sendable {
         if let assignee = todo.assignee { parts.append("for \(names[assignee.recordName]?.oneLine ?? "?")") }
         if let due = todo.due { parts.append((due < today && !todo.isDone ? "overdue since " : "due ") + due.day) }
         if let note = todo.note { parts.append("“\(note.oneLine)”") }
+        if todo.photo != nil { parts.append("with a photo") }
         return parts.isEmpty ? "" : "  (\(parts.joined(separator: ", ")))"
     }
 }

@@ -22,6 +22,8 @@ package struct Todo: Equatable {
     /// The person to whom it is assigned. The to-do stays when the person is removed.
     package var assignee: RecordReference<Person>?
     package var note: String?
+    /// A photo of it. The store keeps the file, and sends it before the to-do.
+    package var photo: Asset?
 
     package init(list: RecordReference<TodoList>, title: String) {
         self.list = list

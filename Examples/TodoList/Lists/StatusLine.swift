@@ -7,6 +7,11 @@ extension ScopeStatus {
         var lines = [summary]
         lines += parked.map { "  \($0.recordName.oneLine) waits: \($0.message.oneLine)" }
         lines += unreadable.map { "  \($0.recordName.oneLine) cannot be read: \($0.reason.oneLine)" }
+        lines += files.map { file in
+            let size = file.totalBytes.map { " of \($0)" } ?? ""
+            let reason = file.message.map { ", \($0.oneLine)" } ?? ""
+            return "  \(file.isUpload ? "sending" : "fetching") a photo, \(file.completedBytes)\(size) bytes\(reason)"
+        }
         if let massDeletion {
             lines.append("  \(massDeletion.deletes) deletes wait. `todo deletes --allow` or `--undo` decides.")
         }

@@ -52,6 +52,8 @@ package struct TodoBoard: Sendable {
         /// The name of the person; `.some(nil)` takes the to-do from them.
         package var assignee: String??
         package var note: String??
+        /// A file; `.some(nil)` removes the photo.
+        package var photo: URL??
         package var isDone: Bool?
 
         package init() {}
@@ -59,13 +61,14 @@ package struct TodoBoard: Sendable {
 
     /// Adds a to-do, and its list and person where they are new: all in one transaction.
     package func add(_ title: String, to list: String, _ changes: Changes) async throws -> StoredRecord<Todo> {
-        try await database.write { writer in
+        let photo = try await photo(changes)
+        return try await database.write { writer in
             let name = TodoList.recordName(for: list)
             let parent =
                 try writer.fetchIfPresent(TodoList.self, named: name)
                 ?? writer.add(TodoList(name: list), named: name)
             var todo = Todo(list: parent.reference(), title: title)
-            try Self.apply(changes, to: &todo, writer)
+            try Self.apply(changes, photo, to: &todo, writer)
             return try writer.add(todo)
         }
     }
@@ -73,14 +76,33 @@ package struct TodoBoard: Sendable {
     /// Changes a to-do. Only the fields that differ count as edited, so that edits of other fields by other devices are
     /// kept.
     package func change(_ record: StoredRecord<Todo>, _ changes: Changes) async throws -> StoredRecord<Todo> {
-        try await database.write { writer in
+        let photo = try await photo(changes)
+        return try await database.write { writer in
             var record = try writer.fetch(Todo.self, named: record.recordName)
-            try Self.apply(changes, to: &record.model, writer)
+            try Self.apply(changes, photo, to: &record.model, writer)
             return try writer.add(record)
         }
     }
 
-    private static func apply(_ changes: Changes, to todo: inout Todo, _ writer: StoreWriter) throws {
+    /// The photo as an asset. The file is copied into the store before the transaction, since it may be large.
+    private func photo(_ changes: Changes) async throws -> Asset?? {
+        switch changes.photo {
+        case nil: return nil
+        case .some(nil): return .some(nil)
+        case .some(let file?): return try await database.addFile(at: file)
+        }
+    }
+
+    /// Where the photo of a to-do is on this device; `nil` before it was fetched.
+    package func photo(of todo: Todo) -> URL? { todo.photo.flatMap { database.file(of: $0) } }
+
+    private static func apply(
+        _ changes: Changes,
+        _ photo: Asset??,
+        to todo: inout Todo,
+        _ writer: StoreWriter
+    ) throws {
+        if let photo { todo.photo = photo }
         if let title = changes.title { todo.title = title }
         if let due = changes.due { todo.due = due }
         if let note = changes.note { todo.note = note }

@@ -28,13 +28,14 @@ struct BoardContentsTests {
                 $0.due = Date(day: "2026-11-30")
                 $0.assignee = RecordReference(recordName: "p1")
                 $0.note = "before noon"
+                $0.photo = Asset(size: 3)
             },
             todo("CCCC0003", "Bread") { ($0.isDone, $0.due) = (true, Date(day: "2026-11-30")) }
         )
         #expect(
             board.lines(showsDone: false, today: today) == [
                 "Home  (2 open, 1 done)", "  aaaa  [ ] Milk",
-                "  bbbb  [ ] Bank  (for Ben, overdue since 2026-11-30, “before noon”)",
+                "  bbbb  [ ] Bank  (for Ben, overdue since 2026-11-30, “before noon”, with a photo)",
             ]
         )
         #expect(board.lines(showsDone: true, today: today).last == "  cccc  [x] Bread  (due 2026-11-30)")

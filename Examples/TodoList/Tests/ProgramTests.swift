@@ -41,10 +41,19 @@ struct ProgramTests {
     )
     func aDeviceThatWasKilledAndRestoredHasEverything() async throws {
         try await withDevices { devices in
-            _ = try await devices.run("phone", "add", "Milk", "Bread", "--list", "Home", "--for", "Ben")
+            let photo = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+            let file = devices.folder.appending(path: "milk.jpeg")
+            try photo.write(to: file)
+            _ = try await devices.run("phone", "add", "Milk", "--list", "Home", "--for", "Ben", "--photo", file.path)
+            _ = try await devices.run("phone", "add", "Bread", "--list", "Home", "--for", "Ben")
+            try FileManager.default.removeItem(at: file)
             #expect(try await devices.run("phone", "sync") == "4 sent\n")
             _ = try await devices.run("laptop", "sync")
-            #expect(try await devices.run("laptop", "list").contains("Milk  (for Ben)"))
+            let row = try await devices.run("laptop", "list").split(separator: "\n").first { $0.contains("Milk") }
+            let identifier = String(try #require(row?.split(separator: " ").first))
+            let path = try await devices.run("laptop", "photo", identifier).dropLast()
+            #expect(try Data(contentsOf: URL(filePath: String(path))) == photo)
+            #expect(try await devices.run("laptop", "list").contains("Milk  (for Ben, with a photo)"))
             let backup = devices.folder.appending(path: "backup").path
             _ = try await devices.run("phone", "backup", backup)
 
