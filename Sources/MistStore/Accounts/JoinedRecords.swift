@@ -1,13 +1,22 @@
 import GRDB
 import MistKit
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// The records that were made while no one was signed in, on their way into the file of the user who signs in.
 ///
 /// They become new records of that file. A record that the file has already, by its type, zone and name, stays as it is
-/// there. The copy is one transaction of the user's file; the source is removed after it. If the process dies in
-/// between, the copy is made again, and finds its own records.
+/// there. The copy is one transaction of the user's file; the source is removed after it, with its folder of files, so
+/// the files of the records are copied as well. If the process dies in between, the copy is made again, and finds its own
+/// records.
 struct JoinedRecords {
     private let rows: [(table: String, zone: ZoneID, row: LocalRow)]
+    /// The files of the records.
+    private let folder: ContentFolder?
 
     /// Reads the records of a file.
     ///
@@ -27,7 +36,7 @@ struct JoinedRecords {
                         rows.append((table.recordType, zone.zoneID, row))
                     }
                 }
-                return JoinedRecords(rows: rows)
+                return JoinedRecords(rows: rows, folder: file.folder)
             }
         }
     }
@@ -37,11 +46,20 @@ struct JoinedRecords {
     /// - Parameters:
     ///   - file: The file of the user.
     ///   - configuration: The settings of the store.
-    /// - Throws: A ``StoreError`` when a record cannot be added. Then none was.
+    /// - Throws: A ``StoreError`` when a record cannot be added, or a file cannot be copied. Then none was.
     func add(to file: StoreFile, _ configuration: StoreConfiguration) throws {
         guard !rows.isEmpty else { return }
+        var copies: [ContentFolder.Incoming] = []
+        // Once a file has its name, there is nothing to remove.
+        defer { for copy in copies { copy.discard() } }
+        if let folder, let target = file.folder {
+            for content in contents where folder.size(of: content) != nil {
+                copies.append(try target.copy(URL(fileURLWithPath: folder.path(of: content))))
+            }
+        }
         try file.wrapping {
             try file.database.write { db in
+                for copy in copies { try file.folder?.keep(copy, at: configuration.clock().machineTime, db) }
                 try db.recordingEdits(at: configuration.ownClock?().machineTime) {
                     for (type, zoneID, row) in rows {
                         let table = try file.table(of: type)
@@ -54,5 +72,10 @@ struct JoinedRecords {
                 }
             }
         }
+    }
+
+    /// The files that the records have on this machine.
+    private var contents: Set<ContentHash> {
+        Set(rows.flatMap { $0.row.fields.values.compactMap { $0.assetValue?.content } })
     }
 }

@@ -1,4 +1,5 @@
 import Crypto
+import GRDB
 import MistKit
 
 #if canImport(FoundationEssentials)
@@ -133,8 +134,13 @@ struct ContentFolder: Sendable {
         return (ContentHash(bytes: hash.finalize()), size)
     }
 
-    /// Gives a file its name, in the transaction that writes its row.
-    func place(_ file: Incoming) throws(StoreError) {
+    /// Notes a file that nothing refers to yet, and gives it its name, in one transaction of the caller.
+    func keep(_ file: Incoming, at now: MachineTime, _ db: Database) throws {
+        try Contents(db: db).add(file.content, size: file.size, at: now)
+        try place(file)
+    }
+
+    private func place(_ file: Incoming) throws(StoreError) {
         let target = path(of: file.content)
         let folder = String(target.dropLast(file.content.rawValue.utf8.count + 1))
         try Self.create(folder)

@@ -179,9 +179,8 @@ struct FileTransfers: EngineProcedure {
                 let message = "The file has \(received.size) bytes, and should have \(asset.size ?? 0)."
                 return try transfers.delay(key, until: now + backoff(after: row.attempts), because: message)
             }
-            try contents.add(received.content, size: received.size, at: now)
+            try file.folder?.keep(received, at: now, db)
             try contents.name(received.content, as: asset)
-            try file.folder?.place(received)
             try setContent(received.content, of: row, asset)
             try transfers.forget(key)
         case .failed(let error):

@@ -54,11 +54,10 @@ extension LocalDatabase {
         // Once the file has its name, there is nothing to remove.
         defer { incoming.discard() }
         return try await write { writer in
-            let contents = Contents(db: writer.db)
-            try contents.add(incoming.content, size: incoming.size, at: configuration.clock().machineTime)
-            try folder.place(incoming)
+            try folder.keep(incoming, at: configuration.clock().machineTime, writer.db)
             // With the service's signature, a field that has the same file already counts as unchanged.
-            var asset = Asset(fileChecksum: try contents.checksum(of: incoming.content), size: incoming.size)
+            let checksum = try Contents(db: writer.db).checksum(of: incoming.content)
+            var asset = Asset(fileChecksum: checksum, size: incoming.size)
             asset.content = incoming.content
             return asset
         }

@@ -298,6 +298,35 @@ struct AccountPromiseTests {
         }
     }
 
+    @Test("29, 36. The file of a record that was made signed out goes with it into the records of the user")
+    func filesGoWithRecordsMadeSignedOut() async throws {
+        try await withUsers { emulator, folder, mei, _ in
+            let phone = Device("phone", in: folder, emulator)
+            let store = try MistStore(at: phone.folder, records: [Album.self, Photo.self], service: phone.service)
+            try await phone.signIn(mei, to: store)
+            try await phone.signOut(of: store)
+            let bytes = [UInt8]((0..<10_000).map { UInt8(truncatingIfNeeded: $0 &* 13) })
+            let image = try await store.privateDatabase.addFile(bytes)
+            try await store.privateDatabase.add(Photo(title: "Beach", image: image), named: "beach")
+            try await phone.signIn(mei, to: store)
+            func file(of store: MistStore) async throws -> [UInt8]? {
+                let photo = try await store.privateDatabase.fetch(Photo.self, named: "beach")
+                let url = photo.image.flatMap { store.privateDatabase.file(of: $0) }
+                return try url.map { [UInt8](try Data(contentsOf: $0)) }
+            }
+            #expect(try await file(of: store) == bytes)
+            #expect(try await store.sync().sent == 1)
+            let laptop = try MistStore(
+                at: folder.appending(path: "laptop"),
+                records: [Album.self, Photo.self],
+                service: emulator.service(asUser: mei)
+            )
+            try await laptop.sync()
+            #expect(try await file(of: laptop) == bytes)
+            for store in [store, laptop] { try store.close() }
+        }
+    }
+
     @Test("28. A file that was swapped with that of another user is refused")
     func swappedFilesAreRefused() async throws {
         try await withUsers { emulator, folder, mei, ben in
