@@ -27,26 +27,25 @@ enum SystemTables {
         try db.execute(sql: "PRAGMA application_id = \(applicationID)")
     }
 
-    /// Adds what a program without it does not miss, so that it needs no new format.
+    /// The owners of tables that a program without them does not miss, so that they need no new format.
+    static var laterOwners: [any TableOwner.Type] {
+        [
+            UnreadableRows.self, Leases.self, PushSubscriptions.self, InheritedCounts.self, Accounts.self,
+            Verifications.self, Contents.self, Transfers.self,
+        ]
+    }
+
+    /// Adds the tables of ``laterOwners``, and the triggers that guard rows.
     ///
     /// - Throws: A `DatabaseError` when the file fails.
     static func addLaterParts(to db: Database) throws {
-        try db.execute(sql: UnreadableRows.definition)
-        try Leases.create(in: db)
-        try db.execute(sql: PushSubscriptions.definition)
-        try db.execute(sql: InheritedCounts.definition)
-        try db.execute(sql: Accounts.definition)
-        try db.execute(sql: Verifications.definition)
-        try db.execute(sql: Contents.definition)
-        try db.execute(sql: Transfers.definition)
+        for owner in laterOwners { try owner.create(in: db) }
         for table in owners.flatMap({ $0.guarded }) { try guardRows(of: table, db) }
     }
 
-    /// Whether the file has these parts.
+    /// Whether the file has the tables of ``laterOwners``.
     static func hasLaterParts(_ db: Database) throws -> Bool {
-        try UnreadableRows.exists(db) && Leases.exists(db) && InheritedCounts.exists(db)
-            && PushSubscriptions.exists(db) && Accounts.exists(db) && Verifications.exists(db)
-            && Contents.exists(db) && Transfers.exists(db)
+        try laterOwners.allSatisfy { try $0.exist(in: db) }
     }
 
     /// Adds the trigger that refuses to delete the rows of a table, or replaces that of another version of the library.

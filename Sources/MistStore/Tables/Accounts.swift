@@ -17,8 +17,6 @@ struct Accounts: TableOwner {
         )
         """
 
-    static func exists(_ db: Database) throws -> Bool { try db.tableExists("mist_account") }
-
     let db: Database
 
     /// The file that is open, and the one that is to be removed.

@@ -24,9 +24,6 @@ struct Contents: TableOwner {
         ) WITHOUT ROWID;
         """
 
-    /// Whether the file has the table.
-    static func exists(_ db: Database) throws -> Bool { try db.tableExists("mist_content") }
-
     let db: Database
 
     /// Whether there are no files.

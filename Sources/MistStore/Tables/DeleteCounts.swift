@@ -22,9 +22,6 @@ struct DeleteCounts: TableOwner {
     let scope: DatabaseScope
     let db: Database
 
-    /// Whether the file has the table, which came with the fifth format.
-    static func exist(in db: Database) throws -> Bool { try db.tableExists("mist_delete_count") }
-
     private static func hour(of time: MachineTime) -> Int64 { time.rawValue / 3_600_000 }
 
     /// The number of deletes of the last 24 hours. Hours in the future count, too: the clock was set back since.

@@ -19,9 +19,6 @@ struct InheritedCounts: TableOwner {
 
     let db: Database
 
-    /// Whether the file has the table.
-    static func exists(_ db: Database) throws -> Bool { try db.tableExists("mist_inherited") }
-
     /// The pending amounts of a row, by the name of the field.
     func counts(of row: RecordRowID, _ table: RecordTable) throws -> [String: InheritedCount] {
         guard table.hasCounters else { return [:] }

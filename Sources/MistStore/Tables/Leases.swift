@@ -33,7 +33,7 @@ struct Leases: TableOwner {
     let db: Database
 
     /// Whether the file has the table with all columns.
-    static func exists(_ db: Database) throws -> Bool {
+    static func exist(in db: Database) throws -> Bool {
         try db.tableExists("mist_lease") && missingTimes(db).isEmpty
     }
 

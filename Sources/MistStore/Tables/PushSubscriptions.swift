@@ -12,8 +12,6 @@ struct PushSubscriptions: TableOwner {
         );
         """
 
-    static func exists(_ db: Database) throws -> Bool { try db.tableExists("mist_subscription") }
-
     let db: Database
 
     /// The names of the subscriptions by database.

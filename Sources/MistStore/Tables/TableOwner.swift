@@ -14,9 +14,24 @@ protocol TableOwner {
 
     /// The statements that update the tables of a file of an earlier format.
     static func update(from format: Int64) -> [String]
+
+    /// Creates the tables that a file does not have yet. Their definitions say `IF NOT EXISTS`.
+    static func create(in db: Database) throws
+
+    /// Whether a file has the tables, as they are in a new file.
+    static func exist(in db: Database) throws -> Bool
 }
 
 extension TableOwner {
     static var guarded: [String] { [] }
     static func update(from format: Int64) -> [String] { [] }
+
+    static func create(in db: Database) throws { try db.execute(sql: definition) }
+
+    static func exist(in db: Database) throws -> Bool { try tableNames.allSatisfy { try db.tableExists($0) } }
+
+    /// The names of the tables, from their definitions.
+    static var tableNames: [String] {
+        definition.matches(of: /CREATE TABLE (?:IF NOT EXISTS )?(mist_\w+)/).map { String($0.1) }
+    }
 }

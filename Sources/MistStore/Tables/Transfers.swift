@@ -29,9 +29,6 @@ struct Transfers: TableOwner {
         )
         """
 
-    /// Whether the file has the table.
-    static func exists(_ db: Database) throws -> Bool { try db.tableExists("mist_transfer") }
-
     let scope: DatabaseScope
     let db: Database
 }

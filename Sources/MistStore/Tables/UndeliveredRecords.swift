@@ -25,9 +25,6 @@ struct UndeliveredRecords: TableOwner {
         }
     }
 
-    /// Whether the file has the table, which came with the second format.
-    static func exist(in db: Database) throws -> Bool { try db.tableExists("mist_undelivered") }
-
     let scope: DatabaseScope
     let db: Database
 }

@@ -14,9 +14,6 @@ struct UnreadableRows: TableOwner {
 
     let db: Database
 
-    /// Whether the file has the table.
-    static func exists(_ db: Database) throws -> Bool { try db.tableExists("mist_unreadable") }
-
     /// The rows of a type that are noted, as a query.
     static func rows(of type: String) -> String { "SELECT row FROM mist_unreadable WHERE type = \(type)" }
 

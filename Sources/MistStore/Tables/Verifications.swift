@@ -168,12 +168,6 @@ struct Verifications: TableOwner {
         ) WITHOUT ROWID;
         """
 
-    /// Whether the file has the tables.
-    static func exist(in db: Database) throws -> Bool { try db.tableExists("mist_verification") }
-
-    /// Whether the file has the tables.
-    static func exists(_ db: Database) throws -> Bool { try db.tableExists("mist_verification") }
-
     let scope: DatabaseScope
     let db: Database
 }

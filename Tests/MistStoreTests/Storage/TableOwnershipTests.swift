@@ -9,18 +9,11 @@ import Testing
     private static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    private static var owners: [any TableOwner.Type] {
-        SystemTables.owners + [
-            UnreadableRows.self, Leases.self, InheritedCounts.self, PushSubscriptions.self, Accounts.self,
-            Verifications.self, Contents.self, Transfers.self,
-        ]
-    }
+    private static var owners: [any TableOwner.Type] { SystemTables.owners + SystemTables.laterOwners }
 
     /// The tables with their owners.
     private static var tables: [(name: String, owner: any TableOwner.Type)] {
-        owners.flatMap { owner in
-            owner.definition.matches(of: /CREATE TABLE (?:IF NOT EXISTS )?(mist_\w+)/).map { (String($0.1), owner) }
-        }
+        owners.flatMap { owner in owner.tableNames.map { ($0, owner) } }
     }
 
     /// The lines of code in the sources of the store, by file. Comments of Swift and of SQL are left out.
