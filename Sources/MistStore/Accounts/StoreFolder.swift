@@ -83,17 +83,14 @@ struct StoreFolder: Sendable {
         perRoot: Bool
     ) throws -> StoreFile {
         let path = path(of: name)
-        do {
-            return try StoreFile(
+        return try StoreError.naming(path) {
+            try StoreFile(
                 reading: StoreFile.openForReading(atPath: path),
                 schemas: records.map { $0.schema },
                 models: records,
                 scopes: zones,
                 hasZonePerRoot: perRoot
             )
-        } catch var error as StoreError where error.code.isAboutFile {
-            error.message = "\(path): \(error.message)"
-            throw error
         }
     }
 
@@ -104,7 +101,7 @@ struct StoreFolder: Sendable {
         isExpected: Bool
     ) throws -> StoreFile {
         let path = path(of: name)
-        do {
+        return try StoreError.naming(path) {
             try createFolder(URL(fileURLWithPath: path).deletingLastPathComponent())
             try StoreFile.check(atPath: path, isExpected: isExpected)
             let pool = try StoreError.wrapping { try StoreFile.open(atPath: path) }
@@ -125,9 +122,6 @@ struct StoreFolder: Sendable {
                 at: configuration.clock().machineTime
             )
             return file
-        } catch var error as StoreError where error.code.isAboutFile {
-            error.message = "\(path): \(error.message)"
-            throw error
         }
     }
 
@@ -135,14 +129,7 @@ struct StoreFolder: Sendable {
     func ownerOfFirstFile() throws -> String? {
         let path = path(of: UserFile.first.path)
         guard StoreFile.hasContent(atPath: path) else { return nil }
-        var configuration = Configuration()
-        configuration.readonly = true
-        configuration.busyMode = .timeout(5)
-        return try StoreError.wrapping {
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
-            defer { try? queue.close() }
-            return try queue.read { db in try FileState(db).owner }
-        }
+        return try StoreFile.read(atPath: path) { db in try FileState(db).owner }
     }
 
     /// The file of a user: the one that the user has, or the one that the user gets.

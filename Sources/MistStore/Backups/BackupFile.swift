@@ -17,7 +17,7 @@ struct BackupFile {
 
     /// The name of a scope's file in the folder of a backup.
     static func name(of scope: DatabaseScope) -> String {
-        scope == .public ? "public.sqlite" : "user.sqlite"
+        scope == .public ? StoreFolder.publicPath : UserFile.first.path
     }
 
     /// Opens the file of a scope.
@@ -26,10 +26,8 @@ struct BackupFile {
     init(of scope: DatabaseScope, in folder: URL) throws {
         let path = folder.appendingPathComponent(Self.name(of: scope)).path
         try StoreFile.check(atPath: path, isExpected: true)
-        var configuration = Configuration()
-        configuration.readonly = true
         (queue, tables, zones) = try StoreError.wrapping {
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            let queue = try StoreFile.readOnlyConnection(toPath: path)
             return try queue.read { db in
                 (queue, try RecordTypes(db: db).tables(), try Zones(scope: scope, db: db).identifiers())
             }

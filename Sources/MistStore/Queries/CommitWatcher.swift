@@ -100,10 +100,6 @@ final class CommitWatcher: Sendable {
     }
 
     private static func open(_ path: String) throws -> DatabaseQueue {
-        var configuration = Configuration()
-        configuration.label = "MistStore.CommitWatcher"
-        configuration.readonly = true
-        configuration.busyMode = .timeout(5)
-        return try DatabaseQueue(path: path, configuration: configuration)
+        try StoreFile.readOnlyConnection(toPath: path, label: "MistStore.CommitWatcher")
     }
 }

@@ -252,15 +252,13 @@ extension StoreDiagnostics {
     /// - Throws: A ``StoreError`` about the files.
     package static func text(ofStoreAt folder: URL, at now: Date) throws -> String {
         var lines = ["A report of \(now.formatted(.iso8601))"]
-        for (name, scope) in [("user.sqlite", DatabaseScope.private), ("public.sqlite", .public)] {
+        for scope in [DatabaseScope.private, .public] {
+            let name = BackupFile.name(of: scope)
             let path = folder.appendingPathComponent(name).path
-            do {
-                lines += try reading(path) { db in
+            lines += try StoreError.naming(path) {
+                try reading(path) { db in
                     try Self.lines(of: name, db, scopes: [scope], at: now.machineTime, limit: MassDeletionLimit())
                 }
-            } catch var error as StoreError {
-                error.message = "\(path): \(error.message)"
-                throw error
             }
         }
         return lines.joined(separator: "\n")
@@ -272,21 +270,14 @@ extension StoreDiagnostics {
             throw StoreError(.notAStore, "There is no such file. Name the folder of a store.")
         }
         try StoreFile.check(atPath: path, isExpected: true)
-        var configuration = Configuration()
-        configuration.readonly = true
-        configuration.busyMode = .timeout(5)
-        return try StoreError.wrapping {
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
-            defer { try? queue.close() }
-            return try queue.read { db in
-                guard try FileState.format(db) == SystemTables.format, try Verifications.exist(in: db) else {
-                    throw StoreError(
-                        .notAStore,
-                        "An older version has written the file. Open the store once with a program of this version."
-                    )
-                }
-                return try body(db)
+        return try StoreFile.read(atPath: path) { db in
+            guard try FileState.format(db) == SystemTables.format, try Verifications.exist(in: db) else {
+                throw StoreError(
+                    .notAStore,
+                    "An older version has written the file. Open the store once with a program of this version."
+                )
             }
+            return try body(db)
         }
     }
 }
@@ -318,7 +309,8 @@ extension MistStore {
         let now = configuration.clock()
         var lines = ["MistStore on \(Self.platform), \(now.formatted(.iso8601))"]
         lines.append(service == nil ? "opened without a service" : "opened with a service")
-        for (name, database) in [("user.sqlite", privateDatabase), ("public.sqlite", publicDatabase)] {
+        for (scope, database) in [(DatabaseScope.private, privateDatabase), (.public, publicDatabase)] {
+            let name = BackupFile.name(of: scope)
             let limit = configuration.massDeletionLimit
             lines += try await database.read { reader in
                 try StoreDiagnostics.lines(

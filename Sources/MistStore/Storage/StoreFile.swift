@@ -276,14 +276,29 @@ package final class StoreFile: Sendable {
     /// - Throws: A ``StoreError``: `notAStore`, `damaged` or `newerFormat`.
     static func check(atPath path: String, isExpected: Bool) throws {
         guard try checkContent(atPath: path, isExpected: isExpected) else { return }
+        _ = try read(atPath: path) { db in try isStore(db) }
+    }
+
+    /// Reads a file once, through a connection that cannot write.
+    ///
+    /// - Throws: A ``StoreError``, or what the closure throws.
+    static func read<Value>(atPath path: String, _ body: (Database) throws -> Value) throws -> Value {
+        try StoreError.wrapping {
+            let queue = try readOnlyConnection(toPath: path)
+            defer { try? queue.close() }
+            return try queue.read(body)
+        }
+    }
+
+    /// One connection that cannot write, and waits five seconds for other processes.
+    ///
+    /// - Throws: A `DatabaseError`.
+    static func readOnlyConnection(toPath path: String, label: String = "MistStore") throws -> DatabaseQueue {
         var configuration = Configuration()
+        configuration.label = label
         configuration.readonly = true
         configuration.busyMode = .timeout(5)
-        try StoreError.wrapping {
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
-            defer { try? queue.close() }
-            _ = try queue.read { db in try isStore(db) }
-        }
+        return try DatabaseQueue(path: path, configuration: configuration)
     }
 
     /// Checks a file without SQLite.
@@ -455,6 +470,16 @@ extension DatabaseScope {
 }
 
 extension StoreError {
+    /// Runs a closure that uses a file, and begins the messages of its errors about the file with the path.
+    static func naming<Value>(_ path: String, _ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch var error as StoreError where error.code.isAboutFile {
+            error.message = "\(path): \(error.message)"
+            throw error
+        }
+    }
+
     /// The error of an operation on a store that is closed.
     static let storeIsClosed = StoreError(
         .closed,
