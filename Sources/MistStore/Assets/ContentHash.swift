@@ -17,13 +17,18 @@ public struct ContentHash: RawRepresentable, Hashable, Sendable {
     }
 
     init(bytes: some Sequence<UInt8>) {
-        rawValue = String(
-            decoding: bytes.flatMap { [Self.digits[Int($0 >> 4)], Self.digits[Int($0 & 15)]] },
-            as: UTF8.self
-        )
+        rawValue = bytes.hexadecimal
     }
 
-    private static let digits = Array("0123456789abcdef".utf8)
+    fileprivate static let digits = Array("0123456789abcdef".utf8)
+}
+
+extension Sequence<UInt8> {
+    /// The bytes as hexadecimal digits, `0` to `9` and `a` to `f`.
+    var hexadecimal: String {
+        let digits = ContentHash.digits
+        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
 }
 
 extension ContentHash: CustomStringConvertible {

@@ -1,4 +1,3 @@
-import Crypto
 import MistKit
 
 #if canImport(FoundationEssentials)
@@ -122,19 +121,11 @@ extension BackupManifest.File {
         }
     }
 
-    /// The number of bytes of a file and their SHA-256. The file is read in pieces.
+    /// The number of bytes of a file and their SHA-256.
     private static func digest(of url: URL) throws -> (size: Int, sha256: String) {
         do {
-            let file = try OpenFile(reading: url)
-            defer { file.close() }
-            var hash = SHA256()
-            var size = 0
-            while case let piece = try file.read(upTo: 1 << 20), !piece.isEmpty {
-                hash.update(data: piece)
-                size += piece.count
-            }
-            let digits = hash.finalize().map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
-            return (size, digits.joined())
+            let (content, size) = try ContentFolder.hash(url.path)
+            return (Int(size), content.rawValue)
         } catch {
             throw StoreError(.storage, error.message)
         }

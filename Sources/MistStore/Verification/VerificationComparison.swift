@@ -95,10 +95,5 @@ struct VersionDigest {
     }
 
     /// The digest in hexadecimal digits.
-    var text: String {
-        hash.finalize().map { byte in
-            let digits = String(byte, radix: 16)
-            return digits.count == 1 ? "0" + digits : digits
-        }.joined()
-    }
+    var text: String { hash.finalize().hexadecimal }
 }
