@@ -192,11 +192,13 @@ private final class Restoration {
 
     /// Removes the records that the backup does not have.
     func removeOthers() throws {
-        let zones = try Zones(scope: database.scope, db: db).identifiers()
+        let zones = try Dictionary(
+            uniqueKeysWithValues: Zones(scope: database.scope, db: db).all().map { ($0.id, $0) }
+        )
         for table in database.file.orderedTables {
             let kept = kept[table.id] ?? []
             for row in try table.allRows(db) where !kept.contains(row.id) {
-                guard let zone = zones[row.zone], let stored = try StoredZone.fetch(row.zone, db) else { continue }
+                guard let zone = zones[row.zone] else { continue }
                 guard !targets.contains(row.name) else {
                     plan.obstacles.append(
                         .init(
@@ -208,16 +210,14 @@ private final class Restoration {
                     )
                     continue
                 }
-                var values: [String: FieldValue?] = row.fields.mapValues { .some($0) }
-                for (field, misfit) in row.misfits { values[field] = .string(misfit.value.receipt) }
                 try refusing(row.name, table) {
-                    try receipt(values, row.name, stored, table)
+                    try receipt(row.receipt(), row.name, zone, table)
                     try table.delete(row.id, db)
                     return RestorePlan.Change(
                         kind: .removed,
                         recordType: table.recordType,
                         recordName: row.name,
-                        zoneID: zone,
+                        zoneID: zone.zoneID,
                         fields: []
                     )
                 }

@@ -147,11 +147,9 @@ extension RemoteDeletes {
         if isRemoved { transaction.removedRows += 1 }
         let isKept = !local.isEmpty || reason == .verification
         guard isKept || (isRemoved && configuration.massDeletionLimit != nil) else { return }
-        var fields = row.fields.mapValues { Optional($0) }.merging(local.fields.mapValues(\.value)) { $1 }
-        for (name, misfit) in row.misfits { fields[name] = .string(misfit.value.receipt) }
         try recovery.add(
             reason,
-            fields,
+            row.receipt(local.fields.mapValues(\.value)),
             of: table.recordType,
             row.name,
             in: zone,

@@ -102,9 +102,7 @@ struct VersionMerge: EngineProcedure {
     /// Writes the whole row into the recovery log, where a version replaces values that are not edits.
     private func saveReplacedValues(of row: LocalRow, _ local: LocalEdits, _ version: IncomingVersion) throws {
         guard !unrecordedChanges(of: row, local, version).isEmpty else { return }
-        var fields = row.fields.mapValues { Optional($0) }
-        for (name, misfit) in row.misfits { fields[name] = .string(misfit.value.receipt) }
-        try recovery.add(.verification, fields, of: table.recordType, name, in: zone, at: now)
+        try recovery.add(.verification, row.receipt(), of: table.recordType, name, in: zone, at: now)
     }
 
     /// Parks the record, because its merge closure failed.

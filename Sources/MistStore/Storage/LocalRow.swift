@@ -25,6 +25,14 @@ package struct LocalRow: Sendable {
     var misfits: [String: Misfit] = [:]
     var created: Int64?
     var modified: Int64?
+
+    /// The values for the recovery log: those of the row, with edits in place of them where there are some. Values that
+    /// no field can have are text.
+    func receipt(_ edits: [String: FieldValue?] = [:]) -> [String: FieldValue?] {
+        var values = fields.mapValues { Optional($0) }.merging(edits) { $1 }
+        for (name, misfit) in misfits { values[name] = .string(misfit.value.receipt) }
+        return values
+    }
 }
 
 /// The value of a column that no field of the type can have.
