@@ -62,20 +62,34 @@ extension MistStore {
 
     /// Observes the private records that are open, and after a switch those of the next user.
     private func observePrivateRecords(_ signals: Wakes) async throws {
-        while true {
-            do {
-                return try await Self.observe(privateDatabase, signals)
-            } catch let error as StoreError where error.code == .accountChanged {
-                try await waitForSwitch()
-                signals.wake(.edit)
-            }
+        try await acrossSwitches {
+            try await Self.observe(privateDatabase, signals)
+        } onSwitch: {
+            signals.wake(.edit)
         }
     }
 
-    /// Waits for the end of a switch that is under way.
-    func waitForSwitch() async throws {
-        try await switching.lock()
-        switching.unlock()
+    /// Runs a closure that uses the open records, and again after each switch to another user's records.
+    ///
+    /// - Parameters:
+    ///   - body: The closure. It is run again when it throws ``StoreError/Code-swift.struct/accountChanged``.
+    ///   - onSwitch: Is run before the closure is run again.
+    /// - Returns: What the closure returns.
+    /// - Throws: What the closure throws otherwise.
+    func acrossSwitches<Value>(
+        _ body: () async throws -> Value,
+        onSwitch: () -> Void = {}
+    ) async throws -> Value {
+        while true {
+            do {
+                return try await body()
+            } catch let error as StoreError where error.code == .accountChanged {
+                // The switch may still be under way: the new records are open when it has ended.
+                try await switching.lock()
+                switching.unlock()
+                onSwitch()
+            }
+        }
     }
 
     /// Synchronises the open records, also where another user's records are opened meanwhile.
@@ -83,13 +97,7 @@ extension MistStore {
         by asker: SyncEngine.Asker,
         of scopes: Set<DatabaseScope> = [.public, .private]
     ) async throws -> SyncSummary {
-        while true {
-            do {
-                return try await sync(by: asker, of: scopes)
-            } catch let error as StoreError where error.code == .accountChanged {
-                try await waitForSwitch()
-            }
-        }
+        try await acrossSwitches { try await sync(by: asker, of: scopes) }
     }
 
     /// For how long nothing need be synchronised, because other processes have done it.
@@ -141,13 +149,7 @@ extension MistStore {
         guard let service = service as? any NotifyingService else {
             return try await Task.sleep(for: .seconds(1 << 40))
         }
-        while true {
-            do {
-                return try await listenForOpenRecords(service, signals)
-            } catch let error as StoreError where error.code == .accountChanged {
-                try await waitForSwitch()
-            }
-        }
+        try await acrossSwitches { try await listenForOpenRecords(service, signals) }
     }
 
     private func listenForOpenRecords(_ service: any NotifyingService, _ signals: Wakes) async throws {

@@ -27,15 +27,7 @@ extension MistStore {
         AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let task = Task {
                 do {
-                    while !Task.isCancelled {
-                        do {
-                            try await observe { continuation.yield($0) }
-                            break
-                        } catch let error as StoreError where error.code == .accountChanged {
-                            // The switch may still be under way: the new records are open when it has ended.
-                            try await waitForSwitch()
-                        }
-                    }
+                    try await acrossSwitches { try await observe { continuation.yield($0) } }
                     continuation.finish()
                 } catch {
                     continuation.finish(throwing: error)
