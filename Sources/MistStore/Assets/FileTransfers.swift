@@ -262,16 +262,8 @@ extension FileTransfers {
         guard let row = try table.row(named: name, in: zone.id, db) else { return }
         for field in table.assetFields
         where configuration.download(of: field.name, table.recordType) == .withRecord {
-            try wantDownload(of: field, row, table)
+            try transfers.wantDownload(of: field, row, table)
         }
-    }
-
-    /// Lets a file be downloaded, unless it is here.
-    ///
-    /// - Returns: Whether it is to be downloaded.
-    @discardableResult
-    func wantDownload(of field: StoredField, _ row: LocalRow, _ table: RecordTable) throws -> Bool {
-        try transfers.wantDownload(of: field, row, table)
     }
 }
 
@@ -279,6 +271,7 @@ extension Transfers {
     /// Lets a file be downloaded, unless it is here.
     ///
     /// - Returns: Whether it is to be downloaded.
+    @discardableResult
     func wantDownload(of field: StoredField, _ row: LocalRow, _ table: RecordTable) throws -> Bool {
         guard let asset = row.fields[field.name]?.assetValue, asset.content == nil, let checksum = asset.fileChecksum
         else { return false }

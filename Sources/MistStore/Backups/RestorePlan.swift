@@ -70,7 +70,7 @@ extension RestorePlan: CustomStringConvertible {
 }
 
 /// What is written of a record of a backup: a pure decision.
-struct RestoredFields: Equatable {
+struct RestoredFields {
     /// The values to write. A null clears the field.
     var values: [String: FieldValue] = [:]
     /// The values that they replace, for the recovery log. A field without a value is a null.
@@ -134,11 +134,6 @@ struct RestoredFields: Equatable {
 
     private mutating func refuse(_ field: StoredField, _ reason: String) {
         obstacles.append((field.name, reason))
-    }
-
-    static func == (left: Self, right: Self) -> Bool {
-        left.values == right.values && left.replaced == right.replaced
-            && left.obstacles.elementsEqual(right.obstacles) { $0 == $1 }
     }
 }
 

@@ -116,6 +116,7 @@ package struct RecordTable: Sendable {
         self.recordType = recordType
         self.fields = fields
         assetFields = fields.filter { $0.knownType == .asset }
+        hasCounters = fields.contains { $0.schema.merge == .counter }
         hasFormers = fields.contains { $0.successor != nil }
         positions = Dictionary(uniqueKeysWithValues: fields.enumerated().map { ($1.name, $0) })
         name = quoted(recordType)
@@ -149,6 +150,9 @@ package struct RecordTable: Sendable {
 
     /// The fields that hold a file. A field that holds a list of files is not among them: the store keeps no files of it.
     let assetFields: [StoredField]
+
+    /// Whether a field of the type is a counter.
+    let hasCounters: Bool
 
     /// Whether fields were renamed.
     let hasFormers: Bool

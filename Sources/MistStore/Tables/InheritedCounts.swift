@@ -59,8 +59,3 @@ struct InheritedCounts: TableOwner {
         )
     }
 }
-
-extension RecordTable {
-    /// Whether a field of the type is a counter.
-    var hasCounters: Bool { fields.contains { $0.schema.merge == .counter } }
-}

@@ -66,11 +66,6 @@ struct Leases: TableOwner {
         )
     }
 
-    /// The name and the number of the process that holds the lease; `nil` where none does.
-    func process() throws -> String? {
-        try db.value("SELECT process FROM mist_lease WHERE name = ? AND holder IS NOT NULL", [name], as: String.self)
-    }
-
     /// Makes a member the holder, in a new epoch.
     func take(
         _ member: LeaseMember,
