@@ -73,7 +73,8 @@ public final class MistStore: Sendable {
     /// Opens the store in a folder, and creates it when it does not exist.
     ///
     /// - Parameters:
-    ///   - folder: The folder of the files: `user.sqlite`, `public.sqlite`, and others for further users. It is created when it does not exist.
+    ///   - folder: The folder of the files: `user.sqlite`, `public.sqlite`, and others for further users. It is created
+    ///     when it does not exist.
     ///   - records: The record types that the store keeps.
     ///   - service: The service to synchronise with, usually a `CloudKitService`; `nil` for a store that is never
     ///     synchronised.

@@ -7,7 +7,7 @@ public struct StoreAccount: Hashable, Sendable {
     /// no one: no user was signed in yet, or the user signed out.
     public var owner: String?
 
-    /// Who is signed in, as the service has said last.
+    /// The state of the session, as the service reported it last.
     public var session: Session
 
     /// Makes an account.
@@ -16,7 +16,7 @@ public struct StoreAccount: Hashable, Sendable {
         self.session = session
     }
 
-    /// Who is signed in at the service.
+    /// The state of a session.
     public enum Session: Hashable, Sendable {
         /// The service was not asked yet, or has not answered.
         case unknown
@@ -29,14 +29,14 @@ public struct StoreAccount: Hashable, Sendable {
         /// ``MistStore/signOut(_:_:)`` was called. `signInPage` is the address of the sign-in page, where the service
         /// gave one.
         case signedOut(signInPage: String?)
-        /// The service cannot be reached, or asks to wait. Who is signed in is not known at present; changes stay here
-        /// and are sent later.
+        /// The service cannot be reached, or asked for fewer requests. Whether the session is still valid is unknown;
+        /// changes stay here and are sent later.
         case temporarilyUnavailable
     }
 }
 
 extension StoreAccount.Session {
-    /// Who is signed in: a pure decision from what the file has.
+    /// Decides the state of the session from what the file has.
     ///
     /// - Parameters:
     ///   - place: The records that are open.

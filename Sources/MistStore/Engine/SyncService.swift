@@ -84,7 +84,8 @@ public protocol SyncService: Sendable {
 
     /// A number that changes whenever another user may have signed in; 0 unless you implement it.
     ///
-    /// The store does not apply a reply if the number changed while the request was under way. After each change, the engine asks for the user (``SyncRequest/caller``) before it sends or fetches user data.
+    /// The store does not apply a reply if the number changed while the request was under way. After each change, the
+    /// engine asks for the user (``SyncRequest/caller``) before it sends or fetches user data.
     var session: UInt64 { get }
 }
 
