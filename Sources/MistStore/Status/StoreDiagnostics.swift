@@ -66,9 +66,10 @@ package struct StoreDiagnostics {
         add("owner", owner == nil ? "none" : "known")
         if try state.visit != nil { add("signed in", "another user than the owner") }
         if let copy = try state.copyNoticed { add("copy of the file noticed", "\(age(of: copy)) ago") }
-        let row = try Leases(name: "sync", db: db).row()
-        let holder = row.holder == nil ? nil : row.process
-        add("lease", "\(holder.map { "held by \($0)" } ?? "free"), epoch \(row.epoch), last completed epoch \(row.done)")
+        let lease = try Leases(name: "sync", db: db).row()
+        let process = lease.holder == nil ? nil : lease.process
+        let holder = process.map { "held by \($0)" } ?? "free"
+        add("lease", "\(holder), epoch \(lease.epoch), last completed epoch \(lease.done)")
     }
 
     private func pragma(_ name: String) throws -> Int64 { try Int64.fetchOne(db, sql: "PRAGMA \(name)") ?? 0 }
