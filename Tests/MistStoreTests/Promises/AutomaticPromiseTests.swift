@@ -81,6 +81,20 @@ struct AutomaticPromiseTests {
         return nil
     }
 
+    /// Waits until a store that runs has asked twice for all changes, and the second synchronisation is over: it does so
+    /// when it begins, and when it listens to pushes, or could not. Nothing else wakes it then.
+    private func waitForFirstLooks(of store: MistStore, _ service: NotedService) async throws {
+        let isOver = try await wait { () -> Bool? in
+            let looks = service.requests.withLock { requests in requests.count { $0.request.isLook } }
+            guard looks >= 2 else { return nil }
+            for database in [store.privateDatabase, store.publicDatabase] {
+                guard try await database.status().synchroniser == nil else { return nil }
+            }
+            return true
+        }
+        try #require(isOver == true)
+    }
+
     @Test("45. What a push wakes: its database and its zone; nothing for the subscription of another copy")
     func pushesWakeWhatTheyAreAbout() throws {
         let own: [DatabaseScope: [String]] = [.private: ["MistStore.a.private"], .public: ["MistStore.a.public.0"]]
@@ -128,18 +142,12 @@ struct AutomaticPromiseTests {
             try await laptop.sync()
             try await phone.setSynchronisesAutomatically(true)
             #expect(try await phone.synchronisesAutomatically)
+            service.requests.withLock { $0 = [] }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await phone.run() }
                 defer { group.cancelAll() }
                 await emulator.rules.waitForCouriers(1)
-                // The first looks at everything are over.
-                var last = -1
-                _ = try await wait {
-                    let present = service.requests.withLock { $0.count }
-                    defer { last = present }
-                    try await Task.sleep(for: .seconds(1))
-                    return present > 0 && present == last ? true : nil
-                }
+                try await waitForFirstLooks(of: phone, service)
                 service.requests.withLock { $0 = [] }
                 try await laptop.privateDatabase.update(Book.self, named: "a") { $0.title = "B" }
                 try await laptop.sync()
@@ -229,16 +237,19 @@ struct AutomaticPromiseTests {
 
     @Test("45, 27. Without a connection for pushes, a local change is sent about a second later")
     func changesAreSentWithoutPushes() async throws {
+        let phoneService = Mutex<NotedService?>(nil)
         let services: (RunningEmulator) -> [any SyncService] = { emulator in
-            [NotedService(emulator.service(as: .user), hasPushes: false), emulator.service(as: .user)]
+            let noted = NotedService(emulator.service(as: .user), hasPushes: false)
+            phoneService.withLock { $0 = noted }
+            return [noted, emulator.service(as: .user)]
         }
         try await withStores(services) { stores, _ in
             try await stores[0].setSynchronisesAutomatically(true)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await stores[0].run() }
                 defer { group.cancelAll() }
-                // The first synchronisation is over.
-                try await Task.sleep(for: .seconds(1))
+                let service = try #require(phoneService.withLock { $0 })
+                try await waitForFirstLooks(of: stores[0], service)
                 try await stores[0].privateDatabase.add(Book(title: "A"), named: "a")
                 let found = try await wait {
                     try await stores[1].sync()
@@ -328,6 +339,12 @@ struct AutomaticPromiseTests {
 }
 
 extension SyncRequest {
+    /// Whether it asks for the zones that have changed.
+    fileprivate var isLook: Bool {
+        guard case .databaseChanges = self else { return false }
+        return true
+    }
+
     /// The zones whose changes are asked for; `nil` for another request.
     fileprivate var zoneNames: [String]? {
         guard case .zoneChanges(let cursors) = self else { return nil }
