@@ -6,7 +6,7 @@ import MistTesting
 import OpenAPISwiftRuntime
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct FaultTests {
     @Test(arguments: [
         (EmulatorConnection.inProcess, TransportError.Code.timedOut), (.socket, .connectionLost),

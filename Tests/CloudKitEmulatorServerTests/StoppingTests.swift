@@ -12,7 +12,7 @@ import Testing
 
 /// A server stops even if clients have sent only parts of their requests. If it does not stop, the test reaches its
 /// time limit.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct StoppingTests {
     /// A body that sends its first bytes, and never the others.
     private struct HalfABody: AsyncSequence, Sendable {

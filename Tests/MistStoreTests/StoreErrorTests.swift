@@ -7,7 +7,7 @@ import Testing
 @testable import MistStore
 
 /// The errors of a store that is closed, and of one that has no service.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct StoreErrorTests {
     /// An operation of a store, with the value that it needs: a record, and an entry of the recovery log.
     struct Operation: Sendable, CustomTestStringConvertible {

@@ -21,7 +21,7 @@ import UnixSignals
 #endif
 
 /// Servers stop, whatever their clients do. If a server does not stop, its test reaches the time limit.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 struct RunningServerTests {
 
     private static let halfARequest = "POST /upload HTTP/1.1\r\nhost: h\r\ncontent-length: 10\r\n\r\nhalf"

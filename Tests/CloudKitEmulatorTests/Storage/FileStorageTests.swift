@@ -174,7 +174,7 @@ struct FileStorageTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func aPushArrivesForWhatAnotherEmulatorWrites() async throws {
+    @Test(.timeLimit(.minutes(10))) func aPushArrivesForWhatAnotherEmulatorWrites() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "emulator-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

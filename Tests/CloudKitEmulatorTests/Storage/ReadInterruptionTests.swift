@@ -6,7 +6,7 @@ import Testing
 @testable import CloudKitEmulator
 
 struct ReadInterruptionTests {
-    @Test(.timeLimit(.minutes(1))) func aReadEndsInTheMiddleOfAStatement() throws {
+    @Test(.timeLimit(.minutes(10))) func aReadEndsInTheMiddleOfAStatement() throws {
         let emulator = try CloudKitEmulator()
         let interruption = ReadInterruption()
         let rows = Mutex(0)

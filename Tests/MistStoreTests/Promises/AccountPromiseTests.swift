@@ -10,7 +10,7 @@ import Testing
 @testable import MistStore
 
 /// Promises 28 and 29 over HTTP: several people, one after the other, on one folder.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct AccountPromiseTests {
     /// A device whose user changes: a store with the credentials of its service.
     private struct Device {

@@ -11,7 +11,7 @@ import Testing
 @testable import MistStore
 
 /// Promise 28: a folder belongs to one user.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct UserPromiseTests {
     private func open(_ folder: URL, _ service: any SyncService) throws -> MistStore {
         try MistStore(at: folder, records: [Shelf.self, Book.self], service: service)

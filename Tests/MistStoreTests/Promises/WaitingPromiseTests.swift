@@ -8,7 +8,7 @@ import Testing
 @testable import MistStore
 
 /// Calls that wait for the same work, and a store that is closed meanwhile.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct WaitingPromiseTests {
     /// A store whose requests can be held, and another store of the same user.
     private func withHeldService(_ body: (MistStore, HeldService, MistStore, URL) async throws -> Void) async throws {
