@@ -1,4 +1,5 @@
 package import CloudKitModel
+import Dispatch
 package import GRDB
 package import MistKit
 import Synchronization
@@ -42,9 +43,13 @@ package final class StoreFile: Sendable {
     package let lease: FileLease
     /// Whether the file was opened for reading. Then nothing of it is changed.
     let isReadOnly: Bool
-    /// Why the file was closed; `nil` while it is open. The engine's operations hold the lock: a read that meets the end
-    /// of the connections would use one that is closed.
+    /// Why the file was closed; `nil` while it is open.
     private let closing = Mutex<StoreError?>(nil)
+    /// The engine's operations that are under way. Closing waits for them: a read that meets the end of the connections
+    /// would use one that is closed.
+    private let operations = DispatchGroup()
+    /// Whether the connections are closed. SQLite does not check whether the connection of a checkpoint is open.
+    private let isClosed = Mutex(false)
     /// The observations that go on.
     private let observations = Mutex(Observations())
 
@@ -190,19 +195,17 @@ package final class StoreFile: Sendable {
             let ends = observations.withLock { $0.ends.values }
             for end in ends { end(reason) }
         }
-        try closing.withLock { closing in
-            // SQLite does not check whether the connection of a checkpoint is open.
-            guard closing == nil else { return }
-            guard !isReadOnly else {
-                closing = reason
-                return try StoreError.wrapping { try database.close() }
-            }
+        closing.withLock { $0 = $0 ?? reason }
+        operations.wait()
+        try isClosed.withLock { isClosed in
+            guard !isClosed else { return }
+            isClosed = true
+            guard !isReadOnly else { return try StoreError.wrapping { try database.close() } }
             // Another process goes on at once. If this fails, it goes on after some seconds.
             if lease.isHeld { try? database.write { db in try lease.release(db, doneAt: nil) } }
             // The content of the log is copied into the file, so that the file can be copied without the log. If this
             // fails, the log stays, and nothing is lost.
             _ = try? database.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
-            closing = reason
             try StoreError.wrapping { try database.close() }
         }
     }
@@ -227,15 +230,14 @@ package final class StoreFile: Sendable {
     }
 
     /// Runs a closure of the engine that uses the file, unless it is closed, and throws a failure of SQLite as a
-    /// ``StoreError``. The closure must not call this method.
+    /// ``StoreError``. Operations do not wait for each other here: a read goes on beside a write.
     func wrapping<Value>(_ body: () throws -> Value) throws -> Value {
-        var value: Value?
-        let reason = try closing.withLock { closing in
-            if closing == nil { value = try StoreError.wrapping(body) }
-            return closing
+        try closing.withLock { reason in
+            if let reason { throw reason }
+            operations.enter()
         }
-        guard let value else { throw reason ?? .storeIsClosed }
-        return value
+        defer { operations.leave() }
+        return try StoreError.wrapping(body)
     }
 
     /// The error of an operation on the file. SQLite reports other reasons when the file was closed meanwhile.
