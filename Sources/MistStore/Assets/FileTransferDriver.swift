@@ -27,11 +27,16 @@ final class FileTransferDriver: Sendable {
 
     private var now: MachineTime { configuration.clock().machineTime }
 
+    /// Whether a record type of the file has fields for files. Otherwise there is nothing to look for.
+    private var hasFileFields: Bool { engine.file.allTables.contains { !$0.assetFields.isEmpty } }
+
     /// Whether files are transferred.
     var isTransferring: Bool { underWay.withLock { !$0.isEmpty } }
 
     /// Looks for transfers that can begin.
-    func wake() { wakes.continuation.yield() }
+    func wake() {
+        if hasFileFields { wakes.continuation.yield() }
+    }
 
     /// Waits until a transfer has ended, or for a second: an edit that is made meanwhile is not to wait for a long file.
     func waitForEnd() async throws {
