@@ -76,7 +76,7 @@ extension LocalDatabase {
         _ db: Database
     ) throws -> StoredRecord<Model> {
         let known = try KnownVersion.fetch(named: row.name, in: row.zone, db)
-        let zone = try StoredZone.fetch(row.zone, db)?.zoneID
+        let zone = try StoredZone.zoneID(row.zone, db)
         if let misfit = Model.misfit(in: row) {
             throw StoreError(
                 .value,

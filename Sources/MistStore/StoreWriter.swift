@@ -38,7 +38,7 @@ public struct StoreWriter: StoreReading {
             let row = try self.row(of: record, table)
             fields = try changes(of: record, since: original, in: row, table)
             guard !fields.isEmpty else { return try database.record(row, as: Model.self, table, db) }
-            zoneID = try StoredZone.fetch(row.zone, db)?.zoneID ?? zoneID
+            zoneID = try StoredZone.zoneID(row.zone, db) ?? zoneID
         } else {
             fields = try savedFields(of: record.model, in: record)
         }
@@ -125,7 +125,7 @@ public struct StoreWriter: StoreReading {
         let zone = try database.save(
             [fieldName: try value(of: change, fieldName, recordName, table)],
             named: recordName,
-            in: try StoredZone.fetch(row.zone, db)?.zoneID,
+            in: try StoredZone.zoneID(row.zone, db),
             table,
             db
         )

@@ -28,19 +28,14 @@ extension StoreReading {
         let table = try database.file.table(of: Model.recordType)
         let local = try LocalQuery(query.recordQuery, limit: limit, in: table, zones: zones())
         let statement = try db.cachedStatement(
-            sql: "SELECT \(RowReader<Model>.columns(of: table)) FROM \(table.name) WHERE \(local.condition)"
+            sql: "SELECT \(table.statements.typedColumns) FROM \(table.name) WHERE \(local.condition)"
         )
         try statement.bind(local.values)
         var reader = try RowReader<Model>(statement, of: table, db)
         var records: [StoredRecord<Model>] = []
         var unreadable: [UnreadableRecord] = []
         let cursor = try Row.fetchCursor(statement)
-        while try cursor.next() != nil {
-            switch try reader.read() {
-            case .record(let record): records.append(record)
-            case .unreadable(let record): unreadable.append(record)
-            }
-        }
+        while try cursor.next() != nil { try reader.read(into: &records, unreadable: &unreadable) }
         return (records, unreadable)
     }
 

@@ -12,22 +12,22 @@ import MistKit
 /// Reads rows of a record type's table as typed records: values go from the columns into the model, without a `Record`
 /// in between.
 ///
-/// The statement's columns are those of ``columns(of:)``. A row whose values do not fit the model is read again as a
-/// `Record`, which gives the reason with the name of the field.
+/// The statement's columns are those of ``RecordTable/Statements/typedColumns``. A row whose values do not fit the model
+/// is read again as a `Record`, which gives the reason with the name of the field.
 struct RowReader<Model: CloudKitRecord> {
     private let table: RecordTable
     private let statement: Statement
     private let fields: RowFields
     /// The fields of the file that the model does not have.
     private let otherFields: [RowFields.Column]
-    /// The zones by their numbers.
-    private var zones: [ZoneRowID: ZoneID] = [:]
+    /// The zone of the last row. Most rows of a query are in one zone.
+    private var lastZone: (number: ZoneRowID, zoneID: ZoneID?)?
     private let db: Database
 
     /// Prepares to read the rows of a statement.
     ///
     /// - Parameters:
-    ///   - statement: The statement, which selects ``columns(of:)``.
+    ///   - statement: The statement, which selects ``RecordTable/Statements/typedColumns``.
     ///   - table: The table.
     ///   - db: The connection.
     /// - Throws: A ``StoreError`` for a field of a type that no model has.
@@ -59,49 +59,46 @@ struct RowReader<Model: CloudKitRecord> {
     /// The number of columns before those of the fields.
     private static var systemColumns: Int { 6 }
 
-    /// The columns that a statement has to select: the name, the times, the change tag, the zone, the JSON of the
-    /// fields that have no column, and the other fields.
-    ///
-    /// A small index of the records that have fields without a column makes that lookup cheap.
-    static func columns(of table: RecordTable) -> String {
-        """
-        _recordName, _createdTimestamp, _modifiedTimestamp, _changeTag, _zone, \
-        \(KnownVersions.other(of: table))\
-        \(table.fieldColumns.map { ", \(table.name).\($0)" }.joined())
-        """
-    }
-
-    /// A row that was read.
-    enum Content {
-        case record(StoredRecord<Model>)
-        case unreadable(UnreadableRecord)
-    }
-
-    /// Reads the statement's current row.
+    /// Reads the statement's current row, and adds it to the records, or to those that cannot be read as the type.
     ///
     /// - Throws: A `DatabaseError` when the file fails.
-    mutating func read() throws -> Content {
+    mutating func read(
+        into records: inout [StoredRecord<Model>],
+        unreadable: inout [UnreadableRecord]
+    ) throws {
+        fields.zone = try zone(ZoneRowID(sqlite3_column_int64(statement.sqliteStatement, 4)))
+        if sqlite3_column_type(statement.sqliteStatement, 5) == SQLITE_NULL, let record = typedRecord() {
+            records.append(record)
+        } else {
+            readUntyped(into: &records, unreadable: &unreadable)
+        }
+    }
+
+    /// The row as a typed record; `nil` where a value does not fit.
+    private func typedRecord() -> StoredRecord<Model>? {
+        var record = systemFields()
+        for column in otherFields {
+            guard let value = try? fields.value(of: column) else { return nil }
+            record.fields[column.field.name] = value
+        }
+        fields.rewind()
+        return StoredRecord(record, fields: fields)
+    }
+
+    private func systemFields() -> CloudKitModel.Record {
         let sqlite = statement.sqliteStatement
         func stamp(_ index: CInt) -> CloudKitModel.Record.Stamp? {
             guard sqlite3_column_type(sqlite, index) == SQLITE_INTEGER else { return nil }
             return CloudKitModel.Record.Stamp(timestamp: ColumnValue.date(sqlite3_column_int64(sqlite, index)))
         }
-        var record = CloudKitModel.Record(
+        return CloudKitModel.Record(
             recordType: table.recordType,
             recordName: text(0),
             recordChangeTag: text(3),
             created: stamp(1),
             modified: stamp(2),
-            zoneID: try zone(ZoneRowID(sqlite3_column_int64(sqlite, 4)))
+            zoneID: fields.zone
         )
-        fields.zone = record.zoneID
-        guard sqlite3_column_type(sqlite, 5) == SQLITE_NULL else { return untyped(record) }
-        for column in otherFields {
-            guard let value = try? fields.value(of: column) else { return untyped(record) }
-            record.fields[column.field.name] = value
-        }
-        fields.rewind()
-        return StoredRecord(record, fields: fields).map { .record($0) } ?? untyped(record)
     }
 
     private func text(_ index: CInt) -> String? {
@@ -109,16 +106,19 @@ struct RowReader<Model: CloudKitRecord> {
     }
 
     private mutating func zone(_ number: ZoneRowID) throws -> ZoneID? {
-        if let zone = zones[number] { return zone }
-        let zone = try StoredZone.fetch(number, db)?.zoneID
-        zones[number] = zone
-        return zone
+        if let lastZone, lastZone.number == number { return lastZone.zoneID }
+        let zoneID = try StoredZone.zoneID(number, db)
+        lastZone = (number, zoneID)
+        return zoneID
     }
 
     /// Reads the row as a `Record`, with the fields that have no column. A value that no field of the type can have is
     /// left out; where the model has the field, the row is unreadable.
-    private func untyped(_ system: CloudKitModel.Record) -> Content {
-        var record = system
+    private func readUntyped(
+        into records: inout [StoredRecord<Model>],
+        unreadable: inout [UnreadableRecord]
+    ) {
+        var record = systemFields()
         var misfit: String?
         for column in fields.columns + otherFields {
             do throws(ColumnError) {
@@ -135,10 +135,11 @@ struct RowReader<Model: CloudKitRecord> {
                     record.fields[name] = value
                 }
             }
-            if let misfit { return .unreadable(UnreadableRecord(record, reason: misfit)) }
-            return .record(try StoredRecord(record))
+            if let misfit { return unreadable.append(UnreadableRecord(record, reason: misfit)) }
+            records.append(try StoredRecord(record))
         } catch {
-            return .unreadable(UnreadableRecord(record, reason: (error as? CloudKitError)?.message ?? "\(error)"))
+            let reason = (error as? CloudKitError)?.message ?? "\(error)"
+            unreadable.append(UnreadableRecord(record, reason: reason))
         }
     }
 }
@@ -157,6 +158,8 @@ private final class RowFields: FieldSource {
     }
 
     let columns: [Column]
+    /// The indexes, types and positions of the columns. Unlike ``columns``, they are read without counting references.
+    private let places: [(index: CInt, type: FieldType.Known, position: Int)]
     private let statement: SQLiteStatement
     private var current = -1
     /// The zone of the row.
@@ -165,6 +168,7 @@ private final class RowFields: FieldSource {
     init(_ statement: SQLiteStatement, _ columns: [Column]) {
         self.statement = statement
         self.columns = columns
+        places = columns.map { ($0.index, $0.type, $0.position) }
     }
 
     func rewind() {
@@ -172,19 +176,19 @@ private final class RowFields: FieldSource {
     }
 
     func next() -> Int? {
-        while current + 1 < columns.count {
+        while current + 1 < places.count {
             current += 1
-            let column = columns[current]
-            if sqlite3_column_type(statement, column.index) != SQLITE_NULL { return column.position }
+            let place = places[current]
+            if sqlite3_column_type(statement, place.index) != SQLITE_NULL { return place.position }
         }
         return nil
     }
 
     /// The column of the current field, if the field has this type and the column's value this storage class.
     private func column(of type: FieldType.Known, _ storage: CInt) -> CInt? {
-        let column = columns[current]
-        guard column.type == type, sqlite3_column_type(statement, column.index) == storage else { return nil }
-        return column.index
+        let place = places[current]
+        guard place.type == type, sqlite3_column_type(statement, place.index) == storage else { return nil }
+        return place.index
     }
 
     func string() -> String? {

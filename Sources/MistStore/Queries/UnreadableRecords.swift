@@ -89,7 +89,7 @@ extension StoreFile {
                 db
             ).compactMap { row in
                 let known = try KnownVersion.fetch(named: row.name, in: row.zone, db)
-                return unreadable(row, of: table, known, in: try StoredZone.fetch(row.zone, db)?.zoneID)
+                return unreadable(row, of: table, known, in: try StoredZone.zoneID(row.zone, db))
             }
         }
     }

@@ -357,13 +357,22 @@ extension ColumnValue: StatementBinding {
             let count = Int(sqlite3_column_bytes(sqliteStatement, index))
             let bytes = UnsafeBufferPointer(start: start, count: count)
             // Another program may store bytes that are not UTF-8 as a text. They are not a text to this library.
-            self = String(validating: bytes, as: UTF8.self).map { .text($0) } ?? .blob(Data(bytes))
+            self = Self.text(validating: bytes).map { .text($0) } ?? .blob(Data(bytes))
         case SQLITE_BLOB:
             let start = sqlite3_column_blob(sqliteStatement, index)
             let count = Int(sqlite3_column_bytes(sqliteStatement, index))
             self = .blob(start.map { Data(bytes: $0, count: count) } ?? Data())
         default: self = .null
         }
+    }
+
+    /// The text of bytes; `nil` where they are not UTF-8. `String.init(validating:as:)` gives the same, in a generic
+    /// function of the standard library that took a sixth of the time of reading rows.
+    private static func text(validating bytes: UnsafeBufferPointer<UInt8>) -> String? {
+        let text = String(decoding: bytes, as: UTF8.self)
+        let isASCII = bytes.reduce(0, |) < 0x80
+        // Bytes that are not UTF-8 were replaced by others.
+        return isASCII || text.utf8.elementsEqual(bytes) ? text : nil
     }
 }
 

@@ -109,6 +109,10 @@ package struct RecordTable: Sendable {
         let isKnown: String
         /// The columns of a ``LocalRow``.
         let rowColumns: String
+        /// The columns of a ``RowReader``: the name, the times, the change tag, the zone, the JSON of the fields that
+        /// have no column, and the other fields. A small index of the records that have fields without a column makes
+        /// that lookup cheap.
+        let typedColumns: String
     }
 
     init(id: TableID, recordType: String, fields: [StoredField]) {
@@ -119,7 +123,8 @@ package struct RecordTable: Sendable {
         hasCounters = fields.contains { $0.schema.merge == .counter }
         hasFormers = fields.contains { $0.successor != nil }
         positions = Dictionary(uniqueKeysWithValues: fields.enumerated().map { ($1.name, $0) })
-        name = quoted(recordType)
+        let quotedType = quoted(recordType)
+        name = quotedType
         fieldColumns = fields.flatMap(\.columns)
         var next = 0
         offsets = fields.map { field in
@@ -142,7 +147,11 @@ package struct RecordTable: Sendable {
                 LIMIT 1
                 """,
             rowColumns: (["_id", "_zone", "_recordName", "_createdTimestamp", "_modifiedTimestamp"] + fieldColumns)
-                .joined(separator: ", ")
+                .joined(separator: ", "),
+            typedColumns: ([
+                "_recordName", "_createdTimestamp", "_modifiedTimestamp", "_changeTag", "_zone",
+                KnownVersions.other(of: id),
+            ] + fieldColumns.map { "\(quotedType).\($0)" }).joined(separator: ", ")
         )
     }
 

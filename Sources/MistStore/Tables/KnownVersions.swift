@@ -202,8 +202,8 @@ extension KnownVersions {
     }
 
     /// The JSON of the fields that have no column, of a row of a type's table. A small index makes it cheap.
-    static func other(of table: RecordTable) -> String {
-        "(SELECT other FROM mist_record WHERE type = \(table.id) AND row = _id AND other IS NOT NULL)"
+    static func other(of table: TableID) -> String {
+        "(SELECT other FROM mist_record WHERE type = \(table) AND row = _id AND other IS NOT NULL)"
     }
 
     /// A system field of a row of a type's table, as an expression.

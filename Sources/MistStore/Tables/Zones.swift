@@ -26,8 +26,7 @@ struct StoredZone: Sendable {
     fileprivate init(_ row: Row) {
         id = row["id"]
         scope = DatabaseScope(number: row["scope"]) ?? .private
-        let owner: String = row["owner"]
-        zoneID = ZoneID(zoneName: row["name"], ownerRecordName: owner.isEmpty ? nil : owner)
+        zoneID = ZoneID(stored: row["name"], owner: row["owner"])
         state = State(rawValue: row["state"]) ?? .unknown
         token = (row["token"] as String?).flatMap(ZoneChangeToken.init)
         isStale = row["is_stale"]
@@ -40,6 +39,19 @@ struct StoredZone: Sendable {
 
     static func fetch(_ id: ZoneRowID, _ db: Database) throws -> StoredZone? {
         try db.row("SELECT * FROM mist_zone WHERE id = ?", [id]).map(StoredZone.init)
+    }
+
+    /// The name and the owner of a zone alone, which every query reads once.
+    static func zoneID(_ id: ZoneRowID, _ db: Database) throws -> ZoneID? {
+        let statement = try db.cachedStatement(sql: "SELECT name, owner FROM mist_zone WHERE id = ?")
+        return try Row.fetchOne(statement, arguments: [id]).map { ZoneID(stored: $0[0], owner: $0[1]) }
+    }
+}
+
+extension ZoneID {
+    /// A zone of the columns `name` and `owner`. An empty owner is the user.
+    fileprivate init(stored name: String, owner: String) {
+        self.init(zoneName: name, ownerRecordName: owner.isEmpty ? nil : owner)
     }
 }
 
@@ -249,11 +261,7 @@ extension Zones {
     /// The zones of the scope by their numbers, in a file of any format.
     func identifiers() throws -> [ZoneRowID: ZoneID] {
         let rows = try db.rows("SELECT id, name, owner FROM mist_zone WHERE scope = ?", [scope.number])
-        let zones = rows.map { row -> (ZoneRowID, ZoneID) in
-            let owner: String = row["owner"]
-            return (row["id"], ZoneID(zoneName: row["name"], ownerRecordName: owner.isEmpty ? nil : owner))
-        }
-        return Dictionary(uniqueKeysWithValues: zones)
+        return Dictionary(uniqueKeysWithValues: rows.map { ($0["id"], ZoneID(stored: $0["name"], owner: $0["owner"])) })
     }
 
     /// The first zone that the scope ever had. It is the default of the tables' column `_zone`.

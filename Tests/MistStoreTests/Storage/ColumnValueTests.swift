@@ -93,6 +93,35 @@ struct ColumnValueTests {
         #expect(Set(types.map(\.type)) == Set(FieldType.allCases).subtracting(others))
     }
 
+    @Test(
+        "A text whose bytes are not UTF-8 is read as its bytes",
+        arguments: ["ff", "61ff62", "f09f98", "c080", "eda080", "c3", "61f09f9880ff"]
+    )
+    func otherEncodingsAreBytes(hexadecimal: String) throws {
+        let value = try Self.value(of: "CAST(x'\(hexadecimal)' AS TEXT)")
+        guard case .blob(let data) = value else { throw NotBytes(value: value) }
+        #expect(data.hexadecimal == hexadecimal)
+    }
+
+    @Test(arguments: ["", "a", "\u{0}", "e\u{301}", "Ä", "漢字", "🥛", "\u{FFFD}", "\u{10FFFF}"])
+    func validTextsAreTexts(text: String) throws {
+        #expect(try Self.value(of: "CAST(x'\(Data(text.utf8).hexadecimal)' AS TEXT)") == .text(text))
+    }
+
+    private struct NotBytes: Error { let value: ColumnValue }
+
+    /// The value of an expression, as a column.
+    private static func value(of expression: String) throws -> ColumnValue {
+        try DatabaseQueue().read { db in
+            let statement = try db.makeStatement(sql: "SELECT \(expression)")
+            let cursor = try Row.fetchCursor(statement)
+            return try withExtendedLifetime(cursor) {
+                _ = try cursor.next()
+                return ColumnValue(sqliteStatement: statement.sqliteStatement, index: 0)
+            }
+        }
+    }
+
     @Test func absentAndNullAreNull() throws {
         for type in FieldType.Known.allCases {
             #expect(try ColumnValue(nil, as: type, in: Self.zone) == .null)
