@@ -142,6 +142,7 @@ let package = Package(
         ),
         .target(name: "Spelling"),
         .target(name: "SearchWords"),
+        .target(name: "FilePermissions"),
         .target(
             name: "OpenAPISwiftGenerator",
             dependencies: [
@@ -240,6 +241,7 @@ let package = Package(
             dependencies: [
                 "CloudKitModel",
                 "CloudKitSchema",
+                "FilePermissions",
                 "MistKit",
                 "OpenAPISwiftRuntime",
                 "SearchWords",
@@ -272,6 +274,7 @@ let package = Package(
                 "CloudKitRuleIDs",
                 "CloudKitSchema",
                 "CloudKitWebServices",
+                "FilePermissions",
                 "SearchWords",
                 "StreamingJSON",
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -335,6 +338,7 @@ let package = Package(
                 "CloudKitMirror",
                 "CloudKitModel",
                 "CloudKitSchema",
+                "FilePermissions",
                 "MistKit",
                 "MistSignIn",
                 "MistStore",

@@ -1,3 +1,4 @@
+import FilePermissions
 import GRDB
 
 #if canImport(FoundationEssentials)

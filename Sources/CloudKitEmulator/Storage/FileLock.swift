@@ -1,3 +1,5 @@
+import FilePermissions
+
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Glibc)
@@ -38,20 +40,4 @@ package enum FileLock {
             return try body()
         }
     #endif
-}
-
-/// What the system refused to do with a file.
-struct FileFailure: Error, CustomStringConvertible {
-    let path: String
-    /// What the file cannot be: "locked".
-    let problem: String
-    let code: Int32
-
-    var description: String {
-        #if os(Windows)
-            "the file \(path) cannot be \(problem) (error \(code))"
-        #else
-            "the file \(path) cannot be \(problem): \(String(cString: strerror(code)))"
-        #endif
-    }
 }

@@ -1,4 +1,5 @@
 import CloudKitEmulator
+import FilePermissions
 import Foundation
 
 /// The folder of an emulator's data, which only its owner may read: it holds tokens and records.
@@ -15,7 +16,7 @@ enum DataFolder {
         try manager.createDirectory(
             atPath: folder,
             withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o700]
+            attributes: OwnerPermissions.ofFolder
         )
         let names = try manager.contentsOfDirectory(atPath: folder)
         for name in names where isOwn(name) {

@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import CloudKitEmulatorServer
+import FilePermissions
 import Foundation
 import MistKit
 import StreamingJSON

@@ -1,3 +1,4 @@
+import FilePermissions
 import GRDB
 import MistKit
 
@@ -19,7 +20,11 @@ struct StoreFolder: Sendable {
 
     func createFolder(_ url: URL) throws {
         do {
-            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(
+                at: url,
+                withIntermediateDirectories: true,
+                attributes: OwnerPermissions.ofFolder
+            )
         } catch {
             throw StoreError(
                 .readOnly,

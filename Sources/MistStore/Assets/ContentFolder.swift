@@ -1,4 +1,5 @@
 import Crypto
+import FilePermissions
 import GRDB
 import MistKit
 
@@ -174,7 +175,11 @@ struct ContentFolder: Sendable {
 
     private static func create(_ folder: String) throws(StoreError) {
         do {
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(
+                atPath: folder,
+                withIntermediateDirectories: true,
+                attributes: OwnerPermissions.ofFolder
+            )
         } catch {
             throw StoreError(.readOnly, "The folder \(folder) cannot be created: \(error). Check its permissions.")
         }

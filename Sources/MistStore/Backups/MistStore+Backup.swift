@@ -1,3 +1,4 @@
+import FilePermissions
 import GRDB
 
 #if canImport(FoundationEssentials)
@@ -42,10 +43,13 @@ extension MistStore {
                 )
             }
         }
-        let own: [FileAttributeKey: Any] = [.posixPermissions: 0o700]
         try making(folder.path) {
             try manager.createDirectory(at: parent, withIntermediateDirectories: true)
-            try manager.createDirectory(at: partial, withIntermediateDirectories: false, attributes: own)
+            try manager.createDirectory(
+                at: partial,
+                withIntermediateDirectories: false,
+                attributes: OwnerPermissions.ofFolder
+            )
         }
         defer { try? manager.removeItem(at: partial) }
         var manifest = BackupManifest(

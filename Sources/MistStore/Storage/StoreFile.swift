@@ -1,5 +1,6 @@
 package import CloudKitModel
 import Dispatch
+import FilePermissions
 package import GRDB
 package import MistKit
 import Synchronization
@@ -246,9 +247,11 @@ package final class StoreFile: Sendable {
     }
 
     /// Opens an SQLite file as the store uses it: with a write-ahead log, and a wait of five seconds for other
-    /// processes.
+    /// processes. A new file is for its owner alone.
     static func open(atPath path: String) throws -> DatabasePool {
-        try DatabasePool(path: path, configuration: configuration)
+        // SQLite gives the files beside it the same permissions. If this fails, SQLite says why.
+        try? OwnerPermissions.createFile(atPath: path)
+        return try DatabasePool(path: path, configuration: configuration)
     }
 
     /// The configuration of the connections of a store.

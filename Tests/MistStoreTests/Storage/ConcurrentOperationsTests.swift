@@ -6,7 +6,7 @@ import Testing
 
 @testable import MistStore
 
-/// Operations of the engine on one file, from several threads. Each test would wait for ever where one waits for another.
+/// Operations of the engine on one file, from several threads. Each test would wait forever where one waits for another.
 @Suite(.timeLimit(.minutes(10)))
 struct ConcurrentOperationsTests {
     @Test func aReadOfTheEngineGoesOnBesideAWrite() throws {

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Glibc)
@@ -10,6 +16,9 @@
 
 /// Files and folders that only their owner may use.
 package enum OwnerPermissions {
+    /// The attributes of a folder that is created. An existing folder keeps its own.
+    package static var ofFolder: [FileAttributeKey: Any] { [.posixPermissions: 0o700] }
+
     #if os(Windows)
         /// Does nothing. Windows has no permissions of this kind.
         package static func createFile(atPath path: String) throws {}
