@@ -147,10 +147,12 @@ extension SyncEngine {
     package func collectFiles(at now: MachineTime) throws {
         guard let folder = file.folder, try read({ db in try !Contents(db: db).isEmpty }) else { return }
         folder.removeInterrupted()
+        // A folder that is missing has nothing to collect. One that a backup reads is collected later.
+        guard let hold = folder.collecting() else { return }
+        defer { withExtendedLifetime(hold) {} }
         try write(at: now) { transaction in
-            let queries = file.allTables.flatMap(\.contentQueries) + [RecoveryEntries.contents]
             let unused = try Contents(db: transaction.db).forgetUnused(
-                except: queries.joined(separator: " UNION ALL "),
+                except: Contents.queryOfUsed(by: file.allTables),
                 at: now,
                 before: now - 60 * 60 * 1000
             )

@@ -282,10 +282,13 @@ extension Transfers {
 }
 
 extension RecordTable {
-    /// The contents that the rows refer to, as queries of one column.
+    /// The contents that the rows refer to, as queries of one column. A value of another program may be anything.
     var contentQueries: [String] {
         assetFields.map {
-            "SELECT json_extract(\($0.column), '$.\(Asset.contentKey)') FROM \(name) WHERE \($0.column) IS NOT NULL"
+            """
+            SELECT CASE WHEN json_valid(\($0.column)) THEN json_extract(\($0.column), '$.\(Asset.contentKey)') END
+            FROM \(name) WHERE \($0.column) IS NOT NULL
+            """
         }
     }
 }
