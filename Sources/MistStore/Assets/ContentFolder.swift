@@ -62,6 +62,14 @@ struct ContentFolder: Sendable {
         return "\(path)/incoming/\(String(UInt64.random(in: .min ... .max), radix: 16))"
     }
 
+    /// The path for the file of the service: the same one whenever it is downloaded, so that a later process can go on.
+    func incomingPath(of asset: Asset) throws(StoreError) -> String {
+        try Self.create("\(path)/incoming")
+        // The signature is any text.
+        let name = SHA256.hash(data: Array("\(asset.size ?? -1) \(asset.fileChecksum ?? "")".utf8))
+        return "\(path)/incoming/\(name.hexadecimal)"
+    }
+
     /// Copies a file, a piece at a time, and hashes it meanwhile.
     ///
     /// - Parameter url: The file.
