@@ -1,5 +1,6 @@
 import CloudKitEmulator
 import CloudKitModel
+import Foundation
 import GRDB
 import MistKit
 import MistStore
@@ -92,6 +93,12 @@ extension CrashScenario {
         }
     }
 
+    /// The folder of a backup, which is in the folder of the store.
+    private static func backup(beside store: MistStore) -> URL {
+        let path = (store.file(of: .private).database as? DatabasePool)?.path ?? ""
+        return URL(fileURLWithPath: path).deletingLastPathComponent().appendingPathComponent("backup")
+    }
+
     private static func verify(_ mode: VerificationMode) -> Step {
         .program(.phone) { store in try await store.verify(mode, comparing: .values) }
     }
@@ -119,6 +126,29 @@ extension CrashScenario {
             .sync(.laptop),
             .sync(.phone),
             .phone("UPDATE Cover SET title = 'seen'"),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "adds a file that another record has at the service, and one that is new",
+            .cover(.phone, "a", [1, 2, 3]),
+            .sync(.phone),
+            .cover(.phone, "b", [1, 2, 3]),
+            .cover(.phone, "c", [7, 8]),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "restores a file from a backup after it was replaced",
+            .cover(.phone, "a", [1, 2, 3]),
+            .sync(.phone),
+            .program(.phone) { store in
+                let folder = backup(beside: store)
+                if !FileManager.default.fileExists(atPath: folder.path) { try await store.backup(to: folder) }
+            },
+            .cover(.phone, "a", [4, 5, 6, 7]),
+            .sync(.phone),
+            .program(.phone) { store in
+                try await store.privateDatabase.restore(from: backup(beside: store))
+            },
             .sync(.phone)
         ),
         CrashScenario(

@@ -123,22 +123,32 @@ final class FailingService: SyncService {
         _ upload: AssetUpload,
         inZone zone: ZoneID,
         of scope: DatabaseScope,
+        ofSession session: UInt64,
         progress: @escaping ProgressHandler<TransferProgress>
     ) async throws -> Asset {
         steps?.pass()
         defer { steps?.pass() }
-        return try await service.upload(upload, inZone: zone, of: scope, progress: progress)
+        return try await service.upload(upload, inZone: zone, of: scope, ofSession: session, progress: progress)
+    }
+
+    func rereference(_ field: AssetField, forZone zone: ZoneID, of scope: DatabaseScope, ofSession session: UInt64)
+        async throws -> Asset
+    {
+        steps?.pass()
+        defer { steps?.pass() }
+        return try await service.rereference(field, forZone: zone, of: scope, ofSession: session)
     }
 
     func download(
         _ field: AssetField,
         to file: URL,
         from scope: DatabaseScope,
+        ofSession session: UInt64,
         progress: @escaping ProgressHandler<TransferProgress>
     ) async throws {
         steps?.pass()
         defer { steps?.pass() }
-        try await service.download(field, to: file, from: scope, progress: progress)
+        try await service.download(field, to: file, from: scope, ofSession: session, progress: progress)
     }
 
     /// The failure of this synchronisation, once.

@@ -36,6 +36,8 @@ public struct AssetChunks: AsyncSequence, Sendable {
     /// Looks up the asset; `nil` if its record is not known.
     let lookUp: (@Sendable () async throws -> Asset)?
     var progress: ProgressHandler<TransferProgress>?
+    /// How far an earlier process has come.
+    var start: PartialFile.State?
 
     /// Starts an iteration; the first request is sent with the first call of `next`.
     ///
@@ -49,13 +51,16 @@ public struct AssetChunks: AsyncSequence, Sendable {
         private let chunks: AssetChunks
         private var asset: Asset?
         private var body: HTTPBody.Iterator?
-        /// The number of bytes that were returned.
-        private var offset: Int64 = 0
+        /// The offset in the file after the bytes that were returned.
+        private(set) var offset: Int64 = 0
+        /// Whether the bytes before ``offset`` are of an earlier process.
+        private var isResumed = false
         /// The number of bytes at the start of the present response that were returned before.
         private var surplus: Int64 = 0
         /// The number of all bytes, once it is known.
         private var size: Int64?
-        private var entityTag: String?
+        /// The strong validator of the bytes; `nil` where the host gave none.
+        private(set) var entityTag: String?
         private var failures: RetryBudget?
         private var hasNewAddress = false
         private var isFinished = false
@@ -64,6 +69,9 @@ public struct AssetChunks: AsyncSequence, Sendable {
             self.chunks = chunks
             asset = chunks.asset
             size = chunks.asset?.size
+            if let start = chunks.start {
+                (offset, entityTag, isResumed) = (start.length, start.validator, true)
+            }
         }
 
         /// The next bytes.
@@ -110,6 +118,7 @@ public struct AssetChunks: AsyncSequence, Sendable {
             chunk = chunk.dropFirst(Int(known))
             guard !chunk.isEmpty else { return nil }
             offset += Int64(chunk.count)
+            isResumed = false
             if let size, offset > size { throw CloudKitError.wrongSize(expected: size, found: nil) }
             (failures, hasNewAddress) = (nil, false)
             chunks.progress?(TransferProgress(completedBytes: offset, totalBytes: size))
@@ -166,6 +175,7 @@ public struct AssetChunks: AsyncSequence, Sendable {
         /// Checks that a response has the requested bytes, and takes the length of the file from it.
         private mutating func check(_ response: HTTPResponse) throws(CloudKitError) {
             let length = response.headerFields[.contentLength].flatMap { Int64($0) }
+            let tag = response.headerFields[.eTag]
             switch response.status {
             case .partialContent:
                 guard let range = ContentRange(response.headerFields[.contentRange] ?? ""), range.first == offset else {
@@ -174,9 +184,17 @@ public struct AssetChunks: AsyncSequence, Sendable {
                         message: "The asset host sent other bytes than those from \(offset) on."
                     )
                 }
+                guard !isResumed || tag == nil || tag == entityTag else {
+                    throw CloudKitError(
+                        code: .unexpectedResponse,
+                        message: "The asset host sent the rest of another file. Download the file from its beginning."
+                    )
+                }
                 surplus = 0
                 try take(range.size)
             default:
+                // The bytes of an earlier process may be those of another file.
+                if isResumed { offset = 0 }
                 // The response has the whole file, even if only the rest was requested.
                 surplus = offset
                 try take(length)

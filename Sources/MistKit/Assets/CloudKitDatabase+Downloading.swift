@@ -180,6 +180,44 @@ extension CloudKitDatabase {
         try replacement.commit()
     }
 
+    /// Downloads the asset in a record's field to a file, and goes on where an earlier process was interrupted.
+    ///
+    /// The bytes are written to a file beside it, with the host's validator for them. After a break they stay there, and
+    /// the next call for the same file asks for the rest. Without a validator, or when the host has another file, the
+    /// download begins again.
+    ///
+    /// - Parameters:
+    ///   - field: The record and its field.
+    ///   - file: The file to write. It has the same path only where it is the same file.
+    ///   - progress: Called after each piece that arrives.
+    /// - Throws: The same errors as ``download(_:to:progress:)-(AssetField,_,_)``.
+    package func resumeDownload(
+        of field: AssetField,
+        to file: URL,
+        progress: ProgressHandler<TransferProgress>? = nil
+    ) async throws {
+        var chunks = chunks(of: field)
+        chunks.progress = progress
+        let partial = try PartialFile(for: file)
+        defer { partial.close() }
+        chunks.start = partial.start(ofFileWith: field.asset?.size)
+        do {
+            var iterator = chunks.makeAsyncIterator()
+            while let chunk = try await iterator.next(isolation: #isolation) {
+                try partial.write(chunk, upTo: iterator.offset, iterator.entityTag)
+            }
+            if Task.isCancelled { throw CloudKitError.cancelled(operation: AssetChunks.operation) }
+            try partial.commit()
+        } catch {
+            // Only a transfer that was interrupted goes on later.
+            switch (error as? CloudKitError)?.code {
+            case .network, .serviceUnavailable, .throttled, .cancelled, .assetAddressExpired: partial.keep()
+            default: partial.discard()
+            }
+            throw error
+        }
+    }
+
     private func collect(
         _ chunks: AssetChunks,
         upTo limit: Int,

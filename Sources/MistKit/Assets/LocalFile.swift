@@ -103,6 +103,143 @@ final class ReplacementFile {
     }
 }
 
+/// A file that is written over several attempts and processes: the bytes are in `….part`, and `….state` says which of
+/// them are on the disk, and of which file they are. One process writes it at a time.
+final class PartialFile {
+    /// How far a file was written.
+    struct State: Equatable, Sendable {
+        /// The number of bytes that are on the disk.
+        var length: Int64
+        /// The entity tag of the response that they come from.
+        var validator: String
+    }
+
+    /// The number of bytes between two notes.
+    private static let interval: Int64 = 1 << 20
+
+    private let target: String
+    private var descriptor: CInt
+    private var position: Int64 = 0
+    private var validator: String?
+    private var noted: Int64 = 0
+
+    private var path: String { "\(target).part" }
+    private var statePath: String { "\(target).state" }
+
+    /// Opens the file, or makes it.
+    ///
+    /// - Throws: A ``CloudKitError``: `localData`, also while another process writes the file.
+    init(for url: URL) throws(CloudKitError) {
+        target = try url.localPath
+        while true {
+            let path = "\(target).part"
+            descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
+            guard descriptor >= 0 else { throw .localData("could not be opened", path, errno) }
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+                closeDescriptor(descriptor)
+                throw .localData("is written by another process", path, nil)
+            }
+            // The other process may have renamed the file meanwhile.
+            var (own, named) = (stat(), stat())
+            if fstat(descriptor, &own) == 0, stat(path, &named) == 0, own.st_ino == named.st_ino { break }
+            closeDescriptor(descriptor)
+        }
+    }
+
+    deinit { close() }
+
+    /// How far an earlier attempt has come; `nil` where the file begins again.
+    func start(ofFileWith size: Int64?) -> State? {
+        guard let state = readState(), state.length > 0, size.map({ state.length < $0 }) ?? true,
+            lseek(descriptor, 0, SEEK_END) >= state.length
+        else { return nil }
+        (position, noted, validator) = (state.length, state.length, state.validator)
+        return state
+    }
+
+    /// Writes the next bytes.
+    ///
+    /// - Parameters:
+    ///   - bytes: The bytes.
+    ///   - end: The offset of their end. Where they do not follow the last ones, the file begins again.
+    ///   - validator: The validator of their response.
+    /// - Throws: A ``CloudKitError``: `localData`.
+    func write(_ bytes: ArraySlice<UInt8>, upTo end: Int64, _ validator: String?) throws(CloudKitError) {
+        let start = end - Int64(bytes.count)
+        if start != position || position == 0 || validator != self.validator {
+            unlink(statePath)
+            guard ftruncate(descriptor, off_t(start)) == 0 else {
+                throw .localData("could not be written", path, errno)
+            }
+            (position, noted, self.validator) = (start, 0, validator)
+        }
+        guard lseek(descriptor, off_t(position), SEEK_SET) >= 0 else {
+            throw .localData("could not be written", path, errno)
+        }
+        var failure: CInt?
+        bytes.withUnsafeBytes { buffer in
+            var written = 0
+            while written < buffer.count {
+                let rest = UnsafeRawBufferPointer(rebasing: buffer[written...])
+                let result = writeDescriptor(descriptor, rest.baseAddress, rest.count)
+                if result >= 0 {
+                    written += result
+                } else if errno != EINTR {
+                    failure = errno
+                    return
+                }
+            }
+        }
+        if let failure { throw .localData("could not be written", path, failure) }
+        position = end
+        if position - noted >= Self.interval { keep() }
+    }
+
+    /// Notes what is on the disk, for a later attempt. Without the note, the file begins again.
+    func keep() {
+        guard let validator, position > noted, fsync(descriptor) == 0 else { return }
+        let temporary = "\(statePath).new"
+        unlink(temporary)
+        guard let file = try? OpenFile(path: temporary, flags: O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC),
+            (try? file.write(Array("\(position)\n\(validator)".utf8)[...])) != nil, (try? file.synchronize()) != nil,
+            rename(temporary, statePath) == 0
+        else {
+            unlink(temporary)
+            return
+        }
+        noted = position
+    }
+
+    private func readState() -> State? {
+        guard let file = try? OpenFile(path: statePath, flags: O_RDONLY | O_CLOEXEC),
+            let bytes = try? file.read(upTo: 1 << 16)
+        else { return nil }
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", maxSplits: 1)
+        guard lines.count == 2, let length = Int64(lines[0]) else { return nil }
+        return State(length: length, validator: String(lines[1]))
+    }
+
+    /// Gives the file its name.
+    func commit() throws(CloudKitError) {
+        guard ftruncate(descriptor, off_t(position)) == 0, fsync(descriptor) == 0, rename(path, target) == 0 else {
+            throw .localData("could not be put in place", target, errno)
+        }
+        unlink(statePath)
+    }
+
+    /// Removes what was written.
+    func discard() {
+        unlink(statePath)
+        unlink(path)
+    }
+
+    func close() {
+        guard descriptor >= 0 else { return }
+        closeDescriptor(descriptor)
+        descriptor = -1
+    }
+}
+
 /// An open file, closed with its last reference. One task uses it at a time.
 package final class OpenFile {
     private let path: String

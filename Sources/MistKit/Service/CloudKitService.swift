@@ -395,6 +395,22 @@ final class ServiceConnection: Sendable {
         )
     }
 
+    /// The same connection, which sends requests for one session only.
+    func inSession(_ session: UInt64) -> ServiceConnection {
+        ServiceConnection(
+            containerIdentifier: containerIdentifier,
+            environment: environment,
+            configuration: configuration,
+            pipeline: RequestPipeline(
+                transport: pipeline.transport,
+                tokenManager: SessionTokenManager(manager: pipeline.tokenManager, session: session),
+                retrier: pipeline.retrier,
+                logger: pipeline.logger
+            ),
+            assets: assets
+        )
+    }
+
     /// The same connection, which sends each request only once and for one session, and notes the times of the
     /// responses.
     func withoutRepetition(

@@ -26,6 +26,19 @@ extension CloudKitService {
     }
 }
 
+extension CloudKitService {
+    /// The same service for one session.
+    ///
+    /// - Parameter session: The session for which requests are sent: ``signIns``. A request that would get the credentials
+    ///   of another session is not sent, and fails with ``CloudKitError/Code-swift.struct/cancelled``.
+    /// - Returns: The service.
+    package func inSession(_ session: UInt64) -> CloudKitService {
+        var service = self
+        service.connection = connection.inSession(session)
+        return service
+    }
+}
+
 /// Notes the time at which the service has sent each response.
 struct DateNotingTransport: ClientTransport {
     let transport: any ClientTransport

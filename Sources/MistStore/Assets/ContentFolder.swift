@@ -30,8 +30,10 @@ struct ContentFolder: Sendable {
     /// The folder beside a database; `nil` for a database in memory.
     init?(ofDatabase path: String?) {
         guard let path else { return nil }
-        self.path = path + "-files"
+        self.path = Self.path(ofDatabase: path)
     }
+
+    static func path(ofDatabase path: String) -> String { path + "-files" }
 
     /// A file that is complete and on the disk, and has no row yet.
     struct Incoming: Sendable {
@@ -43,7 +45,10 @@ struct ContentFolder: Sendable {
         func discard() { unlink(path) }
     }
 
-    func path(of content: ContentHash) -> String { "\(path)/\(content.rawValue.prefix(2))/\(content)" }
+    func path(of content: ContentHash) -> String { "\(path)/\(Self.relativePath(of: content))" }
+
+    /// The path of a file within the folder.
+    static func relativePath(of content: ContentHash) -> String { "\(content.rawValue.prefix(2))/\(content)" }
 
     /// The size of a file; `nil` where it is missing.
     func size(of content: ContentHash) -> Int64? {
@@ -56,6 +61,14 @@ struct ContentFolder: Sendable {
     func incomingPath() throws(StoreError) -> String {
         try Self.create("\(path)/incoming")
         return "\(path)/incoming/\(String(UInt64.random(in: .min ... .max), radix: 16))"
+    }
+
+    /// The path for the file of the service: the same one whenever it is downloaded, so that a later process can go on.
+    func incomingPath(of asset: Asset) throws(StoreError) -> String {
+        try Self.create("\(path)/incoming")
+        // The signature is any text.
+        let name = SHA256.hash(data: Array("\(asset.size ?? -1) \(asset.fileChecksum ?? "")".utf8))
+        return "\(path)/incoming/\(name.hexadecimal)"
     }
 
     /// Copies a file, a piece at a time, and hashes it meanwhile.
@@ -80,6 +93,29 @@ struct ContentFolder: Sendable {
                 throw StoreError(.file, "\(error.message) Nothing was changed.")
             }
         }
+    }
+
+    /// Copies a file of another folder, and checks that it is what its name says.
+    ///
+    /// - Parameters:
+    ///   - content: The file.
+    ///   - source: The other folder. It may be in another file system.
+    /// - Returns: The copy, which is on the disk; `nil` where the file is missing, cannot be read or has other bytes.
+    /// - Throws: A ``StoreError``: `full` or `readOnly` where the copy cannot be written.
+    func copy(_ content: ContentHash, from source: ContentFolder) throws(StoreError) -> Incoming? {
+        guard source.size(of: content) != nil else { return nil }
+        let copy: Incoming
+        do throws(StoreError) {
+            copy = try self.copy(URL(fileURLWithPath: source.path(of: content)))
+        } catch {
+            guard error.code == .file else { throw error }
+            return nil
+        }
+        guard copy.content == content else {
+            copy.discard()
+            return nil
+        }
+        return copy
     }
 
     /// Writes bytes into a file, and hashes them.
@@ -141,7 +177,8 @@ struct ContentFolder: Sendable {
         try place(file)
     }
 
-    private func place(_ file: Incoming) throws(StoreError) {
+    /// Gives a file its name.
+    func place(_ file: Incoming) throws(StoreError) {
         let target = path(of: file.content)
         let folder = String(target.dropLast(file.content.rawValue.utf8.count + 1))
         try Self.create(folder)
@@ -171,6 +208,40 @@ struct ContentFolder: Sendable {
             #endif
             if changed < limit { unlink("\(folder)/\(name)") }
         }
+    }
+
+    /// The right to read the files of a folder, or to collect them. It ends with the value, or with the process.
+    final class Hold: Sendable {
+        private let descriptor: Int32
+
+        fileprivate init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+        deinit { close(descriptor) }
+    }
+
+    /// Keeps all files of the folder, until the value is released: none is collected, by any process.
+    ///
+    /// - Throws: A ``StoreError`` where there is no folder, and where none can be made.
+    func keepAll() throws(StoreError) -> Hold {
+        try Self.create(path)
+        guard let hold = Self.hold(path, LOCK_SH) else { throw Self.failure("The folder cannot be locked:", path) }
+        return hold
+    }
+
+    /// The right to collect files of the folder; `nil` while a backup or a restore keeps them.
+    func collecting() -> Hold? { Self.hold(path, LOCK_EX | LOCK_NB) }
+
+    /// Locks the folder itself, so that there is no other file.
+    private static func hold(_ path: String, _ operation: Int32) -> Hold? {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        while flock(descriptor, operation) != 0 {
+            guard errno == EINTR else {
+                close(descriptor)
+                return nil
+            }
+        }
+        return Hold(descriptor)
     }
 
     private static func create(_ folder: String) throws(StoreError) {

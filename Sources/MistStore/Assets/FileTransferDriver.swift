@@ -15,12 +15,20 @@ final class FileTransferDriver: Sendable {
     private let engine: SyncEngine
     private let service: any SyncService
     private let configuration: StoreConfiguration
+    /// Gives the session, and lets the engines check the user again where it has changed.
+    private let session: @Sendable () -> UInt64
     private let underWay = Mutex<Set<FileTransfer>>([])
     private let wakes = AsyncThrowingStream<Void, any Error>.makeStream(bufferingPolicy: .bufferingNewest(1))
     private let ends = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
-    init(engine: SyncEngine, service: any SyncService, configuration: StoreConfiguration) {
+    init(
+        engine: SyncEngine,
+        service: any SyncService,
+        configuration: StoreConfiguration,
+        session: @escaping @Sendable () -> UInt64
+    ) {
         self.engine = engine
+        self.session = session
         self.service = service
         self.configuration = configuration
     }
@@ -56,20 +64,22 @@ final class FileTransferDriver: Sendable {
         try await withThrowingDiscardingTaskGroup { group in
             defer { group.cancelAll() }
             for try await _ in wakes.stream {
+                // A transfer is decided for the user of this session: another one may sign in at any time.
+                let session = session()
                 let running = underWay.withLock { $0 }
                 let free = Self.mostAtATime - running.count
                 for transfer in try engine.nextTransfers(free, besides: running, at: now) {
                     underWay.withLock { _ = $0.insert(transfer) }
-                    group.addTask { await self.make(transfer) }
+                    group.addTask { await self.make(transfer, session) }
                 }
             }
         }
     }
 
     /// Makes a transfer. A failure of the database ends the synchronisation.
-    private func make(_ transfer: FileTransfer) async {
+    private func make(_ transfer: FileTransfer, _ session: UInt64) async {
         do {
-            try await send(transfer)
+            try await send(transfer, session)
         } catch {
             wakes.continuation.finish(throwing: error)
         }
@@ -79,40 +89,76 @@ final class FileTransferDriver: Sendable {
         ends.continuation.yield()
     }
 
-    private func send(_ transfer: FileTransfer) async throws {
+    private func send(_ transfer: FileTransfer, _ session: UInt64) async throws {
         guard let folder = engine.file.folder else { return }
         do {
             switch transfer.key.direction {
             case .upload:
-                guard let content = transfer.content else { return }
-                let file = URL(fileURLWithPath: folder.path(of: content))
-                let upload = AssetUpload(
-                    .file(file),
-                    for: transfer.fieldName,
-                    of: transfer.recordType,
-                    named: transfer.key.name
-                )
-                let asset = try await service.upload(
-                    upload,
-                    inZone: transfer.zoneID,
-                    of: engine.scope,
-                    progress: progress(of: transfer)
-                )
-                try engine.endTransfer(transfer.key, .uploaded(asset), at: now)
-            case .download: try await download(transfer, into: folder)
+                if let asset = try await upload(transfer, session, from: folder) {
+                    try end(transfer, .uploaded(asset), session)
+                }
+            case .download:
+                let received = try await download(transfer, session, into: folder)
+                // Once the file has its name, there is nothing to remove.
+                defer { received.discard() }
+                try end(transfer, .downloaded(IncomingFile(file: received)), session)
             }
         } catch let error as CloudKitError {
             // A transfer that was interrupted begins again with the next synchronisation.
-            if !Task.isCancelled { try engine.endTransfer(transfer.key, .failed(error), at: now) }
+            if !Task.isCancelled { try end(transfer, .failed(error), session) }
         } catch let error as StoreError where [.full, .readOnly].contains(error.code) {
             // The folder takes no file now, such as on a full disk.
-            let failure = CloudKitError(code: .localData, message: error.message)
-            try engine.endTransfer(transfer.key, .failed(failure), at: now)
+            try end(transfer, .failed(CloudKitError(code: .localData, message: error.message)), session)
         }
     }
 
-    private func download(_ transfer: FileTransfer, into folder: ContentFolder) async throws {
-        let path = try folder.incomingPath()
+    /// Applies the end of a transfer. One that ended in another session is dropped, because what the service said may be
+    /// about another user, and is decided on again.
+    private func end(_ transfer: FileTransfer, _ end: FileTransferEnd, _ session: UInt64) throws {
+        guard service.session == session else { return }
+        try engine.endTransfer(transfer.key, end, at: now)
+    }
+
+    private func upload(_ transfer: FileTransfer, _ session: UInt64, from folder: ContentFolder) async throws -> Asset?
+    {
+        if let source = transfer.source, let asset = try await rereference(source, transfer, session) { return asset }
+        guard let content = transfer.content else { return nil }
+        let upload = AssetUpload(
+            .file(URL(fileURLWithPath: folder.path(of: content))),
+            for: transfer.fieldName,
+            of: transfer.recordType,
+            named: transfer.key.name
+        )
+        return try await service.upload(
+            upload,
+            inZone: transfer.zoneID,
+            of: engine.scope,
+            ofSession: session,
+            progress: progress(of: transfer)
+        )
+    }
+
+    /// Uses the file that another record has at the service.
+    ///
+    /// - Returns: The asset; `nil` where the service refuses this, or where the record has another file by now.
+    private func rereference(_ source: FileSource, _ transfer: FileTransfer, _ session: UInt64) async throws -> Asset? {
+        do {
+            let asset = try await service.rereference(
+                AssetField(source.fieldName, of: source.recordName, inZone: source.zoneID),
+                forZone: transfer.zoneID,
+                of: engine.scope,
+                ofSession: session
+            )
+            return source.isFile(of: asset) ? asset : nil
+        } catch let error as CloudKitError where TransferOutcome.uploadsInstead(after: error) {
+            return nil
+        }
+    }
+
+    private func download(_ transfer: FileTransfer, _ session: UInt64, into folder: ContentFolder) async throws
+        -> ContentFolder.Incoming
+    {
+        let path = try folder.incomingPath(of: transfer.asset)
         var record = Record(recordType: transfer.recordType, recordName: transfer.key.name)
         record.zoneID = transfer.zoneID
         record[transfer.fieldName] = .asset(transfer.asset.ofService)
@@ -120,12 +166,10 @@ final class FileTransferDriver: Sendable {
             AssetField(transfer.fieldName, of: record),
             to: URL(fileURLWithPath: path),
             from: engine.scope,
+            ofSession: session,
             progress: progress(of: transfer)
         )
-        let received = try folder.received(at: path)
-        // Once the file has its name, there is nothing to remove.
-        defer { received.discard() }
-        try engine.endTransfer(transfer.key, .downloaded(IncomingFile(file: received)), at: now)
+        return try folder.received(at: path)
     }
 
     private func progress(of transfer: FileTransfer) -> ProgressHandler<TransferProgress> {
@@ -152,10 +196,12 @@ extension SyncEngine {
     package func collectFiles(at now: MachineTime) throws {
         guard let folder = file.folder, try read({ db in try !Contents(db: db).isEmpty }) else { return }
         folder.removeInterrupted()
+        // A folder that is missing has nothing to collect. One that a backup reads is collected later.
+        guard let hold = folder.collecting() else { return }
+        defer { withExtendedLifetime(hold) {} }
         try write(at: now) { transaction in
-            let queries = file.allTables.flatMap(\.contentQueries) + [RecoveryEntries.contents]
             let unused = try Contents(db: transaction.db).forgetUnused(
-                except: queries.joined(separator: " UNION ALL "),
+                except: Contents.queryOfUsed(by: file.allTables),
                 at: now,
                 before: now - 60 * 60 * 1000
             )

@@ -13,11 +13,28 @@ package struct FileTransfer: Hashable, Sendable {
     /// expired.
     let asset: Asset
     let content: ContentHash?
+    /// The record that has the file to be uploaded at the service already; `nil` where none is known.
+    var source: FileSource?
 
     /// Whether the transfer is that of a row, or the download of the same file.
     func hasFile(of row: TransferRow) -> Bool {
         key == row.key
             || key.direction == .download && row.key.direction == .download && asset.fileChecksum == row.file
+    }
+}
+
+/// The field of a record that has a file at the service.
+struct FileSource: Hashable, Sendable {
+    let recordName: String
+    let fieldName: String
+    let zoneID: ZoneID
+    /// The service's signature of the file.
+    let checksum: String
+    let size: Int64
+
+    /// Whether an asset of the service is this file.
+    func isFile(of asset: Asset) -> Bool {
+        asset.fileChecksum == checksum && asset.size == size && asset.receipt != nil
     }
 }
 
@@ -47,6 +64,19 @@ enum TransferOutcome: Hashable {
             .park
         case (.download, .notFound), (.download, .conflict): .drop
         default: .later
+        }
+    }
+}
+
+extension TransferOutcome {
+    /// Whether a file is uploaded because the service does not let it be used again. After other errors an upload would
+    /// fail, too.
+    static func uploadsInstead(after error: CloudKitError) -> Bool {
+        switch error.code {
+        case .network, .serviceUnavailable, .throttled, .tryAgainLater, .zoneBusy, .misdirectedRequest, .cancelled,
+            .authenticationRequired, .authenticationFailed:
+            false
+        default: true
         }
     }
 }
@@ -103,7 +133,7 @@ struct FileTransfers: EngineProcedure {
             try transfers.forget(row.key)
             return nil
         }
-        let transfer = FileTransfer(
+        var transfer = FileTransfer(
             key: row.key,
             type: row.type,
             zoneID: zone.zoneID,
@@ -118,6 +148,8 @@ struct FileTransfers: EngineProcedure {
                 try park(row, "The file is not in the folder of files any more. Set the field again.")
                 return nil
             }
+            // After the record was refused, its file is uploaded.
+            if try parking.attempts(of: row.key.name, in: zone.id) == 0 { transfer.source = try source(of: content) }
         case .download:
             if let content = try contents.content(of: present) {
                 try setContent(content, of: row, present)
@@ -126,6 +158,28 @@ struct FileTransfers: EngineProcedure {
             }
         }
         return transfer
+    }
+
+    /// A record that has a file at the service: one without an edit of the field.
+    private func source(of content: ContentHash) throws -> FileSource? {
+        for name in try contents.names(of: content) {
+            guard let checksum = name.fileChecksum, let size = name.size else { continue }
+            for table in file.orderedTables {
+                for field in table.assetFields {
+                    guard let row = try table.row(with: name, in: field, scope, db),
+                        let zone = try zones.fetch(row.zone)
+                    else { continue }
+                    return FileSource(
+                        recordName: row.name,
+                        fieldName: field.name,
+                        zoneID: zone.zoneID,
+                        checksum: checksum,
+                        size: size
+                    )
+                }
+            }
+        }
+        return nil
     }
 
     /// The asset that the field has now, if it still is the one of the transfer.
@@ -282,10 +336,29 @@ extension Transfers {
 }
 
 extension RecordTable {
-    /// The contents that the rows refer to, as queries of one column.
+    /// The contents that the rows refer to, as queries of one column. A value of another program may be anything.
     var contentQueries: [String] {
         assetFields.map {
-            "SELECT json_extract(\($0.column), '$.\(Asset.contentKey)') FROM \(name) WHERE \($0.column) IS NOT NULL"
+            """
+            SELECT CASE WHEN json_valid(\($0.column)) THEN json_extract(\($0.column), '$.\(Asset.contentKey)') END
+            FROM \(name) WHERE \($0.column) IS NOT NULL
+            """
         }
+    }
+
+    /// A record that has a file of the service in a field, without an edit of it that was not acknowledged.
+    fileprivate func row(with asset: Asset, in field: StoredField, _ scope: DatabaseScope, _ db: Database) throws
+        -> LocalRow?
+    {
+        let edits = PendingEdits.rows(where: "type = \(id) AND field IN (\(FieldID.insert), \(field.id))")
+        return try rows(
+            """
+            CASE WHEN json_valid(\(field.column)) THEN json_extract(\(field.column), '$.fileChecksum') = ?
+                AND json_extract(\(field.column), '$.size') = ? END
+            AND _zone IN (\(Zones.ids(in: "?"))) AND _id NOT IN (\(edits)) LIMIT 1
+            """,
+            [ColumnValue(asset.fileChecksum ?? ""), ColumnValue(asset.size ?? 0), ColumnValue(scope.number)],
+            db
+        ).first
     }
 }

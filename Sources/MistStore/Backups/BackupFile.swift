@@ -14,6 +14,8 @@ struct BackupFile {
     let tables: [RecordTable]
     /// The zones of the scope.
     let zones: [ZoneRowID: ZoneID]
+    /// The folder of its records' files.
+    let folder: ContentFolder?
 
     /// The name of a scope's file in the folder of a backup.
     static func name(of scope: DatabaseScope) -> String {
@@ -26,6 +28,7 @@ struct BackupFile {
     init(of scope: DatabaseScope, in folder: URL) throws {
         let path = folder.appendingPathComponent(Self.name(of: scope)).path
         try StoreFile.check(atPath: path, isExpected: true)
+        self.folder = ContentFolder(ofDatabase: path)
         (queue, tables, zones) = try StoreError.wrapping {
             let queue = try StoreFile.readOnlyConnection(toPath: path)
             return try queue.read { db in
@@ -47,6 +50,11 @@ struct BackupFile {
             }
             last = end.id
         }
+    }
+
+    /// The service's signatures of a file.
+    func names(of content: ContentHash) throws -> [Asset] {
+        try queue.read { db in try Contents(db: db).names(of: content) }
     }
 
     /// A record, and its fields that have no column.

@@ -9,14 +9,15 @@ import MistKit
 /// What a backup has: the file `manifest.json` in its folder. ``MistStore/backup(to:)`` writes it last.
 ///
 /// ```json
-/// {"version": 1, "created": "2026-11-27T14:00:00Z", "owner": "_8d2…",
-///  "files": [{"name": "user.sqlite", "size": 40960, "sha256": "9f86d0…"}],
+/// {"version": 2, "created": "2026-11-27T14:00:00Z", "owner": "_8d2…",
+///  "files": [{"name": "user.sqlite", "size": 40960, "sha256": "60303a…"},
+///            {"name": "user.sqlite-files/9f/9f86d0…", "size": 51682, "sha256": "9f86d0…"}],
 ///  "records": {"Todo": 12, "TodoList": 2}}
 /// ```
 public struct BackupManifest: Hashable, Sendable, Codable {
     /// A file of the backup.
     public struct File: Hashable, Sendable, Codable {
-        /// The name in the folder of the backup.
+        /// The path within the folder of the backup.
         public var name: String
         /// The number of bytes.
         public var size: Int
@@ -24,19 +25,22 @@ public struct BackupManifest: Hashable, Sendable, Codable {
         public var sha256: String
     }
 
-    /// The version of the backup's form: 1.
+    /// The version of the backup's form: 2. Backups of version 1 have no files of records.
     public var version: Int
     /// When the backup was made, by the machine's clock, in whole seconds.
     public var created: Date
     /// The record name of the user whose private records the backup has; `nil` where no user was signed in yet.
     public var owner: String?
-    /// The files.
+    /// The copies of the databases, and the files of their records.
     public var files: [File]
+    /// The SHA-256 of the files that records have and that were missing or changed on this machine when the backup was
+    /// made; `nil` where there were none. ``LocalDatabase/verifyFiles()`` fetches those that the service has.
+    public var lostFiles: [String]?
     /// The number of records by type, of all files.
     public var records: [String: Int]
 
     static let fileName = "manifest.json"
-    static let presentVersion = 1
+    static let presentVersion = 2
 }
 
 extension BackupManifest {
@@ -93,10 +97,37 @@ extension BackupManifest.File {
         self.init(name: name, size: size, sha256: sha256)
     }
 
+    /// Describes the file of a record, in the folder of files of a scope.
+    init(_ content: ContentHash, size: Int64, of scope: DatabaseScope) {
+        self.init(name: Self.name(of: content, in: scope), size: Int(size), sha256: content.rawValue)
+    }
+
+    private static func name(of content: ContentHash, in scope: DatabaseScope) -> String {
+        "\(ContentFolder.path(ofDatabase: BackupFile.name(of: scope)))/\(ContentFolder.relativePath(of: content))"
+    }
+
+    private var isInFolder: Bool {
+        if let content = ContentHash(rawValue: sha256),
+            DatabaseScope.allCases.contains(where: { isFile(content, of: $0) })
+        {
+            return true
+        }
+        return !name.contains("/") && !name.contains("\\") && name != ".."
+    }
+
+    private func isFile(_ content: ContentHash, of scope: DatabaseScope) -> Bool {
+        name == Self.name(of: content, in: scope)
+    }
+
+    /// The content, where the file is one of a record of the scope.
+    func content(of scope: DatabaseScope) -> ContentHash? {
+        ContentHash(rawValue: sha256).flatMap { isFile($0, of: scope) ? $0 : nil }
+    }
+
     /// Checks that the file is as it was when the backup was made.
     fileprivate func check(in folder: URL) throws {
         // A manifest of another program must not make this one read elsewhere.
-        guard !name.contains("/"), !name.contains("\\"), name != ".." else {
+        guard isInFolder else {
             throw StoreError(
                 .damaged,
                 "The manifest of \(folder.path) names the file \(name), which is not in the folder."

@@ -1,6 +1,14 @@
 import FilePermissions
 import GRDB
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -15,14 +23,18 @@ extension MistStore {
     /// print(manifest.records)  // ["Todo": 12, "TodoList": 2]
     /// ```
     ///
-    /// Each file is copied as it is at one moment, with what is not synchronised yet; writes of other tasks and processes
-    /// go on. The backup is whole or it is not there: it is written beside the folder, checked off in `manifest.json`
-    /// with the SHA-256 of each file, and renamed at the end. Only the user of the process can read it.
+    /// Each database is copied as it is at one moment, with what is not synchronised yet; writes of other tasks and
+    /// processes go on. Then the files that its records and its recovery log have are copied, a piece at a time; none is
+    /// collected meanwhile. The backup is whole or it is not there: it is written beside the folder, checked off in
+    /// `manifest.json` with the SHA-256 of each file, and renamed at the end. Only the user of the process can read it.
+    ///
+    /// A file of a record that was lost on this machine does not keep the others from being saved: it is in
+    /// ``BackupManifest/lostFiles``. Files that were not downloaded are not in the backup.
     ///
     /// - Parameter folder: The folder of the backup. It must not exist.
     /// - Returns: What the backup has.
     /// - Throws: A ``StoreError``: `storage` where the folder exists or cannot be made, `full`, or another code about
-    ///   files. Then there is no backup.
+    ///   files; `CancellationError` when the task was cancelled. Then there is no backup.
     @discardableResult
     public func backup(to folder: URL) async throws -> BackupManifest {
         let manager = FileManager.default
@@ -61,10 +73,19 @@ extension MistStore {
         )
         for scope in [DatabaseScope.private, .public] {
             let name = BackupFile.name(of: scope)
-            let copy = try await file(of: scope).copy(to: partial.appendingPathComponent(name))
+            let source = file(of: scope)
+            let path = partial.appendingPathComponent(name)
+            // From before the copy of the database on, no file is collected.
+            let hold = try source.folder?.keepAll()
+            defer { withExtendedLifetime(hold) {} }
+            let copy = try await source.copy(to: path)
             if scope == .private { manifest.owner = copy.owner }
             manifest.records.merge(copy.records) { $0 + $1 }
             manifest.files.append(try BackupManifest.File(name, in: partial))
+            guard let from = source.folder, let target = ContentFolder(ofDatabase: path.path) else { continue }
+            let (files, lost) = try await target.copyAll(copy.contents, from: from)
+            manifest.files += files.map { BackupManifest.File($0.content, size: $0.size, of: scope) }
+            if !lost.isEmpty { manifest.lostFiles = (manifest.lostFiles ?? []) + lost.map(\.rawValue) }
         }
         let content = manifest
         try making(folder.path) {
@@ -81,9 +102,11 @@ extension StoreFile {
     /// Copies the file as it is at one moment, by SQLite's backup. Writers go on meanwhile.
     ///
     /// - Parameter path: The file to write.
-    /// - Returns: The user whose records the file has, and the number of its records by type.
+    /// - Returns: The user whose records the file has, the number of its records by type, and the files that they have.
     /// - Throws: A ``StoreError`` about one of the files.
-    fileprivate func copy(to path: URL) async throws -> (owner: String?, records: [String: Int]) {
+    fileprivate func copy(to path: URL) async throws -> (
+        owner: String?, records: [String: Int], contents: [ContentHash]
+    ) {
         do {
             return try await database.read { db in
                 let copy = try DatabaseQueue(path: path.path)
@@ -97,11 +120,38 @@ extension StoreFile {
                     let records = try tables.map { table in
                         (table.recordType, try copy.value("SELECT count(*) FROM \(table.name)", as: Int.self) ?? 0)
                     }
-                    return (try FileState(copy).owner, Dictionary(uniqueKeysWithValues: records))
+                    return (
+                        try FileState(copy).owner, Dictionary(uniqueKeysWithValues: records),
+                        try Contents(db: copy).used(by: tables)
+                    )
                 }
             }
         } catch let error as DatabaseError {
             throw storeError(error)
         }
+    }
+}
+
+extension ContentFolder {
+    /// Copies files of another folder, and gives them their names.
+    ///
+    /// - Returns: The files with their sizes, and those that are missing or changed.
+    @concurrent
+    fileprivate func copyAll(_ contents: [ContentHash], from source: ContentFolder) async throws -> (
+        files: [(content: ContentHash, size: Int64)], lost: [ContentHash]
+    ) {
+        var (files, lost): ([(content: ContentHash, size: Int64)], [ContentHash]) = ([], [])
+        for content in contents {
+            try Task.checkCancellation()
+            guard let copy = try copy(content, from: source) else {
+                lost.append(content)
+                continue
+            }
+            try place(copy)
+            files.append((content, copy.size))
+        }
+        // The copies are not in the way of a store that is opened in the backup.
+        if !files.isEmpty { rmdir("\(path)/incoming") }
+        return (files, lost)
     }
 }

@@ -34,6 +34,9 @@ extension LocalDatabase {
     /// meanwhile is kept. All is one transaction, in which other writers wait. A record that cannot be written costs
     /// this record: ``RestorePlan/obstacles``.
     ///
+    /// A file of a record that is missing on this machine is copied from the backup before the transaction begins. A value
+    /// whose file the backup does not have is not brought back; ``RestorePlan/obstacles`` names it.
+    ///
     /// The values that are replaced, and all values of records that are removed, are in the recovery log with the reason
     /// ``LossReason/restored``, so a restore can be undone.
     ///
@@ -54,6 +57,11 @@ extension LocalDatabase {
         let manifest = try BackupManifest(ofBackupAt: folder)
         let backup = try BackupFile(of: scope, in: folder)
         defer { backup.close() }
+        // What is copied, and what it will refer to, is not collected before the end.
+        let hold = try file.folder?.keepAll()
+        defer { withExtendedLifetime(hold) {} }
+        let contents = Set(manifest.files.compactMap { $0.content(of: scope) })
+        if keepsChanges { try await copy(contents.sorted { $0.rawValue < $1.rawValue }, of: backup) }
         return try await write { writer in
             if scope != .public, let owner = manifest.owner, let user = try FileState(writer.db).owner, owner != user {
                 throw StoreError(
@@ -61,7 +69,7 @@ extension LocalDatabase {
                     "The backup has the records of the user \(owner), and this store those of \(user). Nothing was changed."
                 )
             }
-            let restoration = Restoration(backup: backup, database: self, db: writer.db)
+            let restoration = Restoration(backup: backup, contents: contents, database: self, db: writer.db)
             try writer.db.inSavepoint {
                 try restoration.restore()
                 if removesOthers { try restoration.removeOthers() }
@@ -71,11 +79,36 @@ extension LocalDatabase {
             return restoration.plan
         }
     }
+
+    /// Copies the files of a backup that are missing here. Each is kept by a transaction of its own, so that a long file
+    /// holds up no other writer.
+    private func copy(_ contents: [ContentHash], of backup: BackupFile) async throws {
+        guard let source = backup.folder, let folder = file.folder else { return }
+        for content in contents {
+            try Task.checkCancellation()
+            let isKept = try await read { try Contents(db: $0.db).has(content) }
+            if isKept, folder.size(of: content) == source.size(of: content) { continue }
+            guard let incoming = try folder.copy(content, from: source) else {
+                throw StoreError(
+                    .damaged,
+                    "The backup is not whole: \(source.path(of: content)) was changed. Use another backup."
+                )
+            }
+            defer { incoming.discard() }
+            let names = try backup.names(of: content)
+            try await write { writer in
+                try folder.keep(incoming, at: configuration.clock().machineTime, writer.db)
+                for name in names { try Contents(db: writer.db).name(content, as: name) }
+            }
+        }
+    }
 }
 
 /// Brings the records of a backup back, within one transaction.
 private final class Restoration {
     let backup: BackupFile
+    /// The files that the backup has.
+    let contents: Set<ContentHash>
     let database: LocalDatabase
     let db: Database
     var plan = RestorePlan()
@@ -92,8 +125,27 @@ private final class Restoration {
     /// The names to which references of the backup lead.
     private var targets: Set<String> = []
 
-    init(backup: BackupFile, database: LocalDatabase, db: Database) {
-        (self.backup, self.database, self.db) = (backup, database, db)
+    init(backup: BackupFile, contents: Set<ContentHash>, database: LocalDatabase, db: Database) {
+        (self.backup, self.contents, self.database, self.db) = (backup, contents, database, db)
+    }
+
+    /// A record of the backup, with the files that are here or in the backup.
+    private func withFiles(_ row: LocalRow, _ table: RecordTable) throws -> LocalRow {
+        var row = row
+        for field in table.assetFields {
+            guard let asset = row.fields[field.name]?.assetValue else { continue }
+            row.fields[field.name] = .asset(asset.stored(with: try content(of: asset)))
+        }
+        return row
+    }
+
+    private func content(of asset: Asset) throws -> ContentHash? {
+        let here = Contents(db: db)
+        guard database.file.folder != nil, let content = try asset.content ?? here.content(of: asset) else {
+            return nil
+        }
+        if contents.contains(content) { return content }
+        return try here.has(content) ? content : nil
     }
 
     func restore() throws {
@@ -111,6 +163,7 @@ private final class Restoration {
                 continue
             }
             try backup.forEachRow(of: table) { row, zone in
+                let row = try withFiles(row, table)
                 targets.formUnion(row.fields.values.flatMap { $0.targets })
                 if let present = try present(row.name, zone, own) {
                     kept[own.id, default: []].insert(present.id)
@@ -153,8 +206,9 @@ private final class Restoration {
     /// Creates a record that is gone. The record above it may follow: it goes into the same zone.
     private func create(_ record: Missing) throws {
         guard let own = database.file.tables[record.table.recordType],
-            let (row, others) = try backup.record(id: record.row, of: record.table)
+            let (stored, others) = try backup.record(id: record.row, of: record.table)
         else { return }
+        let row = try withFiles(stored, record.table)
         var fields = RestoredFields(row, of: record.table, over: nil, in: own)
         fields.addObstacles(for: others.keys, in: own)
         note(fields, row.name, own)

@@ -81,7 +81,7 @@ struct RestoredFields {
     /// Compares a record of a backup with the present one.
     ///
     /// - Parameters:
-    ///   - row: The record in the backup.
+    ///   - row: The record in the backup. Its assets have a content where the file is here or in the backup.
     ///   - table: Its table in the backup.
     ///   - present: The record as it is now; `nil` where it is gone.
     ///   - own: The table of the type now.
@@ -100,8 +100,8 @@ struct RestoredFields {
             guard isMisfit || !value.isSameContent(as: current) else { continue }
             if then.type != field.type {
                 refuse(field, "The field is \(then.type) in the backup, and \(field.type) now.")
-            } else if value?.present?.isFile == true {
-                refuse(field, "The backup has no files. Add the file to the record again.")
+            } else if value?.present?.lacksFile == true {
+                refuse(field, "The backup does not have the file. Add the file to the record again.")
             } else if field.schema.merge.putsBack(value, beside: current) {
                 refuse(
                     field,
@@ -138,17 +138,15 @@ struct RestoredFields {
 }
 
 extension FieldValue {
-    /// Whether the value names files at the service.
-    fileprivate var isFile: Bool { assetValue != nil || assetListValue?.isEmpty == false }
+    /// Whether the value is a file that is not on this machine.
+    fileprivate var lacksFile: Bool { (assetValue.map { [$0] } ?? assetListValue ?? []).contains { $0.content == nil } }
 }
 
 extension FieldValue? {
     /// Whether both values are the same, where a file counts by its content: its address changes with each reading.
     fileprivate func isSameContent(as other: FieldValue?) -> Bool {
-        func content(_ value: FieldValue?) -> [String?]? {
-            (value?.assetValue.map { [$0] } ?? value?.assetListValue)?.map(\.fileChecksum)
-        }
-        if let own = content(self), let others = content(other) { return own == others && !own.contains(nil) }
-        return isSame(as: other)
+        guard let own = self?.assetValue, let other = other?.assetValue else { return isSame(as: other) }
+        if let own = own.content, let other = other.content { return own == other }
+        return own.fileChecksum != nil && own.fileChecksum == other.fileChecksum && own.size == other.size
     }
 }

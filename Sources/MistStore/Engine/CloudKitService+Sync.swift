@@ -67,6 +67,7 @@ extension CloudKitService {
     ///   - upload: The file, with the field and the name of the record.
     ///   - zone: The zone of the record.
     ///   - scope: The database.
+    ///   - session: The session. When another one has begun, nothing is sent.
     ///   - progress: Called after each piece.
     /// - Returns: The asset with its receipt.
     /// - Throws: A `CloudKitError`.
@@ -74,9 +75,10 @@ extension CloudKitService {
         _ upload: AssetUpload,
         inZone zone: ZoneID,
         of scope: DatabaseScope,
+        ofSession session: UInt64,
         progress: @escaping ProgressHandler<TransferProgress>
     ) async throws -> Asset {
-        try await database(scope).upload(
+        try await inSession(session).database(scope).upload(
             upload.source,
             for: upload.fieldName,
             of: upload.recordType,
@@ -86,21 +88,42 @@ extension CloudKitService {
         ).asset
     }
 
-    /// Downloads the file of a record's field, and goes on after an interruption by the service's retry policy.
+    /// Makes the file of a record usable in another one, without sending its bytes: `assets/rereference`.
+    ///
+    /// - Parameters:
+    ///   - field: The record that has the file, and its field.
+    ///   - zone: The zone of the other record.
+    ///   - scope: The database.
+    ///   - session: The session. When another one has begun, nothing is sent.
+    /// - Returns: The asset with its receipt.
+    /// - Throws: A `CloudKitError`.
+    public func rereference(
+        _ field: AssetField,
+        forZone zone: ZoneID,
+        of scope: DatabaseScope,
+        ofSession session: UInt64
+    ) async throws -> Asset {
+        try await inSession(session).database(scope).rereference(field, forZone: zone == field.zoneID ? nil : zone)
+    }
+
+    /// Downloads the file of a record's field, and goes on after an interruption by the service's retry policy. What was
+    /// downloaded before the process ended is kept beside the file, and is not downloaded again.
     ///
     /// - Parameters:
     ///   - field: The field.
     ///   - file: The file to write.
     ///   - scope: The database.
+    ///   - session: The session. When another one has begun, no address is looked up.
     ///   - progress: Called after each piece.
     /// - Throws: A `CloudKitError`.
     public func download(
         _ field: AssetField,
         to file: URL,
         from scope: DatabaseScope,
+        ofSession session: UInt64,
         progress: @escaping ProgressHandler<TransferProgress>
     ) async throws {
-        try await database(scope).download(field, to: file, progress: progress)
+        try await inSession(session).database(scope).resumeDownload(of: field, to: file, progress: progress)
     }
 }
 

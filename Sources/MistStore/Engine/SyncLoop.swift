@@ -279,7 +279,12 @@ final class SyncLoop: Sendable {
     /// Sends, and transfers files beside it, until there is nothing left to do now, or until another process has taken
     /// the lease.
     private func sendWithFiles(_ engine: SyncEngine, _ observer: SyncObserver) async throws -> SyncCycle {
-        let driver = FileTransferDriver(engine: engine, service: service, configuration: configuration)
+        let driver = FileTransferDriver(
+            engine: engine,
+            service: service,
+            configuration: configuration,
+            session: { self.noteSession() }
+        )
         return try await withThrowingTaskGroup(of: SyncCycle?.self) { group in
             defer { group.cancelAll() }
             group.addTask {

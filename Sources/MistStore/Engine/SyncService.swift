@@ -57,6 +57,8 @@ public protocol SyncService: Sendable {
     ///   - upload: The file, with the field and the name of the record.
     ///   - zone: The zone of the record.
     ///   - scope: The database.
+    ///   - session: The value of ``session`` when the engine decided on the upload. If it has changed before a request
+    ///     gets its credentials, the file must not be sent, and the upload fails with `CloudKitError.Code.cancelled`.
     ///   - progress: Called after each piece.
     /// - Returns: The asset with its receipt.
     /// - Throws: A `CloudKitError`.
@@ -64,21 +66,38 @@ public protocol SyncService: Sendable {
         _ upload: AssetUpload,
         inZone zone: ZoneID,
         of scope: DatabaseScope,
+        ofSession session: UInt64,
         progress: @escaping ProgressHandler<TransferProgress>
     ) async throws -> Asset
+
+    /// Makes the file of a record usable in another one, without sending its bytes. Unless you implement it, they are
+    /// sent.
+    ///
+    /// - Parameters:
+    ///   - field: The record that has the file, and its field.
+    ///   - zone: The zone of the other record.
+    ///   - scope: The database.
+    ///   - session: The value of ``session`` when the engine decided on it, as for an upload.
+    /// - Returns: The asset with its receipt.
+    /// - Throws: A `CloudKitError`. After a refusal, the store uploads the file.
+    func rereference(_ field: AssetField, forZone zone: ZoneID, of scope: DatabaseScope, ofSession session: UInt64)
+        async throws -> Asset
 
     /// Downloads the file of a record's field. Unless you implement it, the service has no files.
     ///
     /// - Parameters:
     ///   - field: The field. Its asset is known; an address that has expired is replaced.
-    ///   - file: The file to write.
+    ///   - file: The file to write. It has the same name in each attempt to download the same file, also in later
+    ///     processes, so what was downloaded before a break may be kept beside it.
     ///   - scope: The database.
+    ///   - session: The value of ``session`` when the engine decided on the download, as for an upload.
     ///   - progress: Called after each piece.
-    /// - Throws: A `CloudKitError`, also for a file that is not complete. Then nothing was written.
+    /// - Throws: A `CloudKitError`, also for a file that is not complete. Then the file was not written.
     func download(
         _ field: AssetField,
         to file: URL,
         from scope: DatabaseScope,
+        ofSession session: UInt64,
         progress: @escaping ProgressHandler<TransferProgress>
     ) async throws
 
@@ -113,9 +132,20 @@ extension SyncService {
         _ upload: AssetUpload,
         inZone zone: ZoneID,
         of scope: DatabaseScope,
+        ofSession session: UInt64,
         progress: @escaping ProgressHandler<TransferProgress>
     ) async throws -> Asset {
         throw CloudKitError(code: .invalidArgument, message: "This service takes no files.")
+    }
+
+    /// Cannot do this: the file is uploaded.
+    public func rereference(
+        _ field: AssetField,
+        forZone zone: ZoneID,
+        of scope: DatabaseScope,
+        ofSession session: UInt64
+    ) async throws -> Asset {
+        throw CloudKitError(code: .invalidArgument, message: "This service does not use a file again.")
     }
 
     /// Has no files.
@@ -123,6 +153,7 @@ extension SyncService {
         _ field: AssetField,
         to file: URL,
         from scope: DatabaseScope,
+        ofSession session: UInt64,
         progress: @escaping ProgressHandler<TransferProgress>
     ) async throws {
         throw CloudKitError(code: .invalidArgument, message: "This service has no files.")

@@ -107,6 +107,14 @@ struct SchemaUpdate {
             if let problem = schema.problems().first {
                 throw StoreError(.schema, problem, recordType: schema.recordType)
             }
+            if let field = schema.fields.first(where: { $0.type == .assetList }) {
+                throw StoreError(
+                    .schema,
+                    "The store keeps no lists of files. Make a record for each file, with a reference to this one.",
+                    recordType: schema.recordType,
+                    fieldName: field.name
+                )
+            }
             var names: [String: String] = [:]
             for field in schema.fields {
                 if let other = names.updateValue(field.name, forKey: field.name.lowercased()) {

@@ -81,6 +81,12 @@ struct Contents: TableOwner {
         )
     }
 
+    /// The service's signatures of a content, with the size.
+    func names(of content: ContentHash) throws -> [Asset] {
+        try db.rows("SELECT checksum, size FROM mist_content_name WHERE hash = ?", [content.rawValue])
+            .map { Asset(fileChecksum: $0["checksum"], size: $0["size"]) }
+    }
+
     /// All files with their sizes.
     func all() throws -> [(content: ContentHash, size: Int64)] {
         try db.rows("SELECT hash, size FROM mist_content ORDER BY hash").compactMap { row in
@@ -92,6 +98,21 @@ struct Contents: TableOwner {
     func forget(_ content: ContentHash) throws {
         try db.run("DELETE FROM mist_content_name WHERE hash = ?", [content.rawValue])
         try db.run("DELETE FROM mist_content WHERE hash = ?", [content.rawValue])
+    }
+
+    /// The hashes to which the records of some tables and the recovery log refer, as a query of one column.
+    static func queryOfUsed(by tables: [RecordTable]) -> String {
+        (tables.flatMap(\.contentQueries) + [RecoveryEntries.contents]).joined(separator: " UNION ALL ")
+    }
+
+    /// The files to which the records of some tables and the recovery log refer.
+    func used(by tables: [RecordTable]) throws -> [ContentHash] {
+        try db.rows(
+            """
+            WITH used (hash) AS (\(Self.queryOfUsed(by: tables)))
+            SELECT DISTINCT hash FROM used WHERE typeof(hash) = 'text' ORDER BY hash
+            """
+        ).compactMap { ContentHash(rawValue: $0["hash"]) }
     }
 
     /// Notes which files something refers to, and forgets those that nothing has referred to since a time.

@@ -92,6 +92,7 @@ extension EmulatorSyncService {
         _ upload: AssetUpload,
         inZone zone: ZoneID,
         of scope: DatabaseScope,
+        ofSession session: UInt64,
         progress: @escaping ProgressHandler<TransferProgress>
     ) async throws -> Asset {
         let body = try upload.source.body()
@@ -116,11 +117,44 @@ extension EmulatorSyncService {
         return try Self.mappingErrors { try incoming.finish() }
     }
 
+    /// Uses the file of a record again, without a socket.
+    public func rereference(
+        _ field: AssetField,
+        forZone zone: ZoneID,
+        of scope: DatabaseScope,
+        ofSession session: UInt64
+    ) async throws -> Asset {
+        let response = try Self.mappingErrors {
+            let context = try emulator.request(in: DatabaseAddress(container, environment, scope), as: .user(user))
+            return try context.rereferenceAssets(
+                .init(
+                    zoneID: field.zoneID ?? .default,
+                    assets: [.init(recordName: field.recordName, fieldName: field.fieldName)],
+                    targetZoneID: zone
+                )
+            )
+        }
+        switch response.assets?.first {
+        case .Asset(let asset): return asset
+        case .AssetError(let error):
+            throw CloudKitError(
+                ErrorResponse(
+                    serverErrorCode: ServerErrorCode(rawValue: error.serverErrorCode),
+                    reason: error.reason,
+                    retryAfter: error.retryAfter
+                ),
+                item: .record(name: field.recordName)
+            )
+        case nil: throw CloudKitError(code: .unexpectedResponse, message: "The response has no asset.")
+        }
+    }
+
     /// Downloads a file, without a socket. An address that has expired is not replaced.
     public func download(
         _ field: AssetField,
         to file: URL,
         from scope: DatabaseScope,
+        ofSession session: UInt64,
         progress: @escaping ProgressHandler<TransferProgress>
     ) async throws {
         let outgoing = try Self.mappingErrors { try emulator.openAsset(field.asset?.downloadURL ?? "") }

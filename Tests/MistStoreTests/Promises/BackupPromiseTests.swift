@@ -270,7 +270,7 @@ struct BackupPromiseTests {
                     .write(to: path, atomically: true, encoding: .utf8)
             }
             try await expect(.newerFormat) { copy in
-                try Data(#"{"version": 2}"#.utf8).write(to: copy.appending(path: "manifest.json"))
+                try Data(#"{"version": 3}"#.utf8).write(to: copy.appending(path: "manifest.json"))
             }
             try await expect(.notAStore) { copy in
                 try FileManager.default.removeItem(at: copy.appending(path: "manifest.json"))

@@ -167,6 +167,8 @@ struct FilePromiseTests {
             try await phone.sync()
             try await laptop.sync()
             #expect(try await image(of: "b", on: laptop) == picture)
+            // The service has the bytes in another record.
+            #expect(devices.service.uploads == 1)
             // The bytes are on the other device after the first of the two downloads.
             #expect(devices.service.downloads == 1)
             #expect(try await phone.privateDatabase.status().isSynchronised)
@@ -393,6 +395,8 @@ private final class FileService: SyncService {
 
     init(service: CloudKitService) { self.service = service }
 
+    var session: UInt64 { service.session }
+
     var uploads: Int { state.withLock { $0.uploads } }
     var downloads: Int { state.withLock { $0.downloads } }
     func refuse(uploadsOf name: String?) { state.withLock { $0.refused = name } }
@@ -419,12 +423,19 @@ private final class FileService: SyncService {
         _ upload: AssetUpload,
         inZone zone: ZoneID,
         of scope: DatabaseScope,
+        ofSession session: UInt64,
         progress: @escaping ProgressHandler<TransferProgress>
     ) async throws -> Asset {
         let (isRefused, gate) = state.withLock { ($0.refused == upload.recordName, $0.gate) }
         if isRefused { throw CloudKitError(code: .limitExceeded, message: "The file is too large.") }
         await gate?.pass()
-        let asset = try await service.upload(upload, inZone: zone, of: scope, progress: progress)
+        let asset = try await service.upload(
+            upload,
+            inZone: zone,
+            of: scope,
+            ofSession: session,
+            progress: progress
+        )
         let crash = state.withLock { state in
             state.uploads += 1
             defer { state.crash = nil }
@@ -435,10 +446,17 @@ private final class FileService: SyncService {
         return asset
     }
 
+    func rereference(_ field: AssetField, forZone zone: ZoneID, of scope: DatabaseScope, ofSession session: UInt64)
+        async throws -> Asset
+    {
+        try await service.rereference(field, forZone: zone, of: scope, ofSession: session)
+    }
+
     func download(
         _ field: AssetField,
         to file: URL,
         from scope: DatabaseScope,
+        ofSession session: UInt64,
         progress: @escaping ProgressHandler<TransferProgress>
     ) async throws {
         let isCut = state.withLock { state in
@@ -446,7 +464,7 @@ private final class FileService: SyncService {
             defer { state.isCut = false }
             return state.isCut
         }
-        try await service.download(field, to: file, from: scope, progress: progress)
+        try await service.download(field, to: file, from: scope, ofSession: session, progress: progress)
         if isCut { try Data(contentsOf: file).prefix(1000).write(to: file) }
     }
 }

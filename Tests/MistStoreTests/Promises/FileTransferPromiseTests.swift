@@ -1,0 +1,356 @@
+import CloudKitEmulator
+import CloudKitEmulatorServer
+import Foundation
+import GRDB
+import MistKit
+import MistModels
+import MistTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MistStore
+
+@CloudKitRecord
+struct Gallery: Hashable {
+    var images: [Asset]
+}
+
+/// How files are transferred: used again at the service, resumed, and bound to a session.
+struct FileTransferPromiseTests {
+    private let picture: [UInt8] = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
+    private let other: [UInt8] = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 17 ^ $0 >> 7) }
+
+    private func open(
+        _ folder: URL,
+        _ service: any SyncService,
+        _ clock: @escaping @Sendable () -> Date = { Date() }
+    ) throws -> MistStore {
+        var configuration = StoreConfiguration()
+        configuration.clock = clock
+        configuration.random = { 0 }
+        return try MistStore(
+            at: folder,
+            records: [Album.self, Photo.self],
+            service: service,
+            configuration: configuration
+        )
+    }
+
+    private func withService(_ body: (WatchedService, URL) async throws -> Void) async throws {
+        try await withCloudKitEmulator { emulator in
+            try await inTemporaryFolder { folder in
+                try await body(WatchedService(emulator.service(as: .user)), folder)
+            }
+        }
+    }
+
+    private func image(of name: String, on store: MistStore) async throws -> [UInt8]? {
+        let photo = try await store.privateDatabase.fetch(Photo.self, named: name)
+        guard let image = photo.image, let url = store.privateDatabase.file(of: image) else { return nil }
+        return [UInt8](try Data(contentsOf: url))
+    }
+
+    private func add(_ name: String, _ bytes: [UInt8], to store: MistStore) async throws {
+        let database = store.privateDatabase
+        try await database.add(Photo(title: name, image: try await database.addFile(bytes)), named: name)
+    }
+
+    // MARK: Used again
+
+    @Test("36, J1. The content that another record has at the service is used again there, and not uploaded")
+    func contentsAreReferencedAgain() async throws {
+        try await withService { service, folder in
+            let phone = try open(folder.appending(path: "phone"), service)
+            let laptop = try open(folder.appending(path: "laptop"), service)
+            try await add("a", picture, to: phone)
+            try await phone.sync()
+            #expect(service.calls == ["upload a"])
+            try await add("b", picture, to: phone)
+            try await phone.sync()
+            #expect(service.calls == ["upload a", "rereference a"])
+            // A file that came from the service, too.
+            try await laptop.sync()
+            try await add("c", picture, to: laptop)
+            try await laptop.sync()
+            try await phone.sync()
+            #expect(service.calls.filter { $0.hasPrefix("upload") } == ["upload a"])
+            #expect(service.calls.count { $0.hasPrefix("rereference") } == 2)
+            for store in [phone, laptop] {
+                for name in ["a", "b", "c"] { #expect(try await image(of: name, on: store) == picture) }
+                #expect(try await store.privateDatabase.status().isSynchronised)
+                try store.close()
+            }
+        }
+    }
+
+    enum Refusal: CaseIterable {
+        /// The service refuses to use the file again.
+        case refused
+        /// The record has another file by now.
+        case otherFile
+        /// The receipt is refused with the record.
+        case badReceipt
+    }
+
+    @Test("36, J1. A content that the service does not use again is uploaded", arguments: Refusal.allCases)
+    func contentsAreUploadedAfterARefusal(_ refusal: Refusal) async throws {
+        try await withService { service, folder in
+            let time = Mutex(Date())
+            let phone = try open(folder.appending(path: "phone"), service) { time.withLock { $0 } }
+            try await add("a", picture, to: phone)
+            try await add("z", other, to: phone)
+            try await phone.sync()
+            service.refuse(refusal)
+            try await add("b", picture, to: phone)
+            for _ in 0..<3 {
+                try await phone.sync()
+                time.withLock { $0 += 600 }
+            }
+            #expect(service.calls.last == "upload b")
+            #expect(service.calls.count { $0 == "rereference a" } == 1)
+            #expect(try await phone.privateDatabase.status().isSynchronised)
+            let laptop = try open(folder.appending(path: "laptop"), service)
+            try await laptop.sync()
+            #expect(try await image(of: "b", on: laptop) == picture)
+            for store in [phone, laptop] { try store.close() }
+        }
+    }
+
+    // MARK: Resumed
+
+    @Test("36, J2. A download that the end of the process broke off goes on in the next process")
+    func downloadsGoOn() async throws {
+        try await withService { service, folder in
+            let large = (0..<4_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
+            let phone = try open(folder.appending(path: "phone"), service)
+            try await add("a", large, to: phone)
+            try await phone.sync()
+            var laptop = try open(folder.appending(path: "laptop"), service)
+            service.breakNextDownload(after: 2_500_000)
+            await #expect(throws: CancellationError.self) { try await laptop.sync() }
+            #expect(try await image(of: "a", on: laptop) == nil)
+            try laptop.close()
+            laptop = try open(folder.appending(path: "laptop"), service)
+            try await laptop.sync()
+            #expect(service.firstProgress ?? 0 > 2_000_000)
+            #expect(try await image(of: "a", on: laptop) == large)
+            let incoming = folder.appending(path: "laptop/user.sqlite-files/incoming")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: incoming.path) == [])
+            for store in [phone, laptop] { try store.close() }
+        }
+    }
+
+    @Test("36. What is left of a download that is not wanted any more is collected after a day")
+    func partialFilesAreCollected() async throws {
+        try await withService { service, folder in
+            let time = Mutex(Date())
+            let phone = try open(folder.appending(path: "phone"), service) { time.withLock { $0 } }
+            try await add("a", picture, to: phone)
+            try await phone.sync()
+            let incoming = folder.appending(path: "phone/user.sqlite-files/incoming")
+            for (name, age) in [("old.part", 25.0), ("old.state", 25), ("new.part", 23)] {
+                let path = incoming.appending(path: name)
+                try Data([1]).write(to: path)
+                try FileManager.default.setAttributes(
+                    [.modificationDate: Date(timeIntervalSinceNow: -age * 60 * 60)],
+                    ofItemAtPath: path.path
+                )
+            }
+            time.withLock { $0 += 11 * 60 }
+            try await phone.sync()
+            #expect(try FileManager.default.contentsOfDirectory(atPath: incoming.path) == ["new.part"])
+            try phone.close()
+        }
+    }
+
+    // MARK: Sessions
+
+    @Test("28, 36. A file is sent in the session that it was decided for, and in no other", arguments: [true, false])
+    func uploadsBelongToASession(switchesBefore: Bool) async throws {
+        try await withCloudKitEmulator { emulator in
+            try await inTemporaryFolder { folder in
+                let mei = emulator.userRecordName
+                let ben = try emulator.rules.createUser(emailAddress: "ben@example.com")
+                let manager = AdaptiveTokenManager(apiToken: emulator.apiToken)
+                let real = CloudKitService(
+                    containerIdentifier: emulator.containerIdentifier,
+                    environment: emulator.environment,
+                    tokenManager: manager,
+                    configuration: emulator.serviceConfiguration
+                )
+                @Sendable func signIn(_ user: String) async throws {
+                    try await manager.signIn(webAuthToken: emulator.rules.issueWebAuthToken(for: user))
+                }
+                try await signIn(mei)
+                let service = WatchedService(real)
+                let store = try open(folder.appending(path: "phone"), service)
+                try await store.openSignedInUser()
+                try await store.privateDatabase.add(Photo(title: "first"), named: "first")
+                try await store.sync()
+                let before = try emulator.contents(of: .private)
+                try await add("m", picture, to: store)
+                service.duringNextUpload(beforeIt: switchesBefore) { try await signIn(ben) }
+                emulator.faults.forgetRequests()
+                let error = await #expect(throws: StoreError.self) { try await store.sync() }
+                #expect(error?.code == .otherUser)
+                let uploads = emulator.faults.requests.count { $0.hasSuffix("assets/upload") }
+                #expect(uploads == (switchesBefore ? 0 : 1))
+                #expect(try emulator.contents(of: .private, ofUser: ben) == "")
+                #expect(try emulator.contents(of: .private) == before)
+                // What was said in another session is not noted.
+                let isNoted = try await store.privateDatabase.read { reader in
+                    try reader.db.value("SELECT count(*) FROM mist_transfer WHERE asset IS NOT NULL", as: Int.self)
+                }
+                #expect(isNoted == 0)
+                try await store.signIn { try await signIn(mei) }
+                try await store.sync()
+                #expect(try await store.privateDatabase.status().isSynchronised)
+                #expect(try emulator.contents(of: .private, ofUser: ben) == "")
+                try store.close()
+            }
+        }
+    }
+
+    // MARK: Lists
+
+    @Test("34, 36. A type with a list of files is refused when the store opens, by the name of its field")
+    func listsOfFiles() async throws {
+        try await inTemporaryFolder { folder in
+            let error = #expect(throws: StoreError.self) { try MistStore(at: folder, records: [Gallery.self]) }
+            #expect(error?.code == .schema)
+            #expect(error?.recordType == "Gallery")
+            #expect(error?.fieldName == "images")
+            // Nothing was made, so the program can go on without the type.
+            let store = try MistStore(at: folder, records: [Photo.self])
+            #expect(try await store.privateDatabase.find(Query<Photo>()).isEmpty)
+            try store.close()
+        }
+    }
+
+    // MARK: Outcomes
+
+    @Test(
+        "36. What happens after a failed transfer follows from the error",
+        arguments: [
+            (TransferKey.Direction.upload, CloudKitError.Code.localData, TransferOutcome.park),
+            (.upload, .limitExceeded, .park), (.upload, .badRequest, .park), (.upload, .accessDenied, .park),
+            // MistKit has asked for another address; the next attempt asks again.
+            (.upload, .assetAddressExpired, .later), (.upload, .network, .later), (.upload, .cancelled, .later),
+            (.download, .notFound, .drop), (.download, .conflict, .drop), (.download, .localData, .later),
+            (.download, .assetAddressExpired, .later), (.download, .network, .later),
+        ]
+    )
+    func outcomes(_ direction: TransferKey.Direction, _ code: CloudKitError.Code, _ outcome: TransferOutcome) {
+        #expect(TransferOutcome.of(CloudKitError(code: code, message: ""), direction) == outcome)
+    }
+}
+
+/// A service that lists the transfers, and in which something happens during one of them.
+private final class WatchedService: SyncService {
+    private struct State {
+        var calls: [String] = []
+        var refusal: FileTransferPromiseTests.Refusal?
+        var breaksAfter: Int64?
+        var firstProgress: Int64?
+        var change: (isBefore: Bool, body: @Sendable () async throws -> Void)?
+    }
+
+    private let service: CloudKitService
+    private let state = Mutex(State())
+
+    init(_ service: CloudKitService) { self.service = service }
+
+    var calls: [String] { state.withLock { $0.calls } }
+    /// The first progress of the last download.
+    var firstProgress: Int64? { state.withLock { $0.firstProgress } }
+    var session: UInt64 { service.session }
+
+    func refuse(_ refusal: FileTransferPromiseTests.Refusal) { state.withLock { $0.refusal = refusal } }
+    func breakNextDownload(after count: Int64) { state.withLock { $0.breaksAfter = count } }
+    func duringNextUpload(beforeIt isBefore: Bool, _ body: @escaping @Sendable () async throws -> Void) {
+        state.withLock { $0.change = (isBefore, body) }
+    }
+
+    func send(_ request: SyncRequest, to scope: DatabaseScope) async throws -> SyncReply {
+        try await service.send(request, to: scope)
+    }
+
+    func response(to request: SyncRequest, in scope: DatabaseScope, ofSession session: UInt64) async throws
+        -> SyncResponse
+    {
+        try await service.response(to: request, in: scope, ofSession: session)
+    }
+
+    func upload(
+        _ upload: AssetUpload,
+        inZone zone: ZoneID,
+        of scope: DatabaseScope,
+        ofSession session: UInt64,
+        progress: @escaping ProgressHandler<TransferProgress>
+    ) async throws -> Asset {
+        let change = state.withLock { state in
+            state.calls.append("upload \(upload.recordName ?? "")")
+            defer { state.change = nil }
+            return state.change
+        }
+        if let change, change.isBefore { try await change.body() }
+        let asset = try await service.upload(
+            upload,
+            inZone: zone,
+            of: scope,
+            ofSession: session,
+            progress: progress
+        )
+        if let change, !change.isBefore { try await change.body() }
+        return asset
+    }
+
+    func rereference(_ field: AssetField, forZone zone: ZoneID, of scope: DatabaseScope, ofSession session: UInt64)
+        async throws -> Asset
+    {
+        let refusal = state.withLock { state in
+            state.calls.append("rereference \(field.recordName)")
+            return state.refusal
+        }
+        switch refusal {
+        case .refused: throw CloudKitError(code: .notFound, message: "There is no such file.")
+        case .otherFile:
+            let field = AssetField(field.fieldName, of: "z", inZone: field.zoneID)
+            return try await service.rereference(field, forZone: zone, of: scope, ofSession: session)
+        case .badReceipt:
+            var asset = try await service.rereference(field, forZone: zone, of: scope, ofSession: session)
+            asset.receipt = "expired"
+            return asset
+        case nil: return try await service.rereference(field, forZone: zone, of: scope, ofSession: session)
+        }
+    }
+
+    func download(
+        _ field: AssetField,
+        to file: URL,
+        from scope: DatabaseScope,
+        ofSession session: UInt64,
+        progress: @escaping ProgressHandler<TransferProgress>
+    ) async throws {
+        let breaksAfter = state.withLock { state in
+            state.firstProgress = nil
+            defer { state.breaksAfter = nil }
+            return state.breaksAfter
+        }
+        // As in a process that ends, the task is cancelled in the middle.
+        let download = Task { [service] in
+            try await service.download(field, to: file, from: scope, ofSession: session) { value in
+                self.state.withLock { $0.firstProgress = $0.firstProgress ?? value.completedBytes }
+                progress(value)
+                if let breaksAfter, value.completedBytes > breaksAfter { withUnsafeCurrentTask { $0?.cancel() } }
+            }
+        }
+        do {
+            try await download.value
+        } catch {
+            if breaksAfter != nil { throw CancellationError() }
+            throw error
+        }
+    }
+}
