@@ -50,6 +50,22 @@ public struct StoreConfiguration: Sendable {
     /// recovery log: ``MassRemoval``.
     public var massDeletionLimit: MassDeletionLimit? = MassDeletionLimit()
 
+    /// The record types that are fetched first, before everything else of a zone, so that a program has its first screen
+    /// early.
+    ///
+    /// A device that has nothing yet, or whose change token has expired, fetches a zone from its start. With types here it
+    /// reads the zone for them alone before, which costs a second copy of their records:
+    ///
+    /// ```swift
+    /// configuration.fetchFirst = [TodoList.self]
+    /// // {"zones":[{"zoneID":{"zoneName":"Records"},"desiredRecordTypes":["TodoList"]}]}, as often as more is coming
+    /// // {"zones":[{"zoneID":{"zoneName":"Records"}}]}, from the start
+    /// ```
+    ///
+    /// ``ScopeStatus/completeTypes`` says when they are here. In the public database the queries that are followed
+    /// decide what is fetched.
+    public var fetchFirst: [any CloudKitRecord.Type] = []
+
     /// Whether records that were made while no one was signed in are added to those of the user who signs in.
     ///
     /// Records that the user has already, by their names, stay as the user has them. With `false`, the records stay in a

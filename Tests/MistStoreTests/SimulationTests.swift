@@ -86,6 +86,20 @@ struct SimulationTests {
         try await run(120) { $0.faults = .all }
     }
 
+    @Test("44. Devices agree where a type is fetched first")
+    func devicesAgreeWhereATypeIsFetchedFirst() async throws {
+        var configuration = StoreConfiguration()
+        configuration.fetchFirst = [Book.self]
+        let simulation = SyncSimulation(records: [Shelf.self, Book.self], configuration: configuration)
+        for zones in [ZoneLayout.single("Records"), .perRoot] {
+            try await run(20, simulation) {
+                $0.zones = zones
+                $0.faults = .all
+                $0.faults.purge = 0.01
+            }
+        }
+    }
+
     @Test("41, P2. Devices agree with copies of their files that are noticed with pending edits")
     func devicesAgreeWithNoticedCopies() async throws {
         for (scope, count) in [(DatabaseScope.private, 40), (.public, 20)] {

@@ -96,7 +96,16 @@ extension CloudKitDatabase {
         _ zones: [(zoneID: ZoneID, token: ZoneChangeToken?)],
         _ options: ZoneChangesOptions = ZoneChangesOptions()
     ) async throws(CloudKitError) -> [Result<ZoneChanges, CloudKitError>] {
-        if let pageSize = options.pageSize, pageSize < 1 {
+        try await requestZoneChanges(zones.map { ($0.zoneID, $0.token, options) })
+    }
+
+    /// Sends one request of `changes/zone`, for one page of the changes of each zone, with options of each.
+    ///
+    /// - Returns: One result per zone, in their order.
+    package func requestZoneChanges(
+        _ zones: [(zoneID: ZoneID, token: ZoneChangeToken?, options: ZoneChangesOptions)]
+    ) async throws(CloudKitError) -> [Result<ZoneChanges, CloudKitError>] {
+        for case let pageSize? in zones.map(\.options.pageSize) where pageSize < 1 {
             throw .invalidArgument("The page size has to be at least 1, but is \(pageSize).")
         }
         let reply = try await service.reply(to: ZoneChangesOptions.operation) { client in
@@ -104,8 +113,8 @@ extension CloudKitDatabase {
                 path: path,
                 body: .json(
                     .init(
-                        zones: zones.map {
-                            options.request(for: $0.zoneID, since: $0.token, numbersAsStrings: numbersAsStringsOption)
+                        zones: zones.map { zone, token, options in
+                            options.request(for: zone, since: token, numbersAsStrings: numbersAsStringsOption)
                         }
                     )
                 )

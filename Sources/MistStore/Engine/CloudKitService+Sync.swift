@@ -140,7 +140,13 @@ extension CloudKitService {
         case .caller: .caller(try await fetchNameOfCaller())
         case .databaseChanges(let token): .databaseChanges(try await database.requestDatabaseChanges(since: token))
         case .zoneChanges(let zones):
-            .zoneChanges(try await database.requestZoneChanges(zones.map { ($0.zoneID, $0.token) }))
+            .zoneChanges(
+                try await database.requestZoneChanges(
+                    zones.map {
+                        ($0.zoneID, $0.token, ZoneChangesOptions(desiredRecordTypes: $0.desiredRecordTypes))
+                    }
+                )
+            )
         case .zoneListing(let cursor, let desiredKeys):
             .zoneChanges(
                 try await database.requestZoneChanges(

@@ -87,6 +87,7 @@ extension EngineProcedure {
     var users: Users { transaction.users }
     var scopeState: ScopeState { ScopeState(scope: scope, db: db) }
     var zones: Zones { Zones(scope: scope, db: db) }
+    var firstPasses: FirstPasses { FirstPasses(db: db) }
     var recordTypes: RecordTypes { RecordTypes(db: db) }
     var knownVersions: KnownVersions { KnownVersions(db: db) }
     var pendingEdits: PendingEdits { PendingEdits(db: db) }

@@ -61,8 +61,24 @@ struct NextStep: EngineProcedure {
         try zones.beginRefetches()
         let stale = try zones.toFetch(at: now)
         guard !stale.isEmpty else { return nil }
-        let cursors = stale.map { SyncRequest.ZoneCursor(zoneID: $0.zoneID, token: $0.token) }
-        return try send(.zoneChanges(cursors), .zones(stale))
+        let passes = try stale.map { (zone: $0, first: try firstPass(of: $0)) }
+        let cursors = passes.map { zone, first in
+            SyncRequest.ZoneCursor(
+                zoneID: zone.zoneID,
+                token: first.map(\.token) ?? zone.token,
+                desiredRecordTypes: first?.types
+            )
+        }
+        let items = zip(stale, cursors).map { Requests.ZoneItem(zone: $0.id, token: $1.token) }
+        return try send(.zoneChanges(cursors), .zones(items))
+    }
+
+    /// The pass for the types that are fetched first, before a zone is fetched from its start.
+    private func firstPass(of zone: StoredZone) throws -> FirstPass? {
+        if zone.token == nil, !configuration.fetchFirst.isEmpty {
+            try firstPasses.begin(of: configuration.fetchFirst.map { $0.recordType }, in: zone.id)
+        }
+        return try firstPasses.underWay(in: zone.id)
     }
 
     private func pageOfFollowedQuery() throws -> SyncEngine.Step? {
@@ -93,7 +109,10 @@ struct NextStep: EngineProcedure {
             if try hasChanges(), let step = try checkOfUser() { return step }
         } else {
             let missing = Array(try zones.missing().filter { try hasEdits(in: $0) }.prefix(200))
-            if !missing.isEmpty { return try send(.createZones(missing.map(\.zoneID)), .zones(missing)) }
+            if !missing.isEmpty {
+                let items = missing.map { Requests.ZoneItem(zone: $0.id, token: $0.token) }
+                return try send(.createZones(missing.map(\.zoneID)), .zones(items))
+            }
         }
         guard let batch = try PushBatch.next(in: transaction, limit: min(state.batch, configuration.batchSize)) else {
             return nil

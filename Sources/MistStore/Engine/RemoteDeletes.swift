@@ -60,6 +60,7 @@ struct RemoteDeletes: EngineProcedure {
         try foreignRecords.forgetAll(in: zone.id)
         try reportedDeletes.forgetAll(in: zone.id)
         try undelivered.forgetAll(in: zone.id)
+        try firstPasses.forget(in: zone.id)
         try zones.markGone(zone.id)
     }
 

@@ -22,7 +22,9 @@ enum RequestAhead {
         for (cursor, result) in zip(cursors, results) {
             guard case .success(let page) = result, page.failures.isEmpty else { return nil }
             if page.moreComing {
-                following.append(SyncRequest.ZoneCursor(zoneID: cursor.zoneID, token: page.token))
+                var next = cursor
+                next.token = page.token
+                following.append(next)
             }
         }
         return following.isEmpty ? nil : .zoneChanges(following)

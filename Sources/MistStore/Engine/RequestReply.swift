@@ -104,13 +104,27 @@ extension RequestReply {
     private func apply(_ pages: [Result<ZoneChanges, CloudKitError>]) throws {
         for (item, result) in zip(try requests.zones(), pages) {
             // A zone that is gone has no page. After a repair of the file, another one is due.
-            guard let zone = try zones.fetch(item.zone), zone.state == .exists, zone.token == item.token else {
-                continue
-            }
+            guard let zone = try zones.fetch(item.zone), zone.state == .exists else { continue }
+            let first = try firstPasses.underWay(in: zone.id)
+            guard (first.map(\.token) ?? zone.token) == item.token else { continue }
             switch result {
+            case .success(let page) where first != nil: try applyFirst(page, of: zone)
             case .success(let page): try apply(page, of: zone)
             case .failure(let error): try apply(error, of: zone)
             }
+        }
+    }
+
+    /// Applies a page of the types that are fetched first. Its records count as fetched before: one that is deleted until
+    /// the zone is fetched from its start is swept then. What the page lacks comes then, too.
+    private func applyFirst(_ page: ZoneChanges, of zone: StoredZone) throws {
+        for case .success(let record) in page.results where !record.isDeleted {
+            try changes.apply(record, in: zone.beforeRefetch)
+        }
+        if page.moreComing {
+            try firstPasses.store(token: page.token, in: zone.id)
+        } else {
+            try firstPasses.end(in: zone.id)
         }
     }
 
@@ -134,6 +148,7 @@ extension RequestReply {
         try deletes.complete(in: zone)
         try sentOperations.forgetDelivered(in: zone.id)
         try zones.markRead(zone.id)
+        try firstPasses.forget(in: zone.id)
     }
 
     private func apply(_ error: CloudKitError, of zone: StoredZone) throws {
@@ -144,6 +159,9 @@ extension RequestReply {
             try restScope(because: error)
         case .tryAgainLater, .zoneBusy, .internalError, .accessDenied:
             try restZone(zone, because: error)
+        case _ where try firstPasses.underWay(in: zone.id) != nil:
+            // The zone is fetched from its start then.
+            try firstPasses.end(in: zone.id)
         default:
             // The service has refused the token, if there was one. A refused token of a pull from the start: the pull
             // begins again, and not without end.

@@ -204,11 +204,14 @@ public enum SyncRequest: Hashable, Sendable {
         public var zoneID: ZoneID
         /// The token of the last page; `nil` begins at the start.
         public var token: ZoneChangeToken?
+        /// The types of the records to fetch; all when `nil`. Records of other types may come as well.
+        public var desiredRecordTypes: [String]?
 
         /// Makes a cursor.
-        public init(zoneID: ZoneID, token: ZoneChangeToken?) {
+        public init(zoneID: ZoneID, token: ZoneChangeToken?, desiredRecordTypes: [String]? = nil) {
             self.zoneID = zoneID
             self.token = token
+            self.desiredRecordTypes = desiredRecordTypes
         }
     }
 

@@ -32,6 +32,10 @@ public struct ScopeStatus: Hashable, Sendable {
     /// Whether the service may have changes that were not fetched. This is so before the first synchronisation, and
     /// from the beginning of each synchronisation until the last page of changes is stored.
     public let hasChangesToFetch: Bool
+    /// The record types of this program of which everything is here that the service had when the synchronisation began,
+    /// in the order of their names. After a synchronisation, these are all types; before its end, those of
+    /// ``StoreConfiguration/fetchFirst`` that were fetched.
+    public let completeTypes: [String]
     /// The kind of work of the request under way.
     public let activity: SyncActivity
     /// The progress since the synchronisation began.
@@ -185,6 +189,7 @@ extension LocalDatabase {
         if massDeletion != nil { conditions.append(.massDeletion) }
         // The public scope has queries instead of a feed.
         let hasPages = try scope == .public ? FollowedQueries(db: db).hasPagesToFetch() : !state.isListed
+        let stale = try zones.stale()
         return ScopeStatus(
             scope: scope,
             pending: pending,
@@ -194,7 +199,8 @@ extension LocalDatabase {
             conditions: conditions,
             detail: refusal ?? state.detail ?? undelivered,
             restsUntil: state.endOfPushes(at: now).map(ColumnValue.date),
-            hasChangesToFetch: try hasPages || zones.staleCount() > 0,
+            hasChangesToFetch: hasPages || !stale.isEmpty,
+            completeTypes: hasPages ? [] : try FirstPasses(db: db).complete(of: file.tables.keys, in: stale).sorted(),
             activity: try Requests(scope: scope, db: db).underWay().map { SyncActivity($0.kind) } ?? .idle,
             progress: SyncProgress(sent: state.sent, remaining: pending, fetched: state.fetched),
             synchroniser: try file.lease.synchroniser(db),

@@ -31,7 +31,7 @@ enum SystemTables {
     static var laterOwners: [any TableOwner.Type] {
         [
             UnreadableRows.self, Leases.self, PushSubscriptions.self, InheritedCounts.self, Accounts.self,
-            Verifications.self, Contents.self, Transfers.self,
+            Verifications.self, Contents.self, Transfers.self, FirstPasses.self,
         ]
     }
 

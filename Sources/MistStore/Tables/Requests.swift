@@ -34,7 +34,7 @@ enum RequestContent {
     /// The zones that changed since a token.
     case list(since: DatabaseChangeToken?)
     /// Zones with their tokens, in the order of the request.
-    case zones([StoredZone])
+    case zones([Requests.ZoneItem])
     /// Records of a zone, by their names.
     case names([String], zone: ZoneRowID)
     /// Operations of a zone. Each is stored as a ``SentOperation``.
@@ -131,7 +131,7 @@ struct Requests: TableOwner {
         case .list(let token): row.token = token?.text
         case .zones(let zones):
             for (position, zone) in zones.enumerated() {
-                try insert(zone.id, token: zone.token?.text, name: nil, at: position)
+                try insert(zone.zone, token: zone.token?.text, name: nil, at: position)
             }
         case .names(let names, let zone):
             row.zone = zone

@@ -18,7 +18,7 @@ struct StoredZone: Sendable {
     let isStale: Bool
     let isUncertain: Bool
     let avoidsAtomic: Bool
-    let epoch: Int64
+    private(set) var epoch: Int64
     let isRefetching: Bool
     /// Failures in a row.
     let failures: Int64
@@ -39,6 +39,13 @@ struct StoredZone: Sendable {
 
     static func fetch(_ id: ZoneRowID, _ db: Database) throws -> StoredZone? {
         try db.row("SELECT * FROM mist_zone WHERE id = ?", [id]).map(StoredZone.init)
+    }
+
+    /// The zone before its fetch from the start began. What is stored as of then, and not met by the fetch, is swept.
+    var beforeRefetch: StoredZone {
+        var zone = self
+        zone.epoch -= 1
+        return zone
     }
 
     /// The name and the owner of a zone alone, which every query reads once.
@@ -269,9 +276,12 @@ extension Zones {
         try db.value("SELECT min(id) FROM mist_zone WHERE scope = ?", [scope.number], as: ZoneRowID.self)
     }
 
-    /// The number of zones with changes to be fetched.
-    func staleCount() throws -> Int {
-        try db.value("SELECT count(*) FROM mist_zone WHERE scope = ? AND is_stale", [scope.number], as: Int.self) ?? 0
+    /// The zones with changes to be fetched.
+    func stale() throws -> [ZoneRowID] {
+        try ZoneRowID.fetchAll(
+            db.cachedStatement(sql: "SELECT id FROM mist_zone WHERE scope = ? AND is_stale ORDER BY id"),
+            arguments: [scope.number]
+        )
     }
 
     /// The first error that the service reported in place of the changes of a zone.

@@ -197,7 +197,11 @@ extension RequestContext {
             return .databaseChanges(try DatabaseChanges(response, since: token, in: origin))
         case .zoneChanges(let zones):
             let requests = zones.map {
-                Components.Schemas.ZoneChangesRequest(zoneID: $0.zoneID, syncToken: $0.token?.text)
+                Components.Schemas.ZoneChangesRequest(
+                    zoneID: $0.zoneID,
+                    syncToken: $0.token?.text,
+                    desiredRecordTypes: $0.desiredRecordTypes
+                )
             }
             let origin = ResponseOrigin(operation: Operations.FetchZoneChanges.id)
             return .zoneChanges(
