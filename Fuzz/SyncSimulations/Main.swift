@@ -6,7 +6,7 @@ import MistTesting
 /// requests, conflicts and so on.
 ///
 /// ```
-/// SyncSimulations 1 20 3 60 private
+/// SyncSimulations 1 20 3 60 private [files]
 /// // seeds 20 operations 2400 requests 5710 conflicts 296 …
 /// ```
 ///
@@ -17,12 +17,16 @@ import MistTesting
 struct Main {
     static func main() {
         let numbers = CommandLine.arguments.dropFirst().compactMap { UInt64($0) }
-        guard numbers.count == 4, let scope = DatabaseScope(rawValue: CommandLine.arguments.last ?? "") else {
-            let usage = "usage: SyncSimulations <first seed> <count> <devices> <operations> private|public\n"
+        let words = CommandLine.arguments.dropFirst().filter { UInt64($0) == nil }
+        guard numbers.count == 4, let scope = words.first.flatMap(DatabaseScope.init(rawValue:)),
+            words.dropFirst().allSatisfy({ $0 == "files" })
+        else {
+            let usage = "usage: SyncSimulations <first seed> <count> <devices> <operations> private|public [files]\n"
             FileHandle.standardError.write(Data(usage.utf8))
             exit(2)
         }
-        var simulation = SyncSimulation(records: [Shelf.self, Book.self])
+        let files: [any CloudKitRecord.Type] = words.count > 1 ? [Cover.self] : []
+        var simulation = SyncSimulation(records: [Shelf.self, Book.self] + files)
         simulation.scope = scope
         simulation.devices = Int(numbers[2])
         simulation.operations = Int(numbers[3])
@@ -51,7 +55,8 @@ struct Main {
             lost-replies \(counts.lostReplies) duplicates \(counts.duplicates) throttles \(counts.throttles) \
             expired-tokens \(counts.expiredTokens) purges \(counts.purges) \
             deletes-elsewhere \(counts.deletesElsewhere) stale-forms \(counts.staleForms) copies \(counts.copies) \
-            mass-deletions \(counts.massDeletions) unclear-counts \(counts.unclearCounts)
+            mass-deletions \(counts.massDeletions) unclear-counts \(counts.unclearCounts) \
+            transfers \(counts.transfers) rereferences \(counts.rereferences) collections \(counts.collections)
             """
         )
     }

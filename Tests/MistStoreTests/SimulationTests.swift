@@ -113,6 +113,22 @@ struct SimulationTests {
         }
     }
 
+    @Test("36, O3. Devices agree about the files of records, and none is lost or collected too early")
+    func devicesAgreeAboutFiles() async throws {
+        let simulation = SyncSimulation(records: [Shelf.self, Book.self, Cover.self])
+        for (scope, faults) in [
+            (DatabaseScope.private, SimulationFaults.network), (.private, .all), (.public, .network),
+        ] {
+            let counts = try await run(10, simulation) {
+                $0.scope = scope
+                $0.faults = faults
+            }
+            #expect(counts.contains { $0.transfers > 0 })
+            #expect(counts.contains { $0.rereferences > 0 })
+            #expect(counts.contains { $0.collections > 0 })
+        }
+    }
+
     /// Seeds that failed in the past. 4669: the lookup of a record in a deleted zone was repeated without end.
     @Test(arguments: [UInt64(4669)])
     func devicesAgreeWhereTheyDidNot(seed: UInt64) throws {

@@ -2,38 +2,6 @@ import Foundation
 import MistKit
 import MistStore
 
-/// A record with a file.
-struct Cover: Hashable {
-    var title: String?
-    var image: Asset?
-}
-
-extension Cover: CloudKitRecord {
-    struct Fields: RecordFieldSet {
-        let title = RecordField<String>("title")
-        let image = RecordField<Asset>("image")
-    }
-
-    static let recordType = "Cover"
-    static let fields = Fields()
-    static let fieldTable = FieldTable(fields.title, fields.image)
-
-    init(fields reader: inout FieldReader) throws(FieldError) {
-        while let field = try reader.next() {
-            switch field {
-            case 0: title = try reader.value()
-            case 1: image = try reader.value()
-            default: try reader.skip()
-            }
-        }
-    }
-
-    func write(fields writer: inout FieldWriter) {
-        writer.write(0, title)
-        writer.write(1, image)
-    }
-}
-
 extension CrashScenario.Step {
     /// The device's program sets the file of a cover. The second process may repeat it.
     static func cover(_ device: CrashScenario.Device, _ name: String, _ bytes: [UInt8]) -> Self {

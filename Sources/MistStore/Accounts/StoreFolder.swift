@@ -94,7 +94,8 @@ struct StoreFolder: Sendable {
                 schemas: records.map { $0.schema },
                 models: records,
                 scopes: zones,
-                hasZonePerRoot: perRoot
+                hasZonePerRoot: perRoot,
+                filesPath: path
             )
         }
     }

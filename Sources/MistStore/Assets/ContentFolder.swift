@@ -50,6 +50,15 @@ struct ContentFolder: Sendable {
     /// The path of a file within the folder.
     static func relativePath(of content: ContentHash) -> String { "\(content.rawValue.prefix(2))/\(content)" }
 
+    /// The files that have their names.
+    var contents: Set<ContentHash> {
+        func names(in folder: String) -> [String] {
+            (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        }
+        let folders = names(in: path).filter { $0.utf8.count == 2 }
+        return Set(folders.flatMap { names(in: "\(path)/\($0)") }.compactMap(ContentHash.init(rawValue:)))
+    }
+
     /// The size of a file; `nil` where it is missing.
     func size(of content: ContentHash) -> Int64? {
         var status = stat()

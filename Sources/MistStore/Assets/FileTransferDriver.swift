@@ -200,6 +200,7 @@ extension SyncEngine {
         guard let hold = folder.collecting() else { return }
         defer { withExtendedLifetime(hold) {} }
         try write(at: now) { transaction in
+            try FileTransfers(transaction: transaction).forgetUnusedReceipts()
             let unused = try Contents(db: transaction.db).forgetUnused(
                 except: Contents.queryOfUsed(by: file.allTables),
                 at: now,

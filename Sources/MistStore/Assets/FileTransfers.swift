@@ -6,15 +6,15 @@ import MistKit
 package struct FileTransfer: Hashable, Sendable {
     package let key: TransferKey
     let type: TableID
-    let zoneID: ZoneID
-    let recordType: String
-    let fieldName: String
+    package let zoneID: ZoneID
+    package let recordType: String
+    package let fieldName: String
     /// The asset of the record: that to be uploaded has a content, that to be downloaded has an address, which may have
     /// expired.
-    let asset: Asset
-    let content: ContentHash?
+    package let asset: Asset
+    package let content: ContentHash?
     /// The record that has the file to be uploaded at the service already; `nil` where none is known.
-    var source: FileSource?
+    package var source: FileSource?
 
     /// Whether the transfer is that of a row, or the download of the same file.
     func hasFile(of row: TransferRow) -> Bool {
@@ -24,16 +24,16 @@ package struct FileTransfer: Hashable, Sendable {
 }
 
 /// The field of a record that has a file at the service.
-struct FileSource: Hashable, Sendable {
-    let recordName: String
-    let fieldName: String
-    let zoneID: ZoneID
+package struct FileSource: Hashable, Sendable {
+    package let recordName: String
+    package let fieldName: String
+    package let zoneID: ZoneID
     /// The service's signature of the file.
     let checksum: String
     let size: Int64
 
     /// Whether an asset of the service is this file.
-    func isFile(of asset: Asset) -> Bool {
+    package func isFile(of asset: Asset) -> Bool {
         asset.fileChecksum == checksum && asset.size == size && asset.receipt != nil
     }
 }
@@ -207,6 +207,19 @@ struct FileTransfers: EngineProcedure {
         try table.update(record.id, [field.name: pair], at: nil, db)
     }
 
+    /// Forgets the receipts of records that have gone, or that have nothing to send any more: another device's value won.
+    func forgetUnusedReceipts() throws {
+        for row in try transfers.receipts() {
+            if let (_, _, table, zone) = try asset(of: row),
+                let record = try table.row(named: row.key.name, in: zone.id, db),
+                try !pendingEdits.edits(of: record.id, table).isEmpty
+            {
+                continue
+            }
+            try transfers.forget(row.key)
+        }
+    }
+
     private func park(_ row: TransferRow, _ message: String) throws {
         try parking.park(row.key.name, because: .file, message, in: row.key.zone, since: now)
         try transfers.forget(row.key)
@@ -336,13 +349,10 @@ extension Transfers {
 }
 
 extension RecordTable {
-    /// The contents that the rows refer to, as queries of one column. A value of another program may be anything.
+    /// The contents that the rows refer to, as queries of one column. The column has a JSON object.
     var contentQueries: [String] {
         assetFields.map {
-            """
-            SELECT CASE WHEN json_valid(\($0.column)) THEN json_extract(\($0.column), '$.\(Asset.contentKey)') END
-            FROM \(name) WHERE \($0.column) IS NOT NULL
-            """
+            "SELECT json_extract(\($0.column), '$.\(Asset.contentKey)') FROM \(name) WHERE \($0.column) IS NOT NULL"
         }
     }
 
@@ -353,8 +363,7 @@ extension RecordTable {
         let edits = PendingEdits.rows(where: "type = \(id) AND field IN (\(FieldID.insert), \(field.id))")
         return try rows(
             """
-            CASE WHEN json_valid(\(field.column)) THEN json_extract(\(field.column), '$.fileChecksum') = ?
-                AND json_extract(\(field.column), '$.size') = ? END
+            json_extract(\(field.column), '$.fileChecksum') = ? AND json_extract(\(field.column), '$.size') = ?
             AND _zone IN (\(Zones.ids(in: "?"))) AND _id NOT IN (\(edits)) LIMIT 1
             """,
             [ColumnValue(asset.fileChecksum ?? ""), ColumnValue(asset.size ?? 0), ColumnValue(scope.number)],

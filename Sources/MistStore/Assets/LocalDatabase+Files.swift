@@ -1,5 +1,5 @@
 public import CloudKitModel
-import GRDB
+package import GRDB
 public import MistKit
 import Synchronization
 
@@ -54,12 +54,7 @@ extension LocalDatabase {
         // Once the file has its name, there is nothing to remove.
         defer { incoming.discard() }
         return try await write { writer in
-            try folder.keep(incoming, at: configuration.clock().machineTime, writer.db)
-            // With the service's signature, a field that has the same file already counts as unchanged.
-            let checksum = try Contents(db: writer.db).checksum(of: incoming.content)
-            var asset = Asset(fileChecksum: checksum, size: incoming.size)
-            asset.content = incoming.content
-            return asset
+            try folder.asset(keeping: incoming, at: configuration.clock().machineTime, writer.db)
         }
     }
 
@@ -108,6 +103,48 @@ extension LocalDatabase {
             guard let field = table[name] else { return false }
             return try Transfers(scope: scope, db: writer.db).wantDownload(of: field, row, table)
         }
+    }
+}
+
+extension ContentFolder {
+    /// Keeps a file, in a transaction of the caller, and makes the value of a field of it.
+    fileprivate func asset(keeping incoming: Incoming, at now: MachineTime, _ db: Database) throws -> Asset {
+        try keep(incoming, at: now, db)
+        // With the service's signature, a field that has the same file already counts as unchanged.
+        var asset = Asset(fileChecksum: try Contents(db: db).checksum(of: incoming.content), size: incoming.size)
+        asset.content = incoming.content
+        return asset
+    }
+}
+
+// MARK: - Simulations
+
+extension StoreFile {
+    /// Keeps bytes as a file, in a transaction of the caller.
+    package func addFile(_ bytes: [UInt8], at now: MachineTime, _ db: Database) throws -> Asset {
+        guard let folder else { throw StoreError(.file, "A store in memory keeps no files.") }
+        return try folder.asset(keeping: folder.write(bytes), at: now, db)
+    }
+
+    /// The bytes of a content; `nil` where it is not here.
+    package func bytes(of content: ContentHash) -> [UInt8]? {
+        folder.flatMap { try? [UInt8](Data(contentsOf: URL(fileURLWithPath: $0.path(of: content)))) }
+    }
+
+    /// The end of a download of these bytes.
+    package func received(_ bytes: [UInt8]) throws -> FileTransferEnd {
+        guard let folder else { throw StoreError(.file, "A store in memory keeps no files.") }
+        return .downloaded(IncomingFile(file: try folder.write(bytes)))
+    }
+
+    /// The contents to which records and the recovery log refer, those that the tables have, and those on the disk.
+    package func contents(_ db: Database) throws -> (
+        used: Set<ContentHash>, known: Set<ContentHash>, onDisk: Set<ContentHash>
+    ) {
+        return (
+            Set(try Contents(db: db).used(by: allTables)), Set(try Contents(db: db).all().map(\.content)),
+            folder?.contents ?? []
+        )
     }
 }
 

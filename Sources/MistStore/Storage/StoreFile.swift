@@ -70,6 +70,7 @@ package final class StoreFile: Sendable {
     ///   - scopes: The scopes that the file holds, with the zone of records that are added without a zone.
     ///   - hasZonePerRoot: Whether records of the private database that have no parent have zones of their own.
     ///   - leaseTiming: The times of the lease of the process that synchronises.
+    ///   - filesPath: The path beside which the files of records are kept; `nil` for that of the file.
     ///   - newDevice: Gives the identifier of a file that is created.
     /// - Throws: A ``StoreError``.
     package convenience init(
@@ -79,6 +80,7 @@ package final class StoreFile: Sendable {
         scopes: [DatabaseScope: ZoneID],
         hasZonePerRoot: Bool = false,
         leaseTiming: LeaseTiming = LeaseTiming(),
+        filesPath: String? = nil,
         newDevice: () -> Int64 = { Int64.random(in: 1...Int64.max) }
     ) throws {
         let opened = try StoreError.wrapping {
@@ -106,7 +108,8 @@ package final class StoreFile: Sendable {
             homeZones: opened.1,
             scopes: Array(scopes.keys),
             hasZonePerRoot: hasZonePerRoot,
-            lease: FileLease("sync", ofFile: (database as? DatabasePool)?.path, timing: leaseTiming)
+            lease: FileLease("sync", ofFile: (database as? DatabasePool)?.path, timing: leaseTiming),
+            filesPath: filesPath
         )
     }
 
@@ -118,12 +121,13 @@ package final class StoreFile: Sendable {
         homeZones: [DatabaseScope: ZoneRowID],
         scopes: [DatabaseScope],
         hasZonePerRoot: Bool,
-        lease: FileLease
+        lease: FileLease,
+        filesPath: String? = nil
     ) {
         self.database = database
         self.isReadOnly = isReadOnly
         self.lease = lease
-        folder = ContentFolder(ofDatabase: (database as? DatabasePool)?.path)
+        folder = ContentFolder(ofDatabase: filesPath ?? (database as? DatabasePool)?.path)
         self.hasZonePerRoot = hasZonePerRoot
         self.models = Dictionary(models.map { ($0.recordType, $0) }, uniquingKeysWith: { $1 })
         self.scopes = scopes.sorted { $0.number < $1.number }
@@ -143,6 +147,8 @@ package final class StoreFile: Sendable {
     ///   - models: The program's record types, which find the records that do not fit them.
     ///   - scopes: The scopes that the file holds, with the zone of records that are added without a zone.
     ///   - hasZonePerRoot: Whether records of the private database that have no parent have zones of their own.
+    ///   - filesPath: The path beside which the files of records are. On a read-only file system, that of the connection
+    ///     is a URL.
     /// - Throws: A ``StoreError``: `needsUpdate` when something is missing that a program adds when it opens the file
     ///   for writing.
     convenience init(
@@ -150,7 +156,8 @@ package final class StoreFile: Sendable {
         schemas: [RecordSchema],
         models: [any CloudKitRecord.Type],
         scopes: [DatabaseScope: ZoneID],
-        hasZonePerRoot: Bool
+        hasZonePerRoot: Bool,
+        filesPath: String
     ) throws {
         let opened = try StoreError.wrapping {
             try database.read { db in
@@ -182,7 +189,8 @@ package final class StoreFile: Sendable {
             homeZones: opened.1,
             scopes: Array(scopes.keys),
             hasZonePerRoot: hasZonePerRoot,
-            lease: FileLease("sync", ofFile: nil)
+            lease: FileLease("sync", ofFile: nil),
+            filesPath: filesPath
         )
     }
 

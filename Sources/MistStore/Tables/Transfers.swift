@@ -135,6 +135,14 @@ extension Transfers {
         return db.changesCount > 0
     }
 
+    /// The uploads that ended, and whose records were not sent yet.
+    func receipts() throws -> [TransferRow] {
+        try db.rows(
+            "SELECT * FROM mist_transfer WHERE asset IS NOT NULL AND zone IN (\(Zones.ids(in: "?")))",
+            [scope.number]
+        ).compactMap(TransferRow.init)
+    }
+
     /// Lets all transfers of the scope that wait after a failure be tried again.
     func retryAll() throws {
         try db.run(

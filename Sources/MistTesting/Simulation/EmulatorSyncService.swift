@@ -95,25 +95,16 @@ extension EmulatorSyncService {
         ofSession session: UInt64,
         progress: @escaping ProgressHandler<TransferProgress>
     ) async throws -> Asset {
-        let body = try upload.source.body()
-        var incoming = try Self.mappingErrors {
-            let context = try emulator.request(in: DatabaseAddress(container, environment, scope), as: .user(user))
-            let addresses = try context.requestAssetUploads(
-                .init(
-                    tokens: [
-                        .init(
-                            recordName: upload.recordName,
-                            recordType: upload.recordType,
-                            fieldName: upload.fieldName
-                        )
-                    ],
-                    zoneID: zone
-                )
-            )
-            let token = addresses.tokens?.first?.url?.split(separator: "/").last ?? ""
-            return try emulator.beginAssetUpload(String(token))
+        var incoming = try beginUpload(
+            for: upload.fieldName,
+            of: upload.recordType,
+            named: upload.recordName,
+            inZone: zone,
+            of: scope
+        )
+        for try await chunk in try upload.source.body() {
+            try Self.mappingErrors { try incoming.append(chunk) }
         }
-        for try await chunk in body { try Self.mappingErrors { try incoming.append(chunk) } }
         return try Self.mappingErrors { try incoming.finish() }
     }
 
@@ -124,6 +115,43 @@ extension EmulatorSyncService {
         of scope: DatabaseScope,
         ofSession session: UInt64
     ) async throws -> Asset {
+        try asset(of: field, forZone: zone, of: scope)
+    }
+
+    /// Downloads a file, without a socket.
+    public func download(
+        _ field: AssetField,
+        to file: URL,
+        from scope: DatabaseScope,
+        ofSession session: UInt64,
+        progress: @escaping ProgressHandler<TransferProgress>
+    ) async throws {
+        let bytes = try bytes(of: field, from: scope)
+        do {
+            try Data(bytes).write(to: file)
+        } catch {
+            throw CloudKitError(code: .localData, message: "\(error)", cause: error)
+        }
+    }
+
+    /// Uploads bytes, without suspending.
+    func upload(
+        _ bytes: [UInt8],
+        for fieldName: String,
+        of recordType: String,
+        named recordName: String,
+        inZone zone: ZoneID,
+        of scope: DatabaseScope
+    ) throws(CloudKitError) -> Asset {
+        var incoming = try beginUpload(for: fieldName, of: recordType, named: recordName, inZone: zone, of: scope)
+        return try Self.mappingErrors {
+            try incoming.append(bytes[...])
+            return try incoming.finish()
+        }
+    }
+
+    /// Uses the file of a record again, without suspending.
+    func asset(of field: AssetField, forZone zone: ZoneID, of scope: DatabaseScope) throws(CloudKitError) -> Asset {
         let response = try Self.mappingErrors {
             let context = try emulator.request(in: DatabaseAddress(container, environment, scope), as: .user(user))
             return try context.rereferenceAssets(
@@ -149,23 +177,44 @@ extension EmulatorSyncService {
         }
     }
 
-    /// Downloads a file, without a socket. An address that has expired is not replaced.
-    public func download(
-        _ field: AssetField,
-        to file: URL,
-        from scope: DatabaseScope,
-        ofSession session: UInt64,
-        progress: @escaping ProgressHandler<TransferProgress>
-    ) async throws {
-        let outgoing = try Self.mappingErrors { try emulator.openAsset(field.asset?.downloadURL ?? "") }
-        var bytes: [UInt8] = []
-        while bytes.count < outgoing.size {
-            bytes += try Self.mappingErrors { try outgoing.read(at: Int64(bytes.count)) }
+    /// The bytes of a file, without suspending. The record is looked up, so that the address is a new one.
+    func bytes(of field: AssetField, from scope: DatabaseScope) throws(CloudKitError) -> [UInt8] {
+        guard
+            case .records(let results) = try reply(
+                to: .lookup([field.recordName], zone: field.zoneID ?? .default),
+                in: scope
+            ), let record = try results.first?.get(), let asset = record.fields[field.fieldName]?.plain.assetValue
+        else {
+            throw CloudKitError(code: .notFound, message: "The record has no such file.")
         }
-        do {
-            try Data(bytes).write(to: file)
-        } catch {
-            throw CloudKitError(code: .localData, message: "\(error)", cause: error)
+        if let checksum = field.asset?.fileChecksum, checksum != asset.fileChecksum {
+            throw CloudKitError(code: .conflict, message: "The record has another file by now.")
+        }
+        return try Self.mappingErrors {
+            let outgoing = try emulator.openAsset(asset.downloadURL ?? "")
+            var bytes: [UInt8] = []
+            while bytes.count < outgoing.size { bytes += try outgoing.read(at: Int64(bytes.count)) }
+            return bytes
+        }
+    }
+
+    private func beginUpload(
+        for fieldName: String,
+        of recordType: String,
+        named recordName: String?,
+        inZone zone: ZoneID,
+        of scope: DatabaseScope
+    ) throws(CloudKitError) -> IncomingAsset {
+        try Self.mappingErrors {
+            let context = try emulator.request(in: DatabaseAddress(container, environment, scope), as: .user(user))
+            let addresses = try context.requestAssetUploads(
+                .init(
+                    tokens: [.init(recordName: recordName, recordType: recordType, fieldName: fieldName)],
+                    zoneID: zone
+                )
+            )
+            let token = addresses.tokens?.first?.url?.split(separator: "/").last ?? ""
+            return try emulator.beginAssetUpload(String(token))
         }
     }
 

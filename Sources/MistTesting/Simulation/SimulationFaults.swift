@@ -149,6 +149,12 @@ public struct SimulationCounts: Hashable, Sendable {
     /// Records with a counter of which a device could not know whether the service has its count. Only copies of a file
     /// have them.
     public var unclearCounts = 0
+    /// Files that were transferred, or failed to be.
+    public var transfers = 0
+    /// Files that were used again at the service, and not uploaded.
+    public var rereferences = 0
+    /// The number of times that a device has collected files.
+    public var collections = 0
     /// Rounds at the end, until no device had anything left to send or receive.
     public var rounds = 0
 
@@ -178,6 +184,9 @@ public struct SimulationCounts: Hashable, Sendable {
         left.copies += right.copies
         left.massDeletions += right.massDeletions
         left.rounds += right.rounds
+        left.transfers += right.transfers
+        left.rereferences += right.rereferences
+        left.collections += right.collections
         left.atomicRequests += right.atomicRequests
         left.atomicFailures += right.atomicFailures
         left.undeliveredRecords += right.undeliveredRecords

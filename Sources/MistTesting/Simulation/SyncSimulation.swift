@@ -47,6 +47,10 @@ public struct SyncSimulation: Sendable {
     let schemas: [RecordSchema]
     let configuration: StoreConfiguration
 
+    /// Whether the types have files. Then they are transferred, with the faults of the network, and collected; a
+    /// simulation without files has the same runs as before.
+    fileprivate var hasFiles: Bool { schemas.contains { $0.fields.contains { $0.type == .asset } } }
+
     /// Makes a simulation.
     ///
     /// - Parameters:
@@ -65,11 +69,13 @@ public struct SyncSimulation: Sendable {
     @discardableResult
     public func run(seed: UInt64) throws -> SimulationCounts {
         var world = try SimulatedWorld(self, seed: seed)
+        defer { world.removeFiles() }
         do {
             try world.runFaulty()
             try world.heal()
             try world.check()
             try world.verify()
+            try world.checkCollection()
         } catch let failure as SimulationFailure {
             throw failure
         } catch {
@@ -104,6 +110,11 @@ private final class SimulatedDevice {
         var flight: Flight?
         /// The last replies, which may arrive again.
         var lastReplies: [(number: RequestNumber, reply: Result<SyncReply, CloudKitError>)] = []
+        /// The transfers under way.
+        var transfers: [FileTransfer] = []
+        /// Files that the program has added in the last minutes, with the time in milliseconds since 1970. It may set
+        /// them in records.
+        var added: [(asset: Asset, time: Int64)] = []
         /// Records that the program shows in forms, as they were when it read them.
         var forms: [(table: RecordTable, read: LocalRow)] = []
         /// When the process goes on, in milliseconds since 1970.
@@ -142,6 +153,14 @@ private final class SimulatedDevice {
         get { processes[current].lastReplies }
         set { processes[current].lastReplies = newValue }
     }
+    var transfers: [FileTransfer] {
+        get { processes[current].transfers }
+        set { processes[current].transfers = newValue }
+    }
+    var added: [(asset: Asset, time: Int64)] {
+        get { processes[current].added }
+        set { processes[current].added = newValue }
+    }
     var forms: [(table: RecordTable, read: LocalRow)] {
         get { processes[current].forms }
         set { processes[current].forms = newValue }
@@ -160,10 +179,13 @@ private final class SimulatedDevice {
     }
 
     private let simulation: SyncSimulation
+    /// The path beside which the device has its files; `nil` for a simulation without files.
+    let filesPath: String?
 
     init(
         name: String,
         of simulation: SyncSimulation,
+        filesIn folder: URL?,
         configuration: StoreConfiguration,
         device: Int64,
         processes count: Int,
@@ -171,6 +193,7 @@ private final class SimulatedDevice {
     ) throws {
         self.name = name
         self.simulation = simulation
+        filesPath = folder?.appendingPathComponent(name).path
         self.clockError = clockError
         database = try DatabaseQueue()
         for _ in 0..<count { processes.append(try open(configuration) { device }) }
@@ -193,11 +216,16 @@ private final class SimulatedDevice {
         name: String,
         copyOf other: SimulatedDevice,
         isNoticed: Bool,
+        filesIn folder: URL?,
         configuration: StoreConfiguration,
         at now: MachineTime
     ) throws {
         self.name = name
         simulation = other.simulation
+        filesPath = folder?.appendingPathComponent(name).path
+        if let from = other.filesPath, let filesPath, FileManager.default.fileExists(atPath: "\(from)-files") {
+            try FileManager.default.copyItem(atPath: "\(from)-files", toPath: "\(filesPath)-files")
+        }
         clockError = other.clockError
         database = try DatabaseQueue()
         try other.database.backup(to: database)
@@ -219,7 +247,7 @@ private final class SimulatedDevice {
         _ configuration: StoreConfiguration,
         newDevice: @escaping () -> Int64 = { .random(in: 1...Int64.max) }
     ) throws -> Process {
-        let file = try simulation.open(database, newDevice: newDevice)
+        let file = try simulation.open(database, filesPath: filesPath, newDevice: newDevice)
         return Process(
             file: file,
             engine: SyncEngine(file: file, scope: simulation.scope, configuration: configuration)
@@ -254,11 +282,13 @@ extension SyncSimulation {
     ///
     /// - Parameters:
     ///   - database: The file.
+    ///   - filesPath: The path beside which the files of records are kept.
     ///   - newDevice: The device's identifier, for a new file.
     /// - Returns: The opened file.
     /// - Throws: A `StoreError`.
     fileprivate func open(
         _ database: DatabaseQueue,
+        filesPath: String?,
         newDevice: @escaping () -> Int64
     ) throws -> StoreFile {
         var timing = LeaseTiming()
@@ -270,6 +300,7 @@ extension SyncSimulation {
             scopes: [scope: scope == .public ? .default : zones.homeZone],
             hasZonePerRoot: scope != .public && zones.isPerRoot,
             leaseTiming: timing,
+            filesPath: filesPath,
             newDevice: newDevice
         )
     }
@@ -290,12 +321,17 @@ private struct SimulatedWorld {
     var story: [String] = []
     var names = 0
     let user: String
+    /// The folder of the files of all devices; `nil` for a simulation without files.
+    let folder: URL?
     static let container = "iCloud.test.simulation"
 
     init(_ simulation: SyncSimulation, seed: UInt64) throws {
         self.simulation = simulation
         self.seed = seed
         var generator = SplitMix64(seed: seed)
+        folder =
+            simulation.hasFiles
+            ? FileManager.default.temporaryDirectory.appendingPathComponent("simulation-\(UUID().uuidString)") : nil
         let time = Mutex<Int64>.Box(1_767_225_600_000)
         self.time = time
         let identifiers = Mutex<SplitMix64>.Box(SplitMix64(seed: seed &+ 1))
@@ -330,6 +366,7 @@ private struct SimulatedWorld {
             let device = try SimulatedDevice(
                 name: "device \(index + 1)",
                 of: simulation,
+                filesIn: folder,
                 configuration: configuration,
                 device: Int64.random(in: 1...Int64.max, using: &generator),
                 processes: Int.random(in: 1...max(simulation.processes, 1), using: &generator),
@@ -377,6 +414,7 @@ private struct SimulatedWorld {
                     continue
                 }
             }
+            if simulation.hasFiles, try handleFiles(of: device) { continue }
             if generator.chance(simulation.faults.crash) {
                 counts.crashes += 1
                 tell("\(device.processName) dies and starts again")
@@ -471,6 +509,7 @@ private struct SimulatedWorld {
                 name: name,
                 copyOf: device,
                 isNoticed: isNoticed,
+                filesIn: folder,
                 configuration: configuration,
                 at: now(of: device)
             )
@@ -529,7 +568,9 @@ private struct SimulatedWorld {
         }
         if generator.chance(0.2) { try device.engine.requestPull(by: .program, at: now(of: device)) }
         if generator.chance(simulation.faults.verification) { try requestVerification(on: device) }
-        guard case .send(let request, let number) = try device.engine.next(at: now(of: device)) else { return }
+        let next = try device.engine.next(at: now(of: device), isTransferring: !device.transfers.isEmpty)
+        if device.file.lease.isHeld { try beginTransfers(of: device) }
+        guard case .send(let request, let number) = next else { return }
         try checkLease(of: device, formerEpoch: epoch, wasFree: wasFree)
         counts.requests += 1
         if request.isAtomic { counts.atomicRequests += 1 }
@@ -662,6 +703,200 @@ private struct SimulatedWorld {
         }
     }
 
+    // MARK: Files
+
+    /// A file of a simulation, which its size identifies.
+    struct SimulatedFile {
+        let number: Int
+
+        init(number: Int) { self.number = number }
+
+        init(size: Int64) { number = Int(size) - 100 }
+
+        var bytes: [UInt8] { [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: number + 100) }
+    }
+
+    /// Lets a transfer of a device end, or files be collected, or some time pass.
+    ///
+    /// - Returns: Whether one of these happened.
+    private mutating func handleFiles(of device: SimulatedDevice) throws -> Bool {
+        if generator.chance(0.01) {
+            tell("an hour passes")
+            advance(3_600_000...7_200_000)
+            // The processes show first that they live.
+            return true
+        }
+        if generator.chance(0.04) {
+            counts.collections += 1
+            try device.engine.collectFiles(at: now(of: device))
+            tell("\(device.name) collects files")
+            try checkFiles(of: device)
+            return true
+        }
+        guard !device.transfers.isEmpty, generator.chance(0.5) else { return false }
+        let transfer = device.transfers.remove(at: Int.random(in: 0..<device.transfers.count, using: &generator))
+        let faults = simulation.faults
+        if generator.chance(faults.lostRequest) {
+            counts.lostRequests += 1
+            try end(transfer, of: device, .failed(.broken(mayHaveBeenDone: false)))
+            return true
+        }
+        var result = try perform(transfer, on: device)
+        if generator.chance(faults.lostReply) {
+            counts.lostReplies += 1
+            result = .failed(.broken(mayHaveBeenDone: true))
+        } else if case .downloaded = result, generator.chance(faults.lostReply) {
+            // The connection ended early, and the client did not notice it.
+            tell("\(device.name) gets a part of a file")
+            result = try device.file.received(Array(SimulatedFile(number: 7).bytes.prefix(50)))
+        }
+        try end(transfer, of: device, result)
+        if generator.chance(faults.duplicate), case .uploaded = result { try end(transfer, of: device, result) }
+        return true
+    }
+
+    private mutating func beginTransfers(of device: SimulatedDevice) throws {
+        guard simulation.hasFiles else { return }
+        let limit = 3 - device.transfers.count
+        device.transfers += try device.engine.nextTransfers(limit, besides: Set(device.transfers), at: now(of: device))
+    }
+
+    private mutating func end(
+        _ transfer: FileTransfer,
+        of device: SimulatedDevice,
+        _ result: FileTransferEnd
+    ) throws {
+        counts.transfers += 1
+        let kind: String
+        switch result {
+        case .uploaded: kind = "uploaded"
+        case .downloaded: kind = "downloaded"
+        case .failed(let error): kind = "not transferred, \(error.code)"
+        }
+        tell("\(device.processName) has \(kind): \(transfer.fieldName) of \(transfer.key.name)")
+        try device.engine.endTransfer(transfer.key, result, at: now(of: device))
+        try checkFiles(of: device)
+    }
+
+    /// Makes a transfer at the service, without faults.
+    private mutating func perform(_ transfer: FileTransfer, on device: SimulatedDevice) throws -> FileTransferEnd {
+        let field = AssetField(transfer.fieldName, of: transfer.key.name, inZone: transfer.zoneID)
+        do throws(CloudKitError) {
+            switch transfer.key.direction {
+            case .upload:
+                if let source = transfer.source {
+                    let from = AssetField(source.fieldName, of: source.recordName, inZone: source.zoneID)
+                    let asset = try? service.asset(of: from, forZone: transfer.zoneID, of: simulation.scope)
+                    if let asset, source.isFile(of: asset) {
+                        counts.rereferences += 1
+                        return .uploaded(asset)
+                    }
+                }
+                guard let bytes = transfer.content.flatMap({ device.file.bytes(of: $0) }) else {
+                    throw CloudKitError(code: .localData, message: "The file is not there.")
+                }
+                let asset = try service.upload(
+                    bytes,
+                    for: transfer.fieldName,
+                    of: transfer.recordType,
+                    named: transfer.key.name,
+                    inZone: transfer.zoneID,
+                    of: simulation.scope
+                )
+                return .uploaded(asset)
+            case .download:
+                let bytes = try service.bytes(of: field, from: simulation.scope)
+                guard Int64(bytes.count) == transfer.asset.size else {
+                    throw CloudKitError(code: .conflict, message: "The record has another file by now.")
+                }
+                return .downloaded(try received(bytes, on: device))
+            }
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    private func received(_ bytes: [UInt8], on device: SimulatedDevice) throws(CloudKitError) -> IncomingFile {
+        do {
+            if case .downloaded(let file) = try device.file.received(bytes) { return file }
+        } catch {
+            throw CloudKitError(code: .localData, message: "\(error)")
+        }
+        throw CloudKitError(code: .localData, message: "The file was not written.")
+    }
+
+    /// Checks that the files are there to which the device refers, and that they have the right bytes.
+    private func checkFiles(of device: SimulatedDevice) throws {
+        try device.read { db in
+            let (used, known, onDisk) = try device.file.contents(db)
+            let lost = used.subtracting(known.intersection(onDisk))
+            guard lost.isEmpty else { throw failure("\(device.name) has lost the files \(lost).") }
+            for held in device.added where time.withLock({ $0 }) - held.time < 55 * 60 * 1000 {
+                guard let content = held.asset.content, onDisk.contains(content) else {
+                    throw failure("\(device.name) has lost a file that the program has just added: \(held.asset).")
+                }
+            }
+            for table in device.file.orderedTables {
+                for row in try table.allRows(db) {
+                    for asset in row.fields.values.compactMap(\.assetValue) {
+                        guard let content = asset.content else { continue }
+                        guard device.file.bytes(of: content) == SimulatedFile(size: asset.size ?? 0).bytes else {
+                            throw failure("\(device.name) has another file in \(row.name): \(asset).")
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Checks that all devices have the files of all records, and that the service has the right bytes.
+    private func checkFiles(of records: [Record]) throws {
+        guard simulation.hasFiles else { return }
+        for device in devices {
+            try checkFiles(of: device)
+            try device.read { db in
+                for table in device.file.orderedTables {
+                    for row in try table.allRows(db) {
+                        for asset in row.fields.values.compactMap(\.assetValue) where asset.content == nil {
+                            throw failure("\(device.name) does not have the file of \(row.name): \(asset).")
+                        }
+                    }
+                }
+            }
+        }
+        for record in records {
+            for (name, value) in record.fields.map({ ($0.name, $0.value) }) {
+                guard let asset = value.plain.assetValue else { continue }
+                let field = AssetField(name, of: record.recordName ?? "", inZone: record.zoneID)
+                guard try service.bytes(of: field, from: simulation.scope) == SimulatedFile(size: asset.size ?? 0).bytes
+                else { throw failure("The service has another file in \(record.recordName ?? ""): \(asset).") }
+            }
+        }
+    }
+
+    /// Two hours later, the devices have the files to which something refers, and no others.
+    mutating func checkCollection() throws {
+        guard simulation.hasFiles else { return }
+        for device in devices {
+            for _ in 0..<2 {
+                try device.engine.collectFiles(at: now(of: device))
+                time.withLock { $0 += 7_200_000 }
+            }
+            try device.engine.collectFiles(at: now(of: device))
+            try checkFiles(of: device)
+            let receipts = try device.read { db in try Int64.fetchOne(db, sql: "SELECT count(*) FROM mist_transfer") }
+            guard receipts == 0 else { throw failure("\(device.name) keeps receipts that it does not use.") }
+            let (used, known, onDisk) = try device.read(device.file.contents)
+            guard used == known, known == onDisk else {
+                throw failure("\(device.name) refers to \(used.count) files, and has \(known.count), \(onDisk.count).")
+            }
+        }
+    }
+
+    func removeFiles() {
+        if let folder { try? FileManager.default.removeItem(at: folder) }
+    }
+
     // MARK: Many deletes
 
     /// The names of the deletes that a device has to send.
@@ -749,7 +984,16 @@ private struct SimulatedWorld {
         var staleForms = 0
         let trueTime = simulation.faults.lastingClockError > 0 ? time.withLock { $0 } : nil
         let assignment = { (db: Database) in ZoneAssignment(file: file, scope: scope, db: db) }
+        let present = time.withLock { $0 }
         try device.database.write { db in
+            // A program adds a file, or takes one that it has added within the last 50 minutes.
+            func makeFile(_ number: Int64) throws -> FieldValue {
+                device.added.removeAll { present - $0.time > 50 * 60 * 1000 }
+                if number >= 6, let held = device.added.first { return .asset(held.asset) }
+                let asset = try file.addFile(SimulatedFile(number: Int(number % 6)).bytes, at: now, db)
+                device.added.append((asset, present))
+                return .asset(asset)
+            }
             try db.execute(sql: "UPDATE mist_state SET clock = ?", arguments: [now])
             let rows = try table.allRows(db)
             if kind < 0.3 || rows.isEmpty {
@@ -759,7 +1003,7 @@ private struct SimulatedWorld {
                 let isShared = Double.random(in: 0..<1, using: &generator) < 0.1 && !file.hasZonePerRoot
                 let name = isShared ? "key\(table.id)-\(Int.random(in: 1...3, using: &generator))" : "r\(names)"
                 if try table.row(named: name, in: file.homeZones[scope] ?? 0, db) != nil { return }
-                var fields = try randomFields(of: table, file, &generator, db)
+                var fields = try randomFields(of: table, file, &generator, makeFile, db)
                 let zone = try assignment(db).zone(for: fields, named: name, in: table) {
                     "Z\(UInt64.random(in: 0...UInt64.max, using: &generator))"
                 }
@@ -778,7 +1022,7 @@ private struct SimulatedWorld {
                 let form = generator.chance(faults.staleForm * 3) ? try device.closeStaleForm(of: table, db) : nil
                 let (read, row) = form ?? (chosenRow, chosenRow)
                 if form != nil { staleForms += 1 }
-                let all = try randomFields(of: table, file, &generator, db)
+                let all = try randomFields(of: table, file, &generator, makeFile, db)
                 let chosen = table.fields.filter { _ in Double.random(in: 0..<1, using: &generator) < 0.4 }
                 var typed: [String: FieldValue] = [:]
                 for field in chosen {
@@ -884,7 +1128,13 @@ private struct SimulatedWorld {
             case .wait(let until):
                 time.withLock { $0 = max($0, until.rawValue - device.clockError + 1) }
             case .idle: return writes
-            case .transfer: throw failure("\(device.name) transfers files, and has none.")
+            case .transfer:
+                requests += 1
+                let transfers = try device.engine.nextTransfers(3, besides: [], at: now(of: device))
+                guard !transfers.isEmpty, requests < 1000 else {
+                    throw failure("\(device.name) does not come to an end of its transfers.")
+                }
+                for transfer in transfers { try end(transfer, of: device, try perform(transfer, on: device)) }
             case .blocked(let condition): throw failure("\(device.name) is blocked: \(condition).")
             case .otherProcess: throw failure("\(device.name) waits for a process that is gone.")
             }
@@ -936,6 +1186,8 @@ private struct SimulatedWorld {
         for index in device.processes.indices {
             (device.current, device.processes[index].stoppedUntil) = (index, 0)
             while device.flight != nil { try deliver(to: device) }
+            for transfer in device.transfers { try end(transfer, of: device, try perform(transfer, on: device)) }
+            (device.transfers, device.added) = ([], [])
         }
         for index in device.processes.indices {
             if try device.processes[index].engine.keepLease(at: now(of: device)) == .keep {
@@ -1047,7 +1299,7 @@ private struct SimulatedWorld {
             let left = try device.read { db in
                 try [
                     "mist_edit", "mist_tombstone", "mist_request", "mist_request_item", "mist_sent", "mist_parked",
-                    "mist_cascade",
+                    "mist_cascade", "mist_transfer WHERE asset IS NULL",
                 ]
                 .compactMap {
                     let rows = try Row.fetchAll(db, sql: "SELECT * FROM \($0)")
@@ -1074,6 +1326,7 @@ private struct SimulatedWorld {
         }
         counts.unclearCounts += unclear.count
         let records = try serviceRecords()
+        try checkFiles(of: records)
         if simulation.faults.clockError == 0, !model.isRelaxed {
             if let problem = model.problem(with: records, simulation.schemas, unclear: unclear) {
                 throw failure(problem)
@@ -1097,6 +1350,7 @@ private func randomFields(
     of table: RecordTable,
     _ file: StoreFile,
     _ generator: inout SplitMix64,
+    _ makeFile: (Int64) throws -> FieldValue,
     _ db: Database
 ) throws -> [String: FieldValue] {
     var fields: [String: FieldValue] = [:]
@@ -1120,6 +1374,7 @@ private func randomFields(
             guard let target = targets.randomElement(using: &generator) else { continue }
             let action: Reference.Action = field.schema.isParent || number < 7 ? .none : .deleteSelf
             fields[field.name] = .reference(Reference(recordName: target.name, action: action))
+        case .asset: fields[field.name] = try makeFile(number)
         case .location: fields[field.name] = .location(Location(latitude: Double(number), longitude: 0))
         case .string: fields[field.name] = .string("v\(Int.random(in: 0...99, using: &generator))")
         default: continue
@@ -1574,6 +1829,7 @@ extension FieldValue {
         case .int64(let number): "\(number)"
         case .reference(let reference): "→\(reference.recordName)\(reference.action == .deleteSelf ? "!" : "")"
         case .stringList(let list): "[\(list.joined(separator: ","))]"
+        case .asset(let asset): "file of \(asset.size ?? -1)"
         default: "\(plain)"
         }
     }
