@@ -37,6 +37,27 @@ enum UserFile: Hashable, Sendable {
         if case .user(let name) = self { name } else { nil }
     }
 
+    /// The file of a further user by its path in the folder ``folder``; `nil` for the path of another file.
+    init?(pathInUsers path: String) {
+        guard path.hasSuffix(".sqlite") else { return nil }
+        var bytes: [UInt8] = []
+        var rest = Array(path.dropLast(".sqlite".count).replacing("/", with: "").utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "=") else {
+                bytes.append(byte)
+                continue
+            }
+            guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
+                return nil
+            }
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        }
+        let user = UserFile.user(String(decoding: bytes, as: UTF8.self))
+        guard user.path == "\(Self.folder)/\(path)" else { return nil }
+        self = user
+    }
+
     /// The folder of the files of further users.
     static let folder = "users"
 

@@ -245,30 +245,49 @@ package struct StoreDiagnostics {
 extension StoreDiagnostics {
     /// Reads the report about a store without the types of its program. The program may run meanwhile.
     ///
+    /// It has all files of private records. Those of further users are numbered, since their paths have the names of the
+    /// users.
+    ///
     /// - Parameters:
     ///   - folder: The folder of the store.
+    ///   - user: The user record name of the user whose file is read; `nil` for all files.
     ///   - now: The present time.
     /// - Returns: The text.
-    /// - Throws: A ``StoreError`` about the files.
-    package static func text(ofStoreAt folder: URL, at now: Date) throws -> String {
+    /// - Throws: A ``StoreError``: `notFound` for a user without a file, or a code about the files.
+    package static func text(ofStoreAt folder: URL, user: String? = nil, at now: Date) throws -> String {
+        let all = try StoreUser.all(ofStoreAt: folder)
+        let further = all.filter { $0.file.user != nil }.map(\.path).sorted()
+        let chosen = all.filter { user == nil || $0.name == user }
+        guard user == nil || !chosen.isEmpty else {
+            throw StoreError(.notFound, "The store has no records of the user.")
+        }
         var lines = ["A report of \(now.formatted(.iso8601))"]
-        for scope in [DatabaseScope.private, .public] {
-            let name = BackupFile.name(of: scope)
-            let path = folder.appendingPathComponent(name).path
-            lines += try StoreError.naming(path) {
-                try reading(path) { db in
-                    try Self.lines(of: name, db, scopes: [scope], at: now.machineTime, limit: MassDeletionLimit())
-                }
+        for file in chosen {
+            let number = further.firstIndex(of: file.path).map { "\($0 + 1) of \(further.count)" }
+            let name = number.map { "\(UserFile.folder)/, file \($0)" } ?? file.path
+            lines += try report(
+                of: name + (file.isOpen ? " (open)" : " (not open)"),
+                at: folder.appendingPathComponent(file.path).path,
+                .private,
+                now
+            )
+        }
+        let path = folder.appendingPathComponent(StoreFolder.publicPath).path
+        lines += try report(of: StoreFolder.publicPath, at: path, .public, now)
+        return lines.joined(separator: "\n")
+    }
+
+    private static func report(of name: String, at path: String, _ scope: DatabaseScope, _ now: Date) throws -> [String]
+    {
+        try StoreError.naming(path) {
+            try reading(path) { db in
+                try Self.lines(of: name, db, scopes: [scope], at: now.machineTime, limit: MassDeletionLimit())
             }
         }
-        return lines.joined(separator: "\n")
     }
 
     /// Reads the file of a store through a connection that cannot write.
     private static func reading<Value>(_ path: String, _ body: (Database) throws -> Value) throws -> Value {
-        guard StoreFile.hasContent(atPath: path) else {
-            throw StoreError(.notAStore, "There is no such file. Name the folder of a store.")
-        }
         try StoreFile.check(atPath: path, isExpected: true)
         return try StoreFile.read(atPath: path) { db in
             guard try FileState.format(db) == SystemTables.format, try Verifications.exist(in: db) else {
