@@ -66,6 +66,7 @@ extension RequestReply {
         // A repair of the file lets everything be listed again.
         guard try scopeState.row().token == request.token else { return }
         try scopeState.store(token: page.token, moreComing: page.moreComing)
+        try movedRecords.decide(hasFetched: true)
     }
 
     private func apply(_ listed: Zone) throws {
@@ -112,6 +113,7 @@ extension RequestReply {
             case .failure(let error): try apply(error, of: zone)
             }
         }
+        try movedRecords.decide(hasFetched: true)
     }
 
     private func apply(_ page: ZoneChanges, of zone: StoredZone) throws {
