@@ -34,7 +34,7 @@ public struct StoreError: Error, Hashable, Sendable {
         fileprivate enum Kind: String, Hashable, Sendable {
             case notAStore, noStore, newerFormat, needsUpdate, damaged, storage, full, readOnly
             case schema, unknownRecordType, value, recordName, link, tooManyZones
-            case notFound, nameTaken, query, file, closed, noService, otherUser, accountChanged
+            case move, notFound, nameTaken, query, file, closed, noService, otherUser, accountChanged
             case pendingChanges
         }
 
@@ -129,6 +129,10 @@ extension StoreError.Code {
 
     /// The database has 900 zones or more, and the record needs a new one. The service allows 1,000.
     public static let tooManyZones = Self(.tooManyZones)
+
+    /// The record cannot be moved: its type or its database does not permit it, the place is below the record itself, or
+    /// the record is still being moved out of that zone.
+    public static let move = Self(.move)
 
     /// There is no such record on this machine; also, a record that was read earlier was deleted since.
     public static let notFound = Self(.notFound)

@@ -85,6 +85,7 @@ final class CrashRun {
         configuration.random = { 0.5 }
         configuration.transactionObserver = steps
         configuration.massDeletionLimit = scenario.massDeletionLimit
+        configuration.zones = scenario.zones
         return try MistStore(
             at: folder.appending(path: name.rawValue),
             records: records,
@@ -276,7 +277,10 @@ final class CrashRun {
     /// The numbers of rows in the tables for unfinished work.
     private func work(of device: Device) throws -> [String] {
         try database(of: device).read { db in
-            try ["mist_sent", "mist_sent_field", "mist_request", "mist_cascade", "mist_tombstone", "mist_edit"].map {
+            try [
+                "mist_sent", "mist_sent_field", "mist_request", "mist_cascade", "mist_tombstone", "mist_edit",
+                "mist_move",
+            ].map {
                 "\(device.name) \($0) \(try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)") ?? 0)"
             }
         }
@@ -290,22 +294,29 @@ final class CrashRun {
             guard case .query(let page) = try service.reply(to: request, in: .public) else { return [] }
             records = try page.results.map { try $0.get() }
         } else {
-            var token: ZoneChangeToken?
-            while true {
-                let request = SyncRequest.zoneChanges([SyncRequest.ZoneCursor(zoneID: Self.zone, token: token)])
-                guard case .zoneChanges(let pages) = try service.reply(to: request, in: .private),
-                    case .success(let page)? = pages.first
-                else { break }
-                records += page.changedRecords
-                token = page.token
-                if !page.moreComing { break }
-            }
+            guard case .databaseChanges(let list) = try service.reply(to: .databaseChanges(since: nil), in: .private)
+            else { return [] }
+            for zone in list.changedZones { records += try self.records(in: zone.zoneID, service) }
         }
         return records.map { record in
             var fields = Dictionary(record.fields.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
             fields["mist_edits"] = nil
             return Self.line("service", record.recordType ?? "", record.recordName ?? "", fields)
         }.sorted()
+    }
+
+    private func records(in zone: ZoneID, _ service: EmulatorSyncService) throws -> [CloudKitModel.Record] {
+        var records: [CloudKitModel.Record] = []
+        var token: ZoneChangeToken?
+        while true {
+            let request = SyncRequest.zoneChanges([SyncRequest.ZoneCursor(zoneID: zone, token: token)])
+            guard case .zoneChanges(let pages) = try service.reply(to: request, in: .private),
+                case .success(let page)? = pages.first
+            else { return records }
+            records += page.changedRecords
+            token = page.token
+            if !page.moreComing { return records }
+        }
     }
 
     private static func line(_ owner: String, _ type: String, _ name: String, _ fields: [String: FieldValue]) -> String

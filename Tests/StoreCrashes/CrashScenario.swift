@@ -51,6 +51,8 @@ struct CrashScenario: Sendable {
     var pageSize = 200
     /// How many deletes both devices send without a permission.
     var massDeletionLimit: MassDeletionLimit? = MassDeletionLimit()
+    /// The zones of the private database.
+    var zones = ZoneLayout.single("Records")
     let steps: [Step]
 
     init(
@@ -58,8 +60,10 @@ struct CrashScenario: Sendable {
         scope: DatabaseScope = .private,
         pageSize: Int = 200,
         massDeletionLimit: MassDeletionLimit? = MassDeletionLimit(),
+        zones: ZoneLayout = .single("Records"),
         _ steps: Step...
     ) {
+        self.zones = zones
         self.name = name
         self.massDeletionLimit = massDeletionLimit
         self.scope = scope
@@ -101,6 +105,21 @@ extension CrashScenario {
 
     private static func verify(_ mode: VerificationMode) -> Step {
         .program(.phone) { store in try await store.verify(mode, comparing: .values) }
+    }
+
+    /// Two shelves with zones of their own, and a book on the first one.
+    private static let twoShelves = [
+        "INSERT INTO Shelf (_recordName, name) VALUES ('s', 'S')",
+        "INSERT INTO Shelf (_recordName, name) VALUES ('t', 'T')",
+        "INSERT INTO Book (_recordName, shelf, title, loans) VALUES ('a', 's', 'A', 1), ('b', 's', 'B', 1)",
+    ]
+
+    /// The device's program moves a book to a shelf.
+    private static func move(_ device: Device, _ book: String, below shelf: String) -> Step {
+        .program(device) { store in
+            let record = try await store.privateDatabase.fetch(Book.self, named: book)
+            try await store.privateDatabase.move(record, below: RecordReference<Shelf>(recordName: shelf))
+        }
     }
 
     /// All scenarios. The name of a scenario is a sentence about the phone.
@@ -605,6 +624,43 @@ extension CrashScenario {
             .copy(.phone),
             .phone("UPDATE Book SET loans = loans + 1"),
             .sync(.phone, .lostReply),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "moves a record to another zone, which the other device edits",
+            zones: .perRoot,
+            .sql(.phone, twoShelves),
+            .sync(.phone),
+            .sync(.laptop),
+            .laptop("UPDATE Book SET title = 'edited', loans = loans + 2 WHERE _recordName = 'a'"),
+            .phone("UPDATE Book SET note = 'noted', loans = loans + 1 WHERE _recordName = 'a'"),
+            move(.phone, "a", below: "t"),
+            .sync(.phone, meanwhile: ["UPDATE Book SET loans = loans + 4 WHERE _recordName = 'a'"]),
+            .sync(.laptop)
+        ),
+        CrashScenario(
+            "moves a record to another zone, and the reply to the copy is lost",
+            zones: .perRoot,
+            .sql(.phone, twoShelves),
+            .sync(.phone),
+            .sync(.laptop),
+            .laptop("UPDATE Book SET title = 'edited' WHERE _recordName = 'a'"),
+            .sync(.laptop),
+            move(.phone, "a", below: "t"),
+            move(.phone, "b", below: "t"),
+            .sync(.phone, .lostReply),
+            .sync(.phone)
+        ),
+        CrashScenario(
+            "moves a record that the other device moves later",
+            zones: .perRoot,
+            .sql(.phone, twoShelves + ["INSERT INTO Shelf (_recordName, name) VALUES ('u', 'U')"]),
+            .sync(.phone),
+            .sync(.laptop),
+            move(.phone, "a", below: "t"),
+            .phone("UPDATE Book SET note = 'noted' WHERE _recordName = 'a'"),
+            move(.laptop, "a", below: "u"),
+            .sync(.laptop),
             .sync(.phone)
         ),
         CrashScenario(

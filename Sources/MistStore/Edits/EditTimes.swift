@@ -52,6 +52,17 @@ struct EditTimes: Hashable, Sendable {
         set { times[Checksum.of("", nil)] = newValue }
     }
 
+    /// When and on which device the record was moved; `nil` for a record that is where it was created. It is stored as
+    /// the time of a field without a name, whose value is the former zone.
+    var move: EditTime? { movedFrom.flatMap { time(of: "", .string($0)) } }
+
+    /// Notes a move.
+    mutating func setMove(_ time: EditTime, from zone: String) {
+        if let movedFrom { times[Checksum.of("", .string(movedFrom))] = nil }
+        movedFrom = zone
+        set(time, of: "", .string(zone))
+    }
+
     mutating func set(_ time: EditTime, of name: String, _ value: FieldValue?) {
         times[Checksum.of(name, value)] = time
     }

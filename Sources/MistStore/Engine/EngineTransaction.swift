@@ -25,6 +25,8 @@ final class EngineTransaction {
     var removedRows = 0
     let fileState: FileState
     let users: Users
+    /// Whether records are being moved, or deletes wait to be decided on; `nil` where the transaction has not asked.
+    private var knownMoves: Bool?
 
     init(
         file: StoreFile,
@@ -43,6 +45,20 @@ final class EngineTransaction {
         fileState = FileState(db)
         users = Users(db)
     }
+
+    /// Whether records are being moved, or deletes wait to be decided on. Most files have neither, so a transaction
+    /// asks once.
+    var hasMoves: Bool {
+        get throws {
+            if let knownMoves { return knownMoves }
+            let hasMoves = try !Moves(db: db).isEmpty
+            knownMoves = hasMoves
+            return hasMoves
+        }
+    }
+
+    /// Notes that this transaction has added a move, or a delete to be decided on.
+    func noteMoves() { knownMoves = true }
 }
 
 /// A part of the engine's work in one transaction.
@@ -59,6 +75,7 @@ extension EngineProcedure {
     var failures: DeliveryFailures { DeliveryFailures(transaction: transaction) }
     var verification: Verification { Verification(transaction: transaction) }
     var files: FileTransfers { FileTransfers(transaction: transaction) }
+    var movedRecords: MovedRecords { MovedRecords(transaction: transaction) }
 }
 
 /// What a transaction knows.
@@ -105,6 +122,7 @@ extension EngineProcedure {
     var inheritedCounts: InheritedCounts { InheritedCounts(db: db) }
     var recovery: RecoveryEntries { RecoveryEntries(scope: scope, db: db) }
     var followedQueries: FollowedQueries { FollowedQueries(db: db) }
+    var moves: Moves { Moves(db: db) }
 }
 
 extension EngineProcedure {

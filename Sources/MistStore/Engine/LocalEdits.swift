@@ -19,7 +19,8 @@ extension EngineProcedure {
         guard !edits.isEmpty else { return LocalEdits() }
         var local = LocalEdits()
         let device = try fileState.device
-        let insert = edits.first { $0.field == nil }
+        // The insert of a moved row says that its copy is to be created. Its fields were not edited.
+        let insert = try movedRecords.former(of: row, table)?.tag == nil ? edits.first { $0.field == nil } : nil
         if let insert {
             let time = EditTime(insert.time, device: device)
             for (name, value) in row.fields {

@@ -28,6 +28,8 @@ struct NextStep: EngineProcedure {
             if let step = try changesOfZones() { return step }
         }
         try zones.settleOutcomes()
+        try movedRecords.decide(hasFetched: false)
+        try movedRecords.finish()
         if let step = try lookupOfConflicts() { return step }
         try MassRemovals(transaction: transaction).decide(about: state.removed)
         let push = try push(state)

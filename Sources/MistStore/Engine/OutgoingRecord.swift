@@ -7,11 +7,22 @@ import MistKit
     import Foundation
 #endif
 
+/// Where a record comes from whose copy is sent.
+struct OutgoingMove {
+    /// What the service has of the record in its former zone, or may have.
+    let former: KnownVersion?
+    /// The name of the former zone.
+    let zone: String
+    let time: EditTime
+}
+
 /// A record as it is sent: a pure function of the row, its edits and the service's version.
 struct OutgoingRecord {
     let row: LocalRow
     let table: RecordTable
     let known: KnownVersion?
+    /// The move of a record whose copy the service does not have.
+    let move: OutgoingMove?
     let edits: [EditRow]
     /// The amounts of counters that were pending when the file was copied, by field.
     let inherited: [String: InheritedCount]
@@ -36,6 +47,7 @@ struct OutgoingRecord {
             for field in table.fields where !emptied.contains(field.name) {
                 if let value = row.fields[field.name] { record.fields[field.name] = value.saved(as: field) }
             }
+            for (name, value) in move?.former?.other ?? [:] where table[name] == nil { record.fields[name] = value }
         } else {
             record.recordChangeTag = known?.tag
             for case let edit in edits {
@@ -57,11 +69,14 @@ struct OutgoingRecord {
     /// version.
     private func times() -> EditTimes {
         var times = EditTimes()
-        times.movedFrom = known?.times.movedFrom
+        // The copy of a moved record has the times of the record that it is a copy of.
+        let known = isCreate && move?.former?.tag != nil ? move?.former : known
+        let isCopy = isCreate && known?.tag != nil
+        if let earlier = known?.times.move, let zone = known?.times.movedFrom { times.setMove(earlier, from: zone) }
         times.parts = known?.times.parts ?? []
         let own = Dictionary(edits.map { ($0.field?.name ?? "", $0) }, uniquingKeysWith: { $1 })
         var remote: RemoteVersion?
-        if let known, !isCreate {
+        if let known, !isCreate || isCopy {
             var fields = known.other
             // The service's value under the present name of a renamed field is among the other fields.
             for field in table.fields where own[field.name] == nil && fields[field.name] == nil {
@@ -69,16 +84,19 @@ struct OutgoingRecord {
             }
             remote = RemoteVersion(fields: fields, times: known.times, modified: known.modified?.rawValue ?? 0)
         }
-        let insert = own[""]
+        let insert = isCopy ? nil : own[""]
         times.creation = known?.times.creation
         if isCreate, let insert { times.creation = EditTime(insert.time, device: device) }
+        if isCopy { times.creation = known?.creation }
+        if isCreate, let move { times.setMove(move.time.clamped(toVersionOf: serviceTime.rawValue), from: move.zone) }
         for field in table.fields {
             let value = row.fields[field.name]
             let isEmptied = emptied.contains(field.name)
             if isEmptied || (isCreate && value == nil && own[field.name] == nil) {
                 // A field that was never set loses to every edit.
                 if isCreate {
-                    times.set(EditTime(milliseconds: 0, device: 0), of: field.name, nil)
+                    let noted = isCopy && own[field.name] == nil ? remote?.times.time(of: field.name, nil) : nil
+                    times.set(noted ?? EditTime(milliseconds: 0, device: 0), of: field.name, nil)
                 } else if let remote, let edit = own[field.name] {
                     let time = remote.times.time(of: field.name, edit.base)
                     times.set(time ?? EditTime(milliseconds: remote.modified, device: 0), of: field.name, edit.base)
@@ -90,7 +108,7 @@ struct OutgoingRecord {
                     // If the service does not have the record, this device has added the whole value.
                     let pending = PendingEdit(
                         value: value,
-                        base: isCreate ? nil : edit.base,
+                        base: isCreate && !isCopy ? nil : edit.base,
                         time: time,
                         inherited: inherited[field.name]
                     )

@@ -117,7 +117,7 @@ struct SentBatch: EngineProcedure {
             written.parts = CounterParts.writes(
                 outgoing.known?.writes ?? [],
                 adding: times,
-                to: outgoing.known?.times ?? EditTimes()
+                to: (outgoing.isCreate ? outgoing.move?.former : nil)?.times ?? outgoing.known?.times ?? EditTimes()
             )
             try knownVersions.setWritten(written, record)
         }

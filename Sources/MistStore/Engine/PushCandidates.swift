@@ -78,6 +78,7 @@ struct PushCandidates: EngineProcedure {
         UNION ALL \(KnownVersions.conflicting("_recordName", in: "_zone"))
         UNION ALL \(Tombstones.ofSameName)
         UNION ALL \(Transfers.awaitingUpload)
+        UNION ALL \(Moves.holding)
         """
     }
 
@@ -243,6 +244,7 @@ struct PushCandidates: EngineProcedure {
             row: row,
             table: table,
             known: known,
+            move: try movedRecords.outgoing(row, table),
             edits: edits,
             inherited: try inheritedCounts.counts(of: row.id, table),
             emptied: emptied,

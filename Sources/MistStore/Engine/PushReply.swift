@@ -113,6 +113,7 @@ extension PushReply {
     private func acknowledgeDelete(_ sent: SentOperation) throws {
         try countDelete(of: sent.name, in: zone.id)
         try tombstones.forget(sent.record)
+        if try transaction.hasMoves { try moves.end(sent.name, from: zone.id) }
         summary.deleted += 1
         // The delete comes back in the feed. It must not remove the next life of the name.
         if scope != .public { try reportedDeletes.note(sent.name, by: .thisDevice, in: zone.id) }
@@ -129,9 +130,11 @@ extension PushReply {
             let table = file.tablesByID[type]
         else { return }
         try knownVersions.acknowledge(sent.record, stamps, times: sent.times, epoch: zone.epoch)
+        if sent.kind == .create { try movedRecords.keepOtherFields(of: sent, row, table) }
         try table.set(stamps, row, db)
         try forgetFormerValues(of: sent, table)
         try pendingEdits.acknowledge(sent.record, row: row, table.id)
+        try movedRecords.keepInsert(of: row, table)
         if table.hasCounters { try inheritedCounts.forget(row, of: table.id) }
         _ = try transfers.forgetReceipts(of: sent.name, in: zone.id)
         try parking.forget(sent.name, in: zone.id)

@@ -13,14 +13,29 @@ struct RemoteChanges: EngineProcedure {
     /// or an older one. What remains is merged.
     func apply(_ record: Record, in zone: StoredZone) throws {
         guard let name = record.recordName else { return }
+        if !record.isDeleted, try movedRecords.apply(record, ofFormer: name, in: zone) { return }
         if record.isDeleted { return try deletes.apply(of: name, in: zone) }
-        let table = record.recordType.flatMap { file.tables[$0] }
-        guard let table, !table.assetFields.isEmpty else { return try apply(record, named: name, table, in: zone) }
-        try apply(try files.adopted(record, table), named: name, table, in: zone)
-        try files.wantDownloads(of: name, table, in: zone)
+        guard let table = record.recordType.flatMap({ file.tables[$0] }) else {
+            return try apply(record, named: name, nil, in: zone)
+        }
+        let arrival = try movedRecords.arrival(of: record, named: name, table, in: zone)
+        if table.assetFields.isEmpty {
+            try apply(record, named: name, table, in: zone, base: arrival?.base)
+        } else {
+            try apply(try files.adopted(record, table), named: name, table, in: zone, base: arrival?.base)
+            try files.wantDownloads(of: name, table, in: zone)
+        }
+        if let arrival { try movedRecords.complete(arrival, named: name, table, in: zone) }
     }
 
-    private func apply(_ record: Record, named name: String, _ table: RecordTable?, in zone: StoredZone) throws {
+    /// Applies a record. `base` is the version that the edits of a row were made on that was in another zone before.
+    private func apply(
+        _ record: Record,
+        named name: String,
+        _ table: RecordTable?,
+        in zone: StoredZone,
+        base: KnownVersion? = nil
+    ) throws {
         if let table, try isUnknown(name, table, in: zone) {
             try add(record, named: name, to: table, in: zone)
             summary.fetched += 1
@@ -46,7 +61,7 @@ struct RemoteChanges: EngineProcedure {
             transaction: transaction,
             record: record,
             name: name,
-            known: known,
+            known: known ?? base,
             table: table,
             zone: zone
         ).apply()

@@ -6,7 +6,14 @@ struct RemoteDeletes: EngineProcedure {
     let transaction: EngineTransaction
 
     /// Applies the delete of a record.
-    func apply(of name: String, in zone: StoredZone) throws {
+    ///
+    /// - Parameters:
+    ///   - name: The record's name.
+    ///   - zone: Its zone.
+    ///   - isFinal: Whether it is known that the record was not moved to another zone.
+    /// - Throws: A `DatabaseError` when the file fails.
+    func apply(of name: String, in zone: StoredZone, isFinal: Bool = false) throws {
+        if !isFinal, try movedRecords.holds(deleteOf: name, in: zone) { return }
         try foreignRecords.forget(name, in: zone.id)
         // A delete of this device whose reply was lost. It counts as done, even if another device has deleted the
         // record as well.
@@ -47,6 +54,7 @@ struct RemoteDeletes: EngineProcedure {
 
     /// Removes the rows of a zone that was seen before and is gone. The edits in it go into the recovery log.
     func applyEnd(of zone: StoredZone) throws {
+        try movedRecords.applyEnd(of: zone)
         for table in file.allTables {
             for row in try table.rows("_zone = ?", [ColumnValue(zone.id)], db) {
                 try remove(row, table, .zoneDeleted, in: zone)
@@ -105,7 +113,7 @@ extension RemoteDeletes {
 
     /// Removes the rows that go with a record that was deleted elsewhere. A row that the service has gets a tombstone,
     /// so the delete is sent unless the service has carried it out itself.
-    private func cascade(from name: String, in zone: StoredZone, because reason: LossReason) throws {
+    func cascade(from name: String, in zone: StoredZone, because reason: LossReason) throws {
         for table in file.allTables {
             for row in try dependents(of: name, in: zone, table) {
                 try saveValues(of: row, table, reason, in: zone)
@@ -133,7 +141,7 @@ extension RemoteDeletes {
         return rows.values.sorted { $0.id < $1.id }
     }
 
-    private func hasDependents(_ name: String, in zone: StoredZone) throws -> Bool {
+    func hasDependents(_ name: String, in zone: StoredZone) throws -> Bool {
         try file.allTables.contains { try !dependents(of: name, in: zone, $0).isEmpty }
     }
 

@@ -66,6 +66,7 @@ extension RequestReply {
         // A repair of the file lets everything be listed again.
         guard try scopeState.row().token == request.token else { return }
         try scopeState.store(token: page.token, moreComing: page.moreComing)
+        try movedRecords.decide(hasFetched: true)
     }
 
     private func apply(_ listed: Zone) throws {
@@ -113,6 +114,7 @@ extension RequestReply {
             case .failure(let error): try apply(error, of: zone)
             }
         }
+        try movedRecords.decide(hasFetched: true)
     }
 
     /// Applies a page of the types that are fetched first. Its records count as fetched before: one that is deleted until

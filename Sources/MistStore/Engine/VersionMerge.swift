@@ -17,9 +17,29 @@ struct VersionMerge: EngineProcedure {
     let known: KnownVersion?
     let table: RecordTable
     let zone: StoredZone
+    /// The row of a record that was moved here to another zone, and whose copy was never sent.
+    var movedRow: LocalRow?
 
     func apply() throws {
-        let row = try table.row(named: name, in: zone.id, db)
+        let row = try movedRow ?? table.row(named: name, in: zone.id, db)
+        let former = try row.flatMap { try formerValues(of: $0) }
+        try applyVersion(to: row)
+        if let former, let row {
+            let known = try knownVersions.fetch(named: name, in: zone.id)
+            try movedRecords.absorb(former, since: known?.times ?? EditTimes(), into: row, table)
+        }
+    }
+
+    /// The values of a moved row without its edits, where the version is the first one of its copy: another device may
+    /// have moved the record to the same zone, with other values.
+    private func formerValues(of row: LocalRow) throws -> RemoteVersion? {
+        guard movedRow == nil, known?.tag == nil, let former = try movedRecords.former(of: row, table),
+            former.tag != nil
+        else { return nil }
+        return try movedRecords.values(of: row, former, table)
+    }
+
+    private func applyVersion(to row: LocalRow?) throws {
         var counters = CounterHistory(
             known: known?.times ?? EditTimes(),
             writes: known?.writes ?? [],
@@ -224,7 +244,7 @@ extension VersionMerge {
 // MARK: - The version of the service
 
 /// A version of the service, with what of it has no column.
-private struct IncomingVersion {
+struct IncomingVersion {
     /// The fields that have a column, and the edit times.
     var remote: RemoteVersion
     /// The fields that have none.

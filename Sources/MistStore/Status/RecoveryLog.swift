@@ -69,6 +69,10 @@ public struct LossReason: RawRepresentable, Hashable, Sendable {
     /// removed from a list that only grows.
     public static let policy = Self(rawValue: "policy")
 
+    /// Two devices moved each of two records below the other. The later move was undone: the parent that the record was
+    /// moved below.
+    public static let moveUndone = Self(rawValue: "moveUndone")
+
     /// A verification found that the service has other values, or does not have the record or one above it: the whole
     /// row, as it was before the repair. See ``MistStore/verify(_:comparing:progress:)``.
     public static let verification = Self(rawValue: "verification")

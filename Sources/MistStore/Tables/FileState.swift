@@ -110,6 +110,12 @@ extension FileState {
         try db.run("UPDATE mist_state SET applying = ?", [isApplying])
     }
 
+    /// The times that a trigger would give to an edit now: in the service's time, and by the machine's clock.
+    func presentEditTimes() throws -> (time: ServiceTime, raw: MachineTime) {
+        let row = try db.row("SELECT \(TriggerClock.edit), \(TriggerClock.machine) FROM mist_state")
+        return row.map { ($0[0], $0[1]) } ?? (0, 0)
+    }
+
     /// Sets the time of the machine for triggers; `nil` reads the clock.
     ///
     /// - Returns: The time that was set before.

@@ -21,6 +21,8 @@ struct KnownVersion: Sendable {
     let times: EditTimes
     let other: [String: FieldValue]
     let isConflicting: Bool
+    /// When and on which device the record was created. It stays the same when a record is moved.
+    var creation: EditTime? { times.creation ?? created.map { EditTime($0, device: 0) } }
     /// Whether a verification has found that the version is not the service's. It is looked up.
     var isDistrusted: Bool { tag == Self.noTag }
     /// The tag of a version that is not the service's: no version has it.

@@ -200,6 +200,22 @@ extension Tombstones {
         return db.changesCount
     }
 
+    /// Adds the delete of a record that was moved. It needs no permission: the record is in another zone.
+    ///
+    /// - Parameters:
+    ///   - record: The record's known version.
+    ///   - depth: How far it is below the record that was moved.
+    /// - Throws: A `DatabaseError` when the file fails.
+    func insertOfMove(_ record: KnownVersionID, depth: Int64) throws {
+        try db.run(Self.insert(depth: "?2", where: "id = ?1"), [record, depth])
+        try db.run("UPDATE mist_tombstone SET is_permitted = 1 WHERE record = ?", [record])
+    }
+
+    /// Adds the delete of a record, as triggers do.
+    func insert(_ record: KnownVersionID) throws {
+        try db.run(Self.insert(depth: "0", where: "id = ?1"), [record])
+    }
+
     /// The service has another version of the deleted life: the delete is sent with the tag of that version.
     func renew(_ name: String, tag: String?, created: ServiceTime?, in zone: StoredZone) throws {
         try db.run(

@@ -235,6 +235,23 @@ package struct ZoneAssignment {
         let sql = "SELECT \(zones.zone(named: "?1", parent: parent == nil ? nil : "?2"))"
         let arguments: StatementArguments = parent.map { [name, $0.recordName] } ?? [name]
         if let zone = try db.value(sql, arguments, as: ZoneRowID.self) { return zone }
+        return try newZone(named: name, in: table, newName: newName)
+    }
+
+    /// A new zone for a root.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the root.
+    ///   - table: The table of its type.
+    ///   - newName: Chooses the name of the zone.
+    /// - Returns: The zone.
+    /// - Throws: A ``StoreError``: `tooManyZones`.
+    func newZone(
+        named name: String,
+        in table: RecordTable,
+        newName: () -> String = { UUID().uuidString }
+    ) throws -> ZoneRowID {
+        let zones = RootZones(tables: file.orderedTables, home: file.homeZones[scope] ?? 0)
         guard try db.value("SELECT \(zones.count)", as: Int.self) ?? 0 < ZoneLayout.mostZones else {
             throw StoreError.tooManyZones(recordType: table.recordType, recordName: name)
         }

@@ -190,7 +190,7 @@ struct PullPromiseTests {
         #expect(try old.records() == ["Shelf s"])
         try phone.run("DELETE FROM Book WHERE _recordName = 'removed'")
         try scenario.synchronise()
-        try old.restart()
+        try old.restart(records: [Shelf.self, Book.self])
         try scenario.synchronise()
         try old.run("UPDATE Book SET title = 'KK'")
         try scenario.synchronise()

@@ -201,6 +201,8 @@ final class ScenarioDevice {
     var clockError: Int64
     private let scope: DatabaseScope
     private let zones: ZoneLayout
+    /// The record types of the device's program.
+    private var types: [any CloudKitRecord.Type]
     private let configuration: StoreConfiguration
     private let clock: TestClock
     private let service: EmulatorSyncService
@@ -220,6 +222,7 @@ final class ScenarioDevice {
         self.clockError = Int64(clockError) * 1000
         self.scope = scope
         self.zones = zones
+        types = records
         self.configuration = configuration
         self.clock = clock
         self.service = service
@@ -238,6 +241,7 @@ final class ScenarioDevice {
     fileprivate init(_ name: String, copyOf other: ScenarioDevice, at identity: FileIdentity?) throws {
         self.name = name
         clockError = other.clockError
+        types = other.types
         (scope, zones, configuration) = (other.scope, other.zones, other.configuration)
         (clock, service) = (other.clock, other.service)
         database = try DatabaseQueue()
@@ -251,12 +255,12 @@ final class ScenarioDevice {
     private static let elsewhere = FileIdentity(machine: "m", volume: "1", number: "1", path: "/elsewhere")
 
     /// Ends the process and starts it again with the same file, maybe with another version of the program.
-    func restart(records: [any CloudKitRecord.Type] = [Shelf.self, Book.self], at identity: FileIdentity? = nil) throws
-    {
+    func restart(records: [any CloudKitRecord.Type]? = nil, at identity: FileIdentity? = nil) throws {
+        types = records ?? types
         file = try StoreFile(
             database,
-            schemas: records.map { $0.schema },
-            models: records,
+            schemas: types.map { $0.schema },
+            models: types,
             scopes: [scope: scope == .public ? .default : zones.homeZone],
             hasZonePerRoot: zones.isPerRoot
         )
@@ -274,6 +278,16 @@ final class ScenarioDevice {
         try database.write { [now] db in
             try db.execute(sql: "UPDATE mist_state SET clock = ?", arguments: [now])
             for statement in statements { try db.execute(sql: statement) }
+        }
+    }
+
+    /// Changes records as a program does, a second after the last event.
+    func write(_ body: (StoreWriter) throws -> Void) throws {
+        clock.advance(by: 1)
+        try database.write { [now] db in
+            try db.execute(sql: "UPDATE mist_state SET clock = ?", arguments: [now])
+            try body(StoreWriter(database: local, db: db))
+            try Cascades(file: file, db: db).complete()
         }
     }
 
@@ -488,7 +502,9 @@ extension CloudKitError {
 extension ScenarioDevice {
     /// Makes the file one of an earlier format.
     func takeAwayParts(sinceFormat format: Int) throws {
-        var parts = ["DROP TABLE mist_delete_count"]
+        var parts = [
+            "DROP TABLE mist_move", "DROP TABLE mist_moved", "DROP TABLE mist_held", "DROP TABLE mist_delete_count",
+        ]
         parts += [
             "state DROP COLUMN machine", "state DROP COLUMN volume", "state DROP COLUMN number",
             "state DROP COLUMN path",

@@ -1,0 +1,413 @@
+import CloudKitModel
+import Foundation
+import GRDB
+import MistKit
+import MistModels
+import MistTesting
+import TestSupport
+import Testing
+
+@testable import MistStore
+
+/// A type whose records are below each other.
+@CloudKitRecord
+struct Folder: Hashable {
+    @CloudKitParent var above: RecordReference<Folder>?
+    var title: String?
+    @CloudKitField(.counter) var opened: Int = 0
+    var related: RecordReference<Folder>?
+    var cover: Asset?
+}
+
+/// Promise 11: moves between zones.
+struct MovePromiseTests {
+    /// Two devices with a zone for each root. Roots `x` and `y`; `a` is below `x`, and `b` below `a`.
+    private func devices() throws -> (SyncScenario, ScenarioDevice, ScenarioDevice) {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone", records: [Folder.self], zones: .perRoot)
+        let laptop = try scenario.device("laptop", records: [Folder.self], zones: .perRoot)
+        for (name, above) in [("x", nil), ("y", nil), ("a", "x"), ("b", "a")] {
+            let reference = above.map { "'\($0)'" } ?? "NULL"
+            let values = "'\(name)', \(reference), '\(name)', 0"
+            try phone.run("INSERT INTO Folder (_recordName, above, title, opened) VALUES (\(values))")
+        }
+        try scenario.synchronise()
+        return (scenario, phone, laptop)
+    }
+
+    private static let moved = [
+        "Folder a above=→y opened=0 title=a", "Folder b above=→a opened=0 title=b", "Folder x opened=0 title=x",
+        "Folder y opened=0 title=y",
+    ]
+
+    @Test("11, F5. A move creates copies in the new zone, and deletes the old records when the service has the copies")
+    func movesAreCopiesAndDeletes() throws {
+        let (scenario, phone, laptop) = try devices()
+        try phone.move("a", below: "y")
+        #expect(try phone.recordsByZone() == ["a b y", "x"])
+        #expect(try phone.sync().writes == ["modify create a, create b", "modify delete b, delete a"])
+        try scenario.synchronise()
+        try scenario.expect(Self.moved)
+        #expect(try phone.recordsByZone() == ["a b y", "x"])
+        #expect(try laptop.recordsByZone() == ["a b y", "x"])
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
+    }
+
+    @Test("11, F5. A record that is moved out of its parent gets a zone of its own, and a root moves below another")
+    func recordsBecomeRootsAndBack() throws {
+        let (scenario, phone, laptop) = try devices()
+        try phone.moveToRoot("a")
+        try scenario.synchronise()
+        #expect(try laptop.recordsByZone() == ["a b", "x", "y"])
+        try laptop.move("x", below: "b")
+        try scenario.synchronise()
+        #expect(try phone.recordsByZone() == ["a b x", "y"])
+        try scenario.expect([
+            "Folder a opened=0 title=a", "Folder b above=→a opened=0 title=b", "Folder x above=→b opened=0 title=x",
+            "Folder y opened=0 title=y",
+        ])
+    }
+
+    @Test("11. Within a zone, a move only sets the reference to the parent; a cycle is refused")
+    func movesWithinAZone() throws {
+        let (scenario, phone, _) = try devices()
+        try phone.move("b", below: "x")
+        #expect(try phone.sync().writes == ["modify update b"])
+        try phone.move("b", below: "a")
+        #expect(phone.refusal { try $0.move("a", below: "b") }?.code == .move)
+        #expect(phone.refusal { try $0.move("a", below: "a") }?.code == .move)
+        #expect(phone.refusal { try $0.move("a", below: "nothing") }?.code == .notFound)
+        try scenario.synchronise()
+        #expect(try phone.recordsByZone() == ["a b x", "y"])
+    }
+
+    @Test("11, F5. A pending edit of another device is inherited by the copy", arguments: [false, true])
+    func pendingEditsAreInherited(isTold: Bool) throws {
+        let (scenario, phone, laptop) = try devices()
+        try laptop.run("UPDATE Folder SET title = 'edited', opened = opened + 2 WHERE _recordName = 'b'")
+        try laptop.run("INSERT INTO Folder (_recordName, above, title, opened) VALUES ('c', 'b', 'c', 0)")
+        try phone.run("UPDATE Folder SET opened = opened + 1 WHERE _recordName = 'b'")
+        try phone.move("a", below: "y")
+        if isTold {
+            // The laptop fetches the copies before the old records are deleted.
+            try phone.sync { request in
+                if request.line.contains("delete") { try laptop.sync() }
+                return .answered
+            }
+        }
+        try scenario.synchronise()
+        try scenario.synchronise()
+        try scenario.expect([
+            "Folder a above=→y opened=0 title=a", "Folder b above=→a opened=3 title=edited",
+            "Folder c above=→b opened=0 title=c", "Folder x opened=0 title=x", "Folder y opened=0 title=y",
+        ])
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
+    }
+
+    @Test("11, F5. What another device has sent to the old records meanwhile is in the copies", arguments: [0, 1, 2])
+    func sentEditsAreInherited(moment: Int) throws {
+        let (scenario, phone, laptop) = try devices()
+        try laptop.run(
+            "UPDATE Folder SET title = 'edited', opened = opened + 2 WHERE _recordName = 'b'",
+            "INSERT INTO Folder (_recordName, above, title, opened) VALUES ('c', 'b', 'c', 0)"
+        )
+        try phone.move("a", below: "y")
+        if moment == 0 { try laptop.sync() }
+        try phone.sync { request in
+            if moment == 1, request.line.contains("create") { try laptop.sync() }
+            if moment == 2, request.line.contains("delete") {
+                // The laptop has not fetched the copies yet.
+                try laptop.go()
+            }
+            return .answered
+        }
+        for _ in 0..<3 { try scenario.synchronise() }
+        try scenario.expect([
+            "Folder a above=→y opened=0 title=a", "Folder b above=→a opened=2 title=edited",
+            "Folder c above=→b opened=0 title=c", "Folder x opened=0 title=x", "Folder y opened=0 title=y",
+        ])
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
+        #expect(try phone.recordsByZone() == ["a b c y", "x"])
+    }
+
+    @Test("11, F5. Of two moves the later one wins, whichever device synchronises first", arguments: [false, true])
+    func laterMoveWins(laterIsFirst: Bool) throws {
+        let (scenario, phone, laptop) = try devices()
+        try phone.run("INSERT INTO Folder (_recordName, title, opened) VALUES ('z', 'z', 0)")
+        try scenario.synchronise()
+        try phone.run("UPDATE Folder SET title = 'edited' WHERE _recordName = 'b'")
+        try phone.move("a", below: "y")
+        try laptop.move("a", below: "z")
+        try laptop.run("UPDATE Folder SET opened = opened + 1 WHERE _recordName = 'b'")
+        let (first, second) = laterIsFirst ? (laptop, phone) : (phone, laptop)
+        try first.sync { request in
+            // Both send their copies.
+            if request.line.contains("create") { try second.sync() }
+            return .answered
+        }
+        for _ in 0..<3 { try scenario.synchronise() }
+        try scenario.expect([
+            "Folder a above=→z opened=0 title=a", "Folder b above=→a opened=1 title=edited",
+            "Folder x opened=0 title=x", "Folder y opened=0 title=y", "Folder z opened=0 title=z",
+        ])
+        #expect(try phone.recordsByZone() == ["a b z", "x", "y"])
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
+    }
+
+    @Test("11, F5. A lost reply or a crash at any request of a move leaves no record behind", arguments: 0..<8)
+    func lostRepliesAndCrashes(request: Int) throws {
+        for delivery in [ScenarioDevice.Delivery.lostReply, .lostRequest, .crashBefore, .crashAfter] {
+            let (scenario, phone, laptop) = try devices()
+            try laptop.run("UPDATE Folder SET title = 'edited', opened = opened + 1 WHERE _recordName = 'b'")
+            try phone.run("UPDATE Folder SET opened = opened + 1 WHERE _recordName = 'b'")
+            try phone.move("a", below: "y")
+            var count = 0
+            try phone.sync { _ in
+                count += 1
+                return count == request + 1 ? delivery : .answered
+            }
+            scenario.clock.advance(by: 600)
+            for _ in 0..<3 { try scenario.synchronise() }
+            try scenario.expect([
+                "Folder a above=→y opened=0 title=a", "Folder b above=→a opened=2 title=edited",
+                "Folder x opened=0 title=x", "Folder y opened=0 title=y",
+            ])
+            #expect(try phone.moves() == 0 && laptop.moves() == 0)
+        }
+    }
+
+    @Test("11. A move before the first push costs nothing in the old zone, and one that is taken back sends nothing")
+    func movesBeforeTheFirstPush() throws {
+        let (scenario, phone, _) = try devices()
+        try phone.run("INSERT INTO Folder (_recordName, above, title) VALUES ('n', 'x', 'n')")
+        try phone.move("n", below: "y")
+        #expect(try phone.sync().writes == ["modify create n"])
+        try phone.move("a", below: "y")
+        try phone.move("a", below: "x")
+        #expect(try phone.moves() == 0)
+        let trace = try phone.sync()
+        #expect(trace.writes.allSatisfy { $0 == "modify update a" }, "\(trace.writes)")
+        try scenario.synchronise()
+        #expect(try phone.recordsByZone() == ["a b x", "n y"])
+    }
+
+    @Test("11. A record that moves on while its first move is under way ends in the last zone")
+    func movesOfAMoveUnderWay() throws {
+        let (scenario, phone, laptop) = try devices()
+        try phone.run("INSERT INTO Folder (_recordName, title, opened) VALUES ('z', 'z', 0)")
+        try scenario.synchronise()
+        try phone.move("a", below: "y")
+        try phone.sync { request in
+            if request.line.contains("create") {
+                let reply = phone.answer(request)
+                try phone.move("a", below: "z")
+                return .reply(reply)
+            }
+            return .answered
+        }
+        for _ in 0..<3 { try scenario.synchronise() }
+        #expect(try phone.recordsByZone() == ["a b z", "x", "y"])
+        #expect(try laptop.recordsByZone() == ["a b z", "x", "y"])
+        #expect(try phone.moves() == 0)
+    }
+
+    @Test("11, 15. A reference that would lead from one zone to another is refused before anything moves")
+    func linksAreChecked() throws {
+        let (scenario, phone, _) = try devices()
+        try phone.run("UPDATE Folder SET related = 'x' WHERE _recordName = 'b'")
+        let refusal = phone.refusal { try $0.move("a", below: "y") }
+        #expect(refusal?.code == .link)
+        #expect(refusal?.message.contains("of b to x") == true)
+        try phone.run(
+            "UPDATE Folder SET related = NULL WHERE _recordName = 'b'",
+            "UPDATE Folder SET related = 'b' WHERE _recordName = 'x'"
+        )
+        let other = phone.refusal { try $0.move("a", below: "y") }
+        #expect(other?.code == .link)
+        #expect(other?.message.contains("of x to b") == true)
+        #expect(try phone.recordsByZone() == ["a b x", "y"])
+        try phone.run("UPDATE Folder SET related = 'a' WHERE _recordName IN ('a', 'b')")
+        try phone.run("UPDATE Folder SET related = NULL WHERE _recordName = 'x'")
+        try phone.move("a", below: "y")
+        try scenario.synchronise()
+        #expect(try phone.recordsByZone() == ["a b y", "x"])
+    }
+
+    @Test("11, 6. A delete wins over a move, where it is known before the copies are sent", arguments: [false, true])
+    func deletesWinOverMoves(deleteIsSent: Bool) throws {
+        let (scenario, phone, laptop) = try devices()
+        try laptop.run("DELETE FROM Folder WHERE _recordName = 'a'")
+        try phone.move("a", below: "y")
+        if deleteIsSent { try laptop.sync() }
+        for _ in 0..<3 { try scenario.synchronise() }
+        #expect(try phone.recordsByZone() == ["x", "y"])
+        #expect(try laptop.recordsByZone() == ["x", "y"])
+        #expect(try scenario.serviceRecords().compactMap(\.recordName).sorted() == ["x", "y"])
+        #expect(try phone.moves() == 0)
+        if deleteIsSent { #expect(try phone.recovery().count == 2) }
+    }
+
+    @Test("11, 40. The deletes of a move need no permission")
+    func massDeletionGuardLetsMovesPass() throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone", records: [Folder.self], zones: .perRoot) {
+            $0.massDeletionLimit = MassDeletionLimit(records: 1, fraction: 0.1)
+        }
+        try phone.run(
+            "INSERT INTO Folder (_recordName) VALUES ('x'), ('y')",
+            "INSERT INTO Folder (_recordName, above) VALUES ('a', 'x'), ('b', 'a'), ('c', 'a')"
+        )
+        try scenario.synchronise()
+        try phone.move("a", below: "y")
+        try scenario.synchronise()
+        #expect(try phone.pending() == [])
+        #expect(try phone.recordsByZone() == ["a b c y", "x"])
+        // What is removed counts as usual.
+        try phone.run("DELETE FROM Folder WHERE _recordName = 'a'")
+        try scenario.synchronise()
+        #expect(try phone.pending().count == 3)
+    }
+
+    @Test("11, F5. Two records that are moved below each other: the later move is undone", arguments: [false, true])
+    func cyclesAreUndone(laterIsFirst: Bool) throws {
+        let (scenario, phone, laptop) = try devices()
+        try phone.move("x", below: "y")
+        try laptop.move("y", below: "b")
+        let (first, second) = laterIsFirst ? (laptop, phone) : (phone, laptop)
+        try first.sync { request in
+            if request.line.contains("create") { try second.sync() }
+            return .answered
+        }
+        for _ in 0..<5 { try scenario.synchronise() }
+        let receipts = try phone.recovery() + laptop.recovery()
+        #expect(receipts == ["laptop: Folder y moveUndone above=→b"])
+        try scenario.expect(
+            [
+                "Folder a above=→x opened=0 title=a", "Folder b above=→a opened=0 title=b",
+                "Folder x above=→y opened=0 title=x", "Folder y opened=0 title=y",
+            ],
+            recovery: receipts
+        )
+        #expect(try phone.recordsByZone() == ["a b x y"])
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
+    }
+
+    @Test("11. A move into a zone that is deleted meanwhile is taken back")
+    func movesToAPurgedZoneAreTakenBack() throws {
+        let (scenario, phone, laptop) = try devices()
+        let zone = try #require(try phone.zone(of: "y"))
+        try phone.move("a", below: "y")
+        try scenario.purge(zone)
+        for _ in 0..<2 { try scenario.synchronise() }
+        #expect(try phone.recordsByZone() == ["a b x"])
+        #expect(try laptop.recordsByZone() == ["a b x"])
+        #expect(try phone.moves() == 0)
+    }
+
+    @Test("11. Only records of types with edit times move, and only in the private database")
+    func otherMovesAreRefused() throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone", records: [Folder.self], scope: .public)
+        try phone.run("INSERT INTO Folder (_recordName, opened) VALUES ('x', 0), ('y', 0)")
+        #expect(phone.refusal { try $0.move("x", below: "y") }?.code == .move)
+        #expect(phone.refusal { try $0.moveToRoot("x") }?.code == .move)
+    }
+
+    @Test("11, F5, 36. Over HTTP: a record moves with the records below it, its file and an edit of the other store")
+    func movesReachTheOtherStore() async throws {
+        try await withCloudKitEmulator { emulator in
+            try await inTemporaryFolder { folder in
+                let stores = try ["phone", "laptop"].map { name in
+                    var configuration = StoreConfiguration()
+                    configuration.zones = .perRoot
+                    return try MistStore(
+                        at: folder.appending(path: name),
+                        records: [Folder.self],
+                        service: emulator.service(as: .user),
+                        configuration: configuration
+                    )
+                }
+                let (phone, laptop) = (stores[0].privateDatabase, stores[1].privateDatabase)
+                let source = folder.appending(path: "picture")
+                try Data("picture".utf8).write(to: source)
+                let cover = try await phone.addFile(at: source)
+                let home = try await phone.add(Folder(title: "Home"), named: "home")
+                let work = try await phone.add(Folder(title: "Work"), named: "work")
+                let tax = try await phone.add(Folder(above: home.reference(), title: "Tax"), named: "tax")
+                try await phone.add(Folder(above: tax.reference(), title: "2025", cover: cover), named: "year")
+                try await stores[0].sync()
+                try await stores[1].sync()
+                try await laptop.update(Folder.self, named: "year") { $0.title = "2026" }
+                let moved = try await phone.move(tax, below: work.reference())
+                #expect(moved.zoneID == work.zoneID)
+                #expect(moved.above?.recordName == "work")
+                for store in stores + stores { try await store.sync() }
+                for local in [phone, laptop] {
+                    let year = try await local.fetch(Folder.self, named: "year")
+                    #expect(year.title == "2026")
+                    #expect(year.zoneID == work.zoneID)
+                    let file = try #require(year.cover.flatMap { local.file(of: $0) })
+                    #expect(try Data(contentsOf: file) == Data("picture".utf8))
+                    #expect(try await local.status().isSynchronised)
+                    #expect(try await local.recoveryLog().isEmpty)
+                }
+                for store in stores { try store.close() }
+            }
+        }
+    }
+
+    @Test("11, 22. Fields that no property has move with the record")
+    func unknownFieldsMove() throws {
+        let (scenario, phone, laptop) = try devices()
+        let zone = try #require(try phone.zone(of: "b"))
+        var record = try #require(try scenario.serviceRecord("b"))
+        record.fields = ["later": .string("kept")]
+        scenario.clock.advance(by: 1)
+        let change = SyncRequest.modify([RecordOperation(.update, record: record)], zone: zone, isAtomic: false)
+        _ = try scenario.service.result(of: change, in: .private).get()
+        try scenario.synchronise()
+        try phone.move("a", below: "y")
+        try scenario.synchronise()
+        #expect(try scenario.serviceRecord("b")?.fields["later"] == .string("kept"))
+        try laptop.move("a", below: "x")
+        try scenario.synchronise()
+        #expect(try scenario.serviceRecord("b")?.fields["later"] == .string("kept"))
+        #expect(try laptop.recordsByZone() == ["a b x", "y"])
+    }
+}
+
+extension ScenarioDevice {
+    /// Moves a folder as the device's program does.
+    func move(_ name: String, below parent: String) throws {
+        try write { writer in
+            let target = RecordReference<Folder>(recordName: parent)
+            try writer.move(try writer.fetch(Folder.self, named: name), below: target)
+        }
+    }
+
+    func moveToRoot(_ name: String) throws {
+        try write { writer in try writer.moveToRoot(try writer.fetch(Folder.self, named: name)) }
+    }
+
+    /// The error of an operation, which has changed nothing.
+    func refusal(_ body: (ScenarioDevice) throws -> Void) -> StoreError? {
+        do {
+            let before = try records()
+            do {
+                try body(self)
+                return nil
+            } catch let error as StoreError {
+                #expect(try records() == before && moves() == 0)
+                return error
+            }
+        } catch {
+            Issue.record(error)
+            return nil
+        }
+    }
+
+    /// The number of moves and deletes that are not at their end.
+    func moves() throws -> Int64 {
+        try value("SELECT (SELECT count(*) FROM mist_move) + (SELECT count(*) FROM mist_held)")
+    }
+}
