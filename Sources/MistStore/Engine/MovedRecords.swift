@@ -137,6 +137,7 @@ extension MovedRecords {
     ///   - row: The row.
     ///   - table: Its table.
     ///   - pending: Edits of this device in the version that were not acknowledged.
+    /// - Throws: A ``StoreError`` when the file fails.
     func absorb(
         _ version: RemoteVersion,
         since base: EditTimes,
@@ -170,7 +171,12 @@ extension MovedRecords {
                     lost[field.name] = .some(theirs)
                 }
             case .counter:
-                var added = try CounterParts.added(to: field.name, version.times, since: base, except: fileState.devices)
+                var added = try CounterParts.added(
+                    to: field.name,
+                    version.times,
+                    since: base,
+                    except: fileState.devices
+                )
                 if let edit = pending.fields[field.name] {
                     added = added.addingReportingOverflow(CounterParts.change(by: edit)).partialValue
                 }
@@ -281,7 +287,8 @@ extension MovedRecords {
         from former: String
     ) throws -> Arrival {
         let entries = try moves.entries(of: row.id, table.id)
-        let isOwnMove = try !entries.isEmpty || base.times.move.map { try fileState.devices.contains($0.device) } ?? false
+        let isOwnMove =
+            try !entries.isEmpty || base.times.move.map { try fileState.devices.contains($0.device) } ?? false
         let earlier = isOwnMove ? try values(of: row, base, table) : nil
         // The device that made the later move deletes the record in the zone that it moved it from.
         for entry in entries where try zones.fetch(entry.zone)?.zoneID.zoneName == former {

@@ -50,7 +50,14 @@ struct RemoteChanges: EngineProcedure {
             try tombstones.forget(name, in: zone.id)
         }
         let known = try versionOfSameLife(as: record, named: name, in: zone)
-        guard let table else { return try foreignRecords.keep(record, named: name, in: zone) }
+        guard let table else {
+            if let known {
+                // The row of another program: it gets the version when that program opens the file, and is not gone.
+                try knownVersions.note(zone.epoch, known.id)
+                try knownVersions.endConflict(known.id)
+            }
+            return try foreignRecords.keep(record, named: name, in: zone)
+        }
         if let known, let tag = known.tag {
             try knownVersions.note(zone.epoch, known.id)
             if tag == record.recordChangeTag { return try knownVersions.endConflict(known.id) }

@@ -227,7 +227,11 @@ struct RecordMove {
     private func checkType(_ item: RecordRelocation.Item) throws {
         // `mist_edits` says where a record came from.
         if database.configuration.typesWithoutEditTimes.contains(item.table.recordType) {
-            throw error(.move, "Records of the type \(item.table.recordType) have no edit times, and cannot move.", item)
+            throw error(
+                .move,
+                "Records of the type \(item.table.recordType) have no edit times, and cannot move.",
+                item
+            )
         }
         if file.tables[item.table.recordType] == nil {
             throw error(.move, "The store was opened without the type \(item.table.recordType).", item)
@@ -276,7 +280,9 @@ struct RecordMove {
             let value = item.row.fields[field.name]
             for target in value?.referenceValue.map({ [$0] }) ?? value?.referenceListValue ?? []
             where !names.contains(target.recordName) {
-                let isLeft = try file.allTables.contains { try $0.row(named: target.recordName, in: row.zone, db) != nil }
+                let isLeft = try file.allTables.contains {
+                    try $0.row(named: target.recordName, in: row.zone, db) != nil
+                }
                 guard isLeft else { continue }
                 throw linkError(from: item.row.name, field, item.table, to: target.recordName)
             }
@@ -297,7 +303,8 @@ struct RecordMove {
         }
     }
 
-    private func linkError(from name: String, _ field: StoredField, _ table: RecordTable, to target: String) -> StoreError
+    private func linkError(from name: String, _ field: StoredField, _ table: RecordTable, to target: String)
+        -> StoreError
     {
         StoreError(
             .link,

@@ -197,6 +197,35 @@ struct PullPromiseTests {
         try scenario.expect(["Book kept loans=3 title=KK", "Shelf s"])
     }
 
+    @Test("21, 22. A program without a type keeps the rows of one that has it, also after a refused token")
+    func rowsOfAnotherProgramStay() throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title, loans) VALUES ('b', 'B', 3), ('c', 'C', 1), ('d', 'D', 1)")
+        try scenario.synchronise()
+        try phone.run(
+            "UPDATE Book SET title = 'BB' WHERE _recordName = 'b'",
+            "DELETE FROM Book WHERE _recordName = 'd'"
+        )
+        try phone.sync()
+        try laptop.run("UPDATE Book SET note = 'pending' WHERE _recordName = 'c'")
+        // Another program of the laptop knows shelves alone.
+        try laptop.restart(records: [Shelf.self])
+        var isRefused = false
+        try laptop.sync { request in
+            guard case .zoneChanges(let cursors) = request, cursors[0].token != nil, !isRefused else {
+                return .answered
+            }
+            isRefused = true
+            return .reply(.success(.zoneChanges([.failure(.service("CHANGE_TOKEN_EXPIRED"))])))
+        }
+        #expect(isRefused)
+        #expect(try laptop.value("SELECT count(*) FROM Book WHERE _recordName IN ('b', 'c')") == 2)
+        try laptop.restart(records: [Shelf.self, Book.self])
+        try scenario.synchronise()
+        try scenario.expect(["Book b loans=3 title=BB", "Book c loans=1 note=pending title=C"])
+    }
+
     @Test("22, B8, I1. Unknown fields survive every edit")
     func unknownFieldsSurvive() throws {
         let scenario = try SyncScenario()
