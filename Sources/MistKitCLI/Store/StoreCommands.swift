@@ -37,7 +37,7 @@ struct StoreDiagnosticsCommand: AsyncParsableCommand {
     @Argument(help: "The folder of the store.", completion: .directory)
     var folder: String
 
-    @Option(help: ArgumentHelp("Report on the private records of this user alone.", valueName: "user record name"))
+    @Option(help: ArgumentHelp("Report on the private records of this user alone.", valueName: "name"))
     var user: String?
 
     func run() async throws {
