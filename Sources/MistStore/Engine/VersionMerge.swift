@@ -22,26 +22,29 @@ struct VersionMerge: EngineProcedure {
 
     func apply() throws {
         let row = try movedRow ?? table.row(named: name, in: zone.id, db)
-        let former = try row.flatMap { try formerValues(of: $0) }
-        try applyVersion(to: row)
+        var former: (version: KnownVersion, values: RemoteVersion)?
+        if let row, let version = try formerVersion(of: row) {
+            former = (version, try movedRecords.values(of: row, version, table))
+        }
+        try applyVersion(to: row, editedSince: former?.version ?? known)
         if let former, let row {
             let known = try knownVersions.fetch(named: name, in: zone.id)
-            try movedRecords.absorb(former, since: known?.times ?? EditTimes(), into: row, table)
+            try movedRecords.absorb(former.values, since: known?.times ?? EditTimes(), into: row, table)
         }
     }
 
-    /// The values of a moved row without its edits, where the version is the first one of its copy: another device may
-    /// have moved the record to the same zone, with other values.
-    private func formerValues(of row: LocalRow) throws -> RemoteVersion? {
+    /// The version in the former zone that the edits of a moved row were made on, where this version is the first one
+    /// of its copy: another device may have moved the record to the same zone, with other values.
+    private func formerVersion(of row: LocalRow) throws -> KnownVersion? {
         guard movedRow == nil, known?.tag == nil, let former = try movedRecords.former(of: row, table),
             former.tag != nil
         else { return nil }
-        return try movedRecords.values(of: row, former, table)
+        return former
     }
 
-    private func applyVersion(to row: LocalRow?) throws {
+    private func applyVersion(to row: LocalRow?, editedSince base: KnownVersion?) throws {
         var counters = CounterHistory(
-            known: known?.times ?? EditTimes(),
+            known: base?.times ?? EditTimes(),
             writes: known?.writes ?? [],
             devices: try fileState.devices
         )

@@ -68,6 +68,31 @@ struct MovePromiseTests {
         ])
     }
 
+    @Test(
+        "11, 3, 9. A count that the copy has counts once, and one after it is added, if the reply to the copy is lost",
+        arguments: [ScenarioDevice.Delivery.lostReply, .crashAfter, .lostRequest]
+    )
+    func countsInACopyOfUnknownOutcome(delivery: ScenarioDevice.Delivery) throws {
+        let (scenario, phone, laptop) = try devices()
+        // The device has a part in the counter before the move.
+        try phone.run("UPDATE Folder SET opened = opened + 3 WHERE _recordName = 'b'")
+        try scenario.synchronise()
+        try phone.run("UPDATE Folder SET opened = opened + 1 WHERE _recordName = 'b'")
+        try phone.move("a", below: "y")
+        var isDelivered = false
+        try phone.sync { request in
+            guard request.isWrite, !isDelivered else { return .answered }
+            isDelivered = true
+            return delivery
+        }
+        try phone.run("UPDATE Folder SET opened = opened + 4 WHERE _recordName = 'b'")
+        try laptop.sync()
+        try scenario.synchronise()
+        try scenario.synchronise()
+        #expect(try phone.value("SELECT opened FROM Folder WHERE _recordName = 'b'") == 8)
+        #expect(try laptop.value("SELECT opened FROM Folder WHERE _recordName = 'b'") == 8)
+    }
+
     @Test("11. Within a zone, a move only sets the reference to the parent; a cycle is refused")
     func movesWithinAZone() throws {
         let (scenario, phone, _) = try devices()
