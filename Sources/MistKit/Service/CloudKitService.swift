@@ -397,34 +397,35 @@ final class ServiceConnection: Sendable {
 
     /// The same connection, which sends requests for one session only.
     func inSession(_ session: UInt64) -> ServiceConnection {
-        ServiceConnection(
-            containerIdentifier: containerIdentifier,
-            environment: environment,
-            configuration: configuration,
-            pipeline: RequestPipeline(
-                transport: pipeline.transport,
-                tokenManager: SessionTokenManager(manager: pipeline.tokenManager, session: session),
-                retrier: pipeline.retrier,
-                logger: pipeline.logger
-            ),
-            assets: assets
+        replacing(
+            transport: pipeline.transport,
+            tokenManager: SessionTokenManager(manager: pipeline.tokenManager, session: session),
+            retrier: pipeline.retrier
         )
     }
 
-    /// The same connection, which sends each request only once and for one session, and notes the times of the
-    /// responses.
-    func withoutRepetition(
-        inSession session: UInt64,
-        noteDate: @escaping @Sendable (Int) -> Void
+    /// The same connection, which sends each request only once, and notes the times of the responses.
+    func withoutRepetition(noteDate: @escaping @Sendable (Int) -> Void) -> ServiceConnection {
+        replacing(
+            transport: DateNotingTransport(transport: pipeline.transport, noteDate: noteDate),
+            tokenManager: pipeline.tokenManager,
+            retrier: pipeline.retrier.withoutRepetition
+        )
+    }
+
+    private func replacing(
+        transport: any ClientTransport,
+        tokenManager: any TokenManager,
+        retrier: Retrier
     ) -> ServiceConnection {
         ServiceConnection(
             containerIdentifier: containerIdentifier,
             environment: environment,
             configuration: configuration,
             pipeline: RequestPipeline(
-                transport: DateNotingTransport(transport: pipeline.transport, noteDate: noteDate),
-                tokenManager: SessionTokenManager(manager: pipeline.tokenManager, session: session),
-                retrier: pipeline.retrier.withoutRepetition,
+                transport: transport,
+                tokenManager: tokenManager,
+                retrier: retrier,
                 logger: pipeline.logger
             ),
             assets: assets

@@ -11,22 +11,14 @@ extension CloudKitService {
     /// The same service for a caller with its own retries: each request is sent once, and does not wait for the
     /// throttle.
     ///
-    /// - Parameters:
-    ///   - session: The session for which requests are sent: ``signIns``. A request that would get the credentials of
-    ///     another session is not sent, and fails with ``CloudKitError/Code-swift.struct/cancelled``.
-    ///   - noteDate: Gets the header field `Date` of each response, also of a failure, in seconds since 1970.
+    /// - Parameter noteDate: Gets the header field `Date` of each response, also of a failure, in seconds since 1970.
     /// - Returns: The service.
-    package func withoutRepetition(
-        inSession session: UInt64,
-        noteDate: @escaping @Sendable (Int) -> Void
-    ) -> CloudKitService {
+    package func withoutRepetition(noteDate: @escaping @Sendable (Int) -> Void) -> CloudKitService {
         var service = self
-        service.connection = connection.withoutRepetition(inSession: session, noteDate: noteDate)
+        service.connection = connection.withoutRepetition(noteDate: noteDate)
         return service
     }
-}
 
-extension CloudKitService {
     /// The same service for one session.
     ///
     /// - Parameter session: The session for which requests are sent: ``signIns``. A request that would get the credentials

@@ -48,7 +48,7 @@ extension CloudKitService: SyncService {
         ofSession session: UInt64
     ) async throws -> SyncResponse {
         let noted = NotedDate()
-        let service = withoutRepetition(inSession: session) { seconds in noted.seconds.withLock { $0 = seconds } }
+        let service = inSession(session).withoutRepetition { seconds in noted.seconds.withLock { $0 = seconds } }
         let result: Result<SyncReply, CloudKitError>
         do {
             result = .success(try await service.reply(to: request, in: scope))
