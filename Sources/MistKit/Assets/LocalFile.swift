@@ -118,7 +118,7 @@ final class PartialFile {
     private static let interval: Int64 = 1 << 20
 
     private let target: String
-    private var descriptor: CInt
+    private let file: OpenFile
     private var position: Int64 = 0
     private var validator: String?
     private var noted: Int64 = 0
@@ -131,27 +131,13 @@ final class PartialFile {
     /// - Throws: A ``CloudKitError``: `localData`, also while another process writes the file.
     init(for url: URL) throws(CloudKitError) {
         target = try url.localPath
-        while true {
-            let path = "\(target).part"
-            descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
-            guard descriptor >= 0 else { throw .localData("could not be opened", path, errno) }
-            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-                closeDescriptor(descriptor)
-                throw .localData("is written by another process", path, nil)
-            }
-            // The other process may have renamed the file meanwhile.
-            var (own, named) = (stat(), stat())
-            if fstat(descriptor, &own) == 0, stat(path, &named) == 0, own.st_ino == named.st_ino { break }
-            closeDescriptor(descriptor)
-        }
+        file = try OpenFile(locking: "\(target).part")
     }
-
-    deinit { close() }
 
     /// How far an earlier attempt has come; `nil` where the file begins again.
     func start(ofFileWith size: Int64?) -> State? {
         guard let state = readState(), state.length > 0, size.map({ state.length < $0 }) ?? true,
-            lseek(descriptor, 0, SEEK_END) >= state.length
+            let written = try? file.size(), written >= state.length
         else { return nil }
         (position, noted, validator) = (state.length, state.length, state.validator)
         return state
@@ -168,46 +154,26 @@ final class PartialFile {
         let start = end - Int64(bytes.count)
         if start != position || position == 0 || validator != self.validator {
             unlink(statePath)
-            guard ftruncate(descriptor, off_t(start)) == 0 else {
-                throw .localData("could not be written", path, errno)
-            }
+            try file.truncate(to: start)
             (position, noted, self.validator) = (start, 0, validator)
         }
-        guard lseek(descriptor, off_t(position), SEEK_SET) >= 0 else {
-            throw .localData("could not be written", path, errno)
-        }
-        var failure: CInt?
-        bytes.withUnsafeBytes { buffer in
-            var written = 0
-            while written < buffer.count {
-                let rest = UnsafeRawBufferPointer(rebasing: buffer[written...])
-                let result = writeDescriptor(descriptor, rest.baseAddress, rest.count)
-                if result >= 0 {
-                    written += result
-                } else if errno != EINTR {
-                    failure = errno
-                    return
-                }
-            }
-        }
-        if let failure { throw .localData("could not be written", path, failure) }
+        try file.write(bytes, at: position)
         position = end
         if position - noted >= Self.interval { keep() }
     }
 
     /// Notes what is on the disk, for a later attempt. Without the note, the file begins again.
     func keep() {
-        guard let validator, position > noted, fsync(descriptor) == 0 else { return }
-        let temporary = "\(statePath).new"
-        unlink(temporary)
-        guard let file = try? OpenFile(path: temporary, flags: O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC),
-            (try? file.write(Array("\(position)\n\(validator)".utf8)[...])) != nil, (try? file.synchronize()) != nil,
-            rename(temporary, statePath) == 0
-        else {
-            unlink(temporary)
+        guard let validator, position > noted else { return }
+        do {
+            try file.synchronize()
+            let state = try ReplacementFile(for: URL(filePath: statePath))
+            try state.write(Array("\(position)\n\(validator)".utf8)[...])
+            try state.commit()
+            noted = position
+        } catch {
             return
         }
-        noted = position
     }
 
     private func readState() -> State? {
@@ -221,9 +187,9 @@ final class PartialFile {
 
     /// Gives the file its name.
     func commit() throws(CloudKitError) {
-        guard ftruncate(descriptor, off_t(position)) == 0, fsync(descriptor) == 0, rename(path, target) == 0 else {
-            throw .localData("could not be put in place", target, errno)
-        }
+        try file.truncate(to: position)
+        try file.synchronize()
+        guard rename(path, target) == 0 else { throw .localData("could not be put in place", target, errno) }
         unlink(statePath)
     }
 
@@ -233,11 +199,7 @@ final class PartialFile {
         unlink(path)
     }
 
-    func close() {
-        guard descriptor >= 0 else { return }
-        closeDescriptor(descriptor)
-        descriptor = -1
-    }
+    func close() { file.close() }
 }
 
 /// An open file, closed with its last reference. One task uses it at a time.
@@ -253,6 +215,26 @@ package final class OpenFile {
         self.path = path
         descriptor = open(path, flags, 0o666)
         if descriptor < 0 { throw .localData("could not be opened", path, errno) }
+    }
+
+    /// Opens or makes a file that only one process writes at a time. The lock ends with the file, or with the process.
+    ///
+    /// - Throws: A ``CloudKitError``: `localData`, also while another process has the lock.
+    fileprivate init(locking path: String) throws(CloudKitError) {
+        self.path = path
+        while true {
+            descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
+            guard descriptor >= 0 else { throw .localData("could not be opened", path, errno) }
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+                closeDescriptor(descriptor)
+                descriptor = -1
+                throw .localData("is written by another process", path, nil)
+            }
+            // The other process may have renamed the file meanwhile.
+            var (own, named) = (stat(), stat())
+            if fstat(descriptor, &own) == 0, stat(path, &named) == 0, own.st_ino == named.st_ino { return }
+            closeDescriptor(descriptor)
+        }
     }
 
     deinit { close() }
@@ -307,6 +289,18 @@ package final class OpenFile {
             }
         }
         if let failure { throw .localData("could not be written", path, failure) }
+    }
+
+    /// Writes bytes at an offset.
+    fileprivate func write(_ bytes: ArraySlice<UInt8>, at offset: Int64) throws(CloudKitError) {
+        guard lseek(descriptor, off_t(offset), SEEK_SET) >= 0 else {
+            throw .localData("could not be written", path, errno)
+        }
+        try write(bytes)
+    }
+
+    fileprivate func truncate(to length: Int64) throws(CloudKitError) {
+        guard ftruncate(descriptor, off_t(length)) == 0 else { throw .localData("could not be written", path, errno) }
     }
 
     /// Waits until the bytes are on the disk.
