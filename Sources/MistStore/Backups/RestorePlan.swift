@@ -138,8 +138,8 @@ struct RestoredFields {
 }
 
 extension FieldValue {
-    /// Whether the value is a file that is not on this machine.
-    fileprivate var lacksFile: Bool { (assetValue.map { [$0] } ?? assetListValue ?? []).contains { $0.content == nil } }
+    /// Whether the value is a file that is neither on this machine nor in the backup.
+    fileprivate var lacksFile: Bool { assetValue.map { $0.content == nil } ?? false }
 }
 
 extension FieldValue? {

@@ -240,17 +240,11 @@ struct RecordMove {
 
     /// A copy needs its files: a file that was not downloaded cannot be uploaded.
     private func checkFiles(_ item: RecordRelocation.Item) throws {
-        for field in item.table.fields where item.row.fields[field.name] != nil {
-            switch field.knownType {
-            case .assetList:
-                throw error(.file, "The field \(field.name) is a list of files, which the store does not keep.", item)
-            case .asset:
-                guard let asset = item.row.fields[field.name]?.assetValue else { continue }
-                guard try asset.content != nil || Contents(db: db).content(of: asset) != nil else {
-                    let message = "The file of \(field.name) was not downloaded. Call requestFile(_:of:named:) first."
-                    throw error(.file, message, item)
-                }
-            default: break
+        for field in item.table.assetFields {
+            guard let asset = item.row.fields[field.name]?.assetValue else { continue }
+            guard try asset.content != nil || Contents(db: db).content(of: asset) != nil else {
+                let message = "The file of \(field.name) was not downloaded. Call requestFile(_:of:named:) first."
+                throw error(.file, message, item)
             }
         }
     }
@@ -265,10 +259,8 @@ struct RecordMove {
             let message = "The record is still being moved out of the zone \(zone.zoneID.zoneName). Synchronise first."
             throw error(.move, message, item)
         }
-        for other in file.allTables where try other.row(named: name, in: zone.id, db) != nil {
-            throw error(.nameTaken, "The zone \(zone.zoneID.zoneName) has another record with the name \(name).", item)
-        }
-        if try KnownVersion.fetch(named: name, in: zone.id, db) != nil {
+        let hasRow = try file.allTables.contains { try $0.row(named: name, in: zone.id, db) != nil }
+        if try hasRow || KnownVersion.fetch(named: name, in: zone.id, db) != nil {
             throw error(.nameTaken, "The zone \(zone.zoneID.zoneName) has another record with the name \(name).", item)
         }
     }
@@ -277,8 +269,7 @@ struct RecordMove {
     private func checkLinks(from item: RecordRelocation.Item, _ names: Set<String>, _ zone: StoredZone) throws {
         for field in item.table.fields {
             if item.row.id == row.id, item.table.id == table.id, field.schema.isParent { continue }
-            let value = item.row.fields[field.name]
-            for target in value?.referenceValue.map({ [$0] }) ?? value?.referenceListValue ?? []
+            for target in item.row.fields[field.name]?.references ?? []
             where !names.contains(target.recordName) {
                 let isLeft = try file.allTables.contains {
                     try $0.row(named: target.recordName, in: row.zone, db) != nil
@@ -294,8 +285,7 @@ struct RecordMove {
             for field in table.fields where field.type == .reference || field.type == .referenceList {
                 let rows = try table.rows("_zone = ? AND \(field.column) IS NOT NULL", [ColumnValue(row.zone)], db)
                 for other in rows where !names.contains(other.name) {
-                    let value = other.fields[field.name]
-                    let targets = value?.referenceValue.map { [$0] } ?? value?.referenceListValue ?? []
+                    let targets = other.fields[field.name]?.references ?? []
                     guard let target = targets.first(where: { names.contains($0.recordName) }) else { continue }
                     throw linkError(from: other.name, field, table, to: target.recordName)
                 }

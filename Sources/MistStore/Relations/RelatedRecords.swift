@@ -283,8 +283,7 @@ private struct RecordGraph: Sendable {
             if let misfit = file.unreadable(row, of: table, known[row.name], in: zoneID) { unreadable[key] = misfit }
             for field in table.fields {
                 guard let value = row.fields[field.name] else { continue }
-                let references = value.referenceValue.map { [$0] } ?? value.referenceListValue ?? []
-                next.targets.formUnion(references.map(\.recordName))
+                next.targets.formUnion(value.references.map(\.recordName))
             }
         }
     }
@@ -298,4 +297,9 @@ extension StoredField {
     /// The SQL condition under which a record is removed with the target of the field: always if the field is the
     /// parent, otherwise only with the action `deleteSelf`.
     var bindingCondition: String { schema.isParent ? "" : " AND \(actionColumn ?? "NULL") = 1" }
+}
+
+extension FieldValue {
+    /// The references of the value: that of a `REFERENCE`, or those of a `REFERENCE_LIST`.
+    var references: [Reference] { referenceValue.map { [$0] } ?? referenceListValue ?? [] }
 }

@@ -280,8 +280,7 @@ package struct ZoneAssignment {
         let zones = RootZones(tables: file.orderedTables, home: file.homeZones[scope] ?? 0)
         let condition = zones.leads(to: "?1", outOf: "?2")
         for field in table.fields {
-            let value = fields[field.name]
-            for target in value?.referenceValue.map({ [$0] }) ?? value?.referenceListValue ?? [] {
+            for target in fields[field.name]?.references ?? [] {
                 guard try db.value("SELECT \(condition)", [target.recordName, zone.id], as: Bool.self) == true else {
                     continue
                 }
