@@ -9,9 +9,9 @@ import Testing
 @testable import MistStore
 
 /// Promise 42 for the files of records.
-struct FileBackupPromiseTests {
-    private let picture: [UInt8] = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
-    private let other: [UInt8] = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 17 ^ $0 >> 7) }
+struct FileBackupPromiseTests: PhotoTests {
+    /// Another length than that of the other file.
+    let other: [UInt8] = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 17 ^ $0 >> 7) }
 
     /// A time that a test sets.
     private final class Time: Sendable {
@@ -41,18 +41,6 @@ struct FileBackupPromiseTests {
                 for store in stores { try store.close() }
             }
         }
-    }
-
-    /// The bytes of a record's file on a device; `nil` where the record has none or the file is not here.
-    private func image(of name: String, on store: MistStore) async throws -> [UInt8]? {
-        let photo = try await store.privateDatabase.fetch(Photo.self, named: name)
-        guard let image = photo.image, let url = store.privateDatabase.file(of: image) else { return nil }
-        return [UInt8](try Data(contentsOf: url))
-    }
-
-    private func add(_ name: String, _ bytes: [UInt8], to store: MistStore) async throws {
-        let database = store.privateDatabase
-        try await database.add(Photo(title: name, image: try await database.addFile(bytes)), named: name)
     }
 
     /// Lets the files be collected that nothing refers to.

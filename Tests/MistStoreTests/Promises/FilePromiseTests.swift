@@ -9,23 +9,8 @@ import Testing
 
 @testable import MistStore
 
-@CloudKitRecord
-struct Album: Hashable {
-    var name: String
-}
-
-@CloudKitRecord
-struct Photo: Hashable {
-    var album: RecordReference<Album>?
-    @CloudKitField(.queryable) var title: String
-    var image: Asset?
-}
-
 /// Files of records, over HTTP, with two stores in two folders.
-struct FilePromiseTests {
-    private let picture: [UInt8] = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
-    private let other: [UInt8] = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 17 ^ $0 >> 7) }
-
+struct FilePromiseTests: PhotoTests {
     /// Two devices with one emulator. A device can be closed and opened again.
     private final class Devices: Sendable {
         let folder: URL
@@ -72,13 +57,6 @@ struct FilePromiseTests {
                 try await body(Devices(folder, service, onDemand: onDemand))
             }
         }
-    }
-
-    /// The bytes of a record's file on a device; `nil` where the record has none or the file is not here.
-    private func image(of name: String, on store: MistStore) async throws -> [UInt8]? {
-        let photo = try await store.privateDatabase.fetch(Photo.self, named: name)
-        guard let image = photo.image, let url = store.privateDatabase.file(of: image) else { return nil }
-        return [UInt8](try Data(contentsOf: url))
     }
 
     @Test("36, J1, J2. A file that one device adds is readable on the other one, offline and after a restart")

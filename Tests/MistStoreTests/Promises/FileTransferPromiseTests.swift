@@ -17,10 +17,7 @@ struct Gallery: Hashable {
 }
 
 /// How files are transferred: used again at the service, resumed, and bound to a session.
-struct FileTransferPromiseTests {
-    private let picture: [UInt8] = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
-    private let other: [UInt8] = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 17 ^ $0 >> 7) }
-
+struct FileTransferPromiseTests: PhotoTests {
     private func open(
         _ folder: URL,
         _ service: any SyncService,
@@ -43,17 +40,6 @@ struct FileTransferPromiseTests {
                 try await body(WatchedService(emulator.service(as: .user)), folder)
             }
         }
-    }
-
-    private func image(of name: String, on store: MistStore) async throws -> [UInt8]? {
-        let photo = try await store.privateDatabase.fetch(Photo.self, named: name)
-        guard let image = photo.image, let url = store.privateDatabase.file(of: image) else { return nil }
-        return [UInt8](try Data(contentsOf: url))
-    }
-
-    private func add(_ name: String, _ bytes: [UInt8], to store: MistStore) async throws {
-        let database = store.privateDatabase
-        try await database.add(Photo(title: name, image: try await database.addFile(bytes)), named: name)
     }
 
     // MARK: Used again

@@ -9,10 +9,7 @@ import Testing
 @testable import MistStore
 
 /// Folders of files that were lost or swapped, that take nothing, or that hold something else.
-struct HostileFolderPromiseTests {
-    private let picture: [UInt8] = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
-    private let other: [UInt8] = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 17 ^ $0 >> 7) }
-
+struct HostileFolderPromiseTests: PhotoTests {
     private func withPhone(_ body: (MistStore, URL, RunningEmulator) async throws -> Void) async throws {
         try await withCloudKitEmulator { emulator in
             try await inTemporaryFolder { folder in
@@ -37,17 +34,6 @@ struct HostileFolderPromiseTests {
             service: emulator.service(as: .user),
             configuration: configuration
         )
-    }
-
-    private func add(_ name: String, _ bytes: [UInt8], to store: MistStore) async throws {
-        let database = store.privateDatabase
-        try await database.add(Photo(title: name, image: try await database.addFile(bytes)), named: name)
-    }
-
-    private func image(of name: String, on store: MistStore) async throws -> [UInt8]? {
-        let photo = try await store.privateDatabase.fetch(Photo.self, named: name)
-        guard let image = photo.image, let url = store.privateDatabase.file(of: image) else { return nil }
-        return [UInt8](try Data(contentsOf: url))
     }
 
     enum Damage: CaseIterable {
