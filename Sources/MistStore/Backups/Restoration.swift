@@ -61,14 +61,11 @@ extension LocalDatabase {
         let hold = try file.folder?.keepAll()
         defer { withExtendedLifetime(hold) {} }
         let contents = Set(manifest.files.compactMap { $0.content(of: scope) })
+        // Before the files of another user are copied.
+        try await read { try checkOwner(of: manifest, $0.db) }
         if keepsChanges { try await copy(contents.sorted { $0.rawValue < $1.rawValue }, of: backup) }
         return try await write { writer in
-            if scope != .public, let owner = manifest.owner, let user = try FileState(writer.db).owner, owner != user {
-                throw StoreError(
-                    .otherUser,
-                    "The backup has the records of the user \(owner), and this store those of \(user). Nothing was changed."
-                )
-            }
+            try checkOwner(of: manifest, writer.db)
             let restoration = Restoration(backup: backup, contents: contents, database: self, db: writer.db)
             try writer.db.inSavepoint {
                 try restoration.restore()
@@ -78,6 +75,17 @@ extension LocalDatabase {
             }
             return restoration.plan
         }
+    }
+
+    /// Refuses the private records of another user.
+    private func checkOwner(of manifest: BackupManifest, _ db: Database) throws {
+        guard scope != .public, let owner = manifest.owner, let user = try FileState(db).owner, owner != user else {
+            return
+        }
+        throw StoreError(
+            .otherUser,
+            "The backup has the records of the user \(owner), and this store those of \(user). Nothing was changed."
+        )
     }
 
     /// Copies the files of a backup that are missing here. Each is kept by a transaction of its own, so that a long file
@@ -164,7 +172,7 @@ private final class Restoration {
             }
             try backup.forEachRow(of: table) { row, zone in
                 let row = try withFiles(row, table)
-                targets.formUnion(row.fields.values.flatMap { $0.targets })
+                targets.formUnion(row.fields.values.flatMap { $0.references.map(\.recordName) })
                 if let present = try present(row.name, zone, own) {
                     kept[own.id, default: []].insert(present.id)
                     try change(present, to: row, of: table, own)
@@ -336,12 +344,5 @@ private final class Restoration {
         let now = database.configuration.clock().machineTime
         try RecoveryEntries(scope: database.scope, db: db)
             .add(.restored, values, of: table.recordType, name, in: zone, at: now)
-    }
-}
-
-extension FieldValue {
-    /// The names of the records that the value refers to.
-    fileprivate var targets: [String] {
-        (referenceValue.map { [$0] } ?? referenceListValue ?? []).map(\.recordName)
     }
 }

@@ -1,3 +1,4 @@
+import CloudKitEmulator
 import Foundation
 import GRDB
 import MistKit
@@ -129,6 +130,31 @@ struct FileBackupPromiseTests: PhotoTests {
             let plan = try await database.restore(from: folder.appending(path: "rest"))
             #expect(plan.changes.isEmpty)
             #expect(plan.obstacles.map(\.fieldName) == ["image"])
+        }
+    }
+
+    @Test("42, 28. Nothing of another user's backup is copied, its files included")
+    func filesOfOtherUsersAreNotCopied() async throws {
+        try await withCloudKitEmulator { emulator in
+            try await inTemporaryFolder { folder in
+                let stores = try (0..<2).map { number in
+                    try MistStore(
+                        at: folder.appending(path: "\(number)"),
+                        records: [Album.self, Photo.self],
+                        service: try emulator.service(asUser: emulator.rules.createUser())
+                    )
+                }
+                try await add("a", picture, to: stores[0])
+                for store in stores { try await store.sync() }
+                let backup = folder.appending(path: "backup")
+                try await stores[0].backup(to: backup)
+                let error = await #expect(throws: StoreError.self) {
+                    try await stores[1].privateDatabase.restore(from: backup)
+                }
+                #expect(error?.code == .otherUser)
+                #expect(stores[1].file(of: .private).folder?.contents == [])
+                for store in stores { try store.close() }
+            }
         }
     }
 
