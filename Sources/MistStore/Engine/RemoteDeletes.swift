@@ -28,10 +28,11 @@ struct RemoteDeletes: EngineProcedure {
         // A record whose create has an unknown outcome stays, too, where the delete is this device's own, of the life
         // before.
         if known.tag == nil, try reportedDeletes.isOwn(name, in: zone.id) { return }
-        // A delete that was taken back, of a record that the service does not have: there is no row. What comes back of
-        // those below it stays, with the target missing.
-        if known.row == 0 { return try knownVersions.forget(known.id) }
-        guard let table = file.tablesByID[known.type] else { return try knownVersions.forget(known.id) }
+        // A delete that was taken back, of a record that the service does not have: what comes back of those below it
+        // stays, with the target missing.
+        guard known.hasRow, let table = file.tablesByID[known.type] else {
+            return try knownVersions.forget(known.id)
+        }
         let isFoundByVerification = known.isDistrusted
         try endLife(of: known, table, isFoundByVerification ? .verification : .deleted)
         summary.removed += 1

@@ -23,6 +23,9 @@ struct KnownVersion: Sendable {
     let isConflicting: Bool
     /// When and on which device the record was created. It stays the same when a record is moved.
     var creation: EditTime? { times.creation ?? created.map { EditTime($0, device: 0) } }
+    /// Whether the file has a row for the record. It has none where a delete was taken back, until the record is found.
+    var hasRow: Bool { row != Self.noRow }
+    fileprivate static let noRow: RecordRowID = 0
     /// Whether a verification has found that the version is not the service's. It is looked up.
     var isDistrusted: Bool { tag == Self.noTag }
     /// The tag of a version that is not the service's: no version has it.
@@ -340,10 +343,10 @@ extension KnownVersions {
     func insertForLookup(_ name: String, in zone: ZoneRowID, of type: TableID) throws {
         try db.run(
             """
-            INSERT INTO mist_record (type, zone, name, row, is_conflicting) VALUES (?, ?, ?, 0, 1)
+            INSERT INTO mist_record (type, zone, name, row, is_conflicting) VALUES (?, ?, ?, ?, 1)
             ON CONFLICT (zone, name) DO NOTHING
             """,
-            [type, zone, name]
+            [type, zone, name, KnownVersion.noRow]
         )
     }
 

@@ -191,6 +191,37 @@ struct MassDeletionPromiseTests {
         #expect(try phone.pending().isEmpty)
     }
 
+    @Test("40, 23. An undo in the public database keeps the records below one that the service never had")
+    func undoKeepsWhatIsBelowAnUnsentRecord() async throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone", scope: .public) { $0.massDeletionLimit = Self.small }
+        try await phone.local.follow(Query<Book>())
+        try phone.run(
+            "INSERT INTO Shelf (_recordName) VALUES ('s')",
+            Self.tenBooks,
+            "UPDATE Book SET shelf = 's'"
+        )
+        // The service stores the books, and is to get the shelf later.
+        try phone.sync { request in
+            guard case .modify(let operations, let zone, let isAtomic) = request else { return .answered }
+            let others = operations.filter { $0.record.recordName != "s" }
+            let reply = phone.answer(.modify(others, zone: zone, isAtomic: isAtomic))
+            guard others.count < operations.count, case .records(let results) = try reply.get() else {
+                return .answered
+            }
+            let failure = Result<ServiceRecord, CloudKitError>
+                .failure(.service("THROTTLED", retryAfter: 3600, record: "s"))
+            return .reply(.success(.records([failure] + results)))
+        }
+        try phone.run("DELETE FROM Shelf")
+        #expect(try phone.sync().writes == [])
+        #expect(try await phone.local.undoMassDeletion() == 11)
+        scenario.clock.advance(by: 7200)
+        #expect(try phone.sync().writes == [])
+        #expect(try phone.records() == (0...9).map { "Book b\($0) shelf=→s" })
+        #expect(try phone.pending().isEmpty)
+    }
+
     @Test("40. The guard can be switched off")
     func theGuardCanBeSwitchedOff() async throws {
         try await devicesWithTenBooks { scenario, _, laptop in
