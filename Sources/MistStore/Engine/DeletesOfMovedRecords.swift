@@ -1,0 +1,110 @@
+import CloudKitModel
+import GRDB
+import MistKit
+
+extension MovedRecords {
+    /// Lets a delete wait until all zones were read, because the record may have been moved.
+    ///
+    /// - Returns: Whether the delete waits.
+    func holds(deleteOf name: String, in zone: StoredZone) throws -> Bool {
+        guard scope == .private else { return false }
+        if try transaction.hasMoves, try moves.entry(of: name, from: zone.id) != nil {
+            if try sentOperations.hasUncertainDelete(of: name, in: zone.id) {
+                // This device's own delete.
+                try moves.end(name, from: zone.id)
+                return false
+            }
+            try hold(name, in: zone)
+            return true
+        }
+        guard try !zones.isOnly(zone.id) else { return false }
+        if try tombstones.created(name, in: zone.id) != nil {
+            if try !sentOperations.hasUncertainDelete(of: name, in: zone.id) {
+                try hold(name, in: zone, isDeletedHere: true)
+            }
+            return false
+        }
+        guard let known = try knownVersions.fetch(named: name, in: zone.id), known.tag != nil, !known.isDistrusted,
+            let table = file.tablesByID[known.type], let row = try table.row(id: known.row, db), row.zone == zone.id
+        else { return false }
+        let isPlain = try localEdits(of: row, table).isEmpty && !deletes.hasDependents(name, in: zone)
+        try hold(name, in: zone, isPlain: isPlain)
+        return true
+    }
+
+    private func hold(
+        _ name: String,
+        in zone: StoredZone,
+        isDeletedHere: Bool = false,
+        isPlain: Bool = false
+    ) throws {
+        try moves.hold(name, in: zone.id, isDeletedHere: isDeletedHere)
+        transaction.noteMoves()
+        // The copy may be in a zone that was created after the last list.
+        if !isPlain { try scopeState.markStale() }
+    }
+
+    /// Decides about the deletes that wait, if all zones were read.
+    ///
+    /// - Parameter hasFetched: Whether something was fetched: there may be new records below those that were moved.
+    /// - Throws: A ``StoreError`` when the file fails.
+    func decide(hasFetched: Bool) throws {
+        guard scope == .private, try transaction.hasMoves, try zones.stale().isEmpty, try !scopeState.row().isStale
+        else { return }
+        let held = try moves.held().map { (held: $0, depth: try moves.entry(of: $0.name, from: $0.zone)?.depth ?? -1) }
+        // Children first, so that each record has its own receipt.
+        for (held, _) in held.sorted(by: { $0.depth > $1.depth }) {
+            guard let zone = try zones.fetch(held.zone), zone.scope == scope else { continue }
+            try moves.release(held.name, in: held.zone)
+            if held.isDeletedHere { continue }
+            if let entry = try moves.entry(of: held.name, from: held.zone) {
+                try decide(about: entry, in: zone)
+            } else if let known = try knownVersions.fetch(named: held.name, in: held.zone),
+                let table = file.tablesByID[known.type], let row = try table.row(id: known.row, db),
+                let copy = try laterCopy(of: row, known, table)
+            {
+                try unite(row, known, table, with: copy)
+                try knownVersions.forget(known.id)
+            } else {
+                try deletes.apply(of: held.name, in: zone, isFinal: true)
+            }
+        }
+        if hasFetched { try follow() }
+    }
+
+    /// A copy of a row's record that was moved later.
+    private func laterCopy(of row: LocalRow, _ known: KnownVersion, _ table: RecordTable) throws -> LocalRow? {
+        try others(named: row.name, than: row.zone, table).first { other in
+            guard let version = try knownVersions.fetch(named: other.name, in: other.zone),
+                version.creation == known.creation, let move = version.times.move
+            else { return false }
+            return known.times.move.map { $0 < move } ?? true
+        }
+    }
+
+    /// Decides about a record that was moved here, and deleted in its former zone by another device.
+    ///
+    /// While the copy was never sent, no other device can have seen it. So a delete without a copy elsewhere is the
+    /// delete of a user, and wins. Later, the other device may have moved the record, and given up its copy for the
+    /// later one of this device.
+    private func decide(about entry: Moves.Entry, in zone: StoredZone) throws {
+        guard let table = file.tablesByID[entry.type], let row = try table.row(id: entry.row, db) else {
+            return try end(orphan: entry)
+        }
+        try moves.forget(entry)
+        try tombstones.forget(entry.name, in: zone.id)
+        guard let known = try knownVersions.fetch(named: entry.name, in: zone.id) else { return }
+        let hasCopy = try others(named: row.name, than: zone.id, table).contains { other in
+            try other.id != row.id && knownVersions.fetch(named: other.name, in: other.zone)?.creation == known.creation
+        }
+        guard try isUnsent(row), !hasCopy else { return try knownVersions.forget(known.id) }
+        try recovery.add(.deleted, row.receipt(), of: table.recordType, row.name, in: zone, at: now)
+        try forgetEdits(of: row.id, table)
+        try table.delete(row.id, db)
+        try knownVersions.forget(known.id)
+        summary.removed += 1
+        if let target = try zones.fetch(row.zone) {
+            try deletes.cascade(from: row.name, in: target, because: .deletedWithTarget)
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import CloudKitModel
+import GRDB
+import MistKit
+
+extension MovedRecords {
+    /// Lets the old records of a move be deleted whose copies the service has.
+    func finish() throws {
+        guard scope == .private, try transaction.hasMoves else { return }
+        for (_, entries) in Dictionary(grouping: try moves.all(), by: \.number).sorted(by: { $0.key < $1.key }) {
+            var rows: [(Moves.Entry, LocalRow)] = []
+            for entry in entries {
+                if let table = file.tablesByID[entry.type], let row = try table.row(id: entry.row, db) {
+                    rows.append((entry, row))
+                } else {
+                    try end(orphan: entry)
+                }
+            }
+            guard try rows.allSatisfy({ try knownVersions.isAcknowledged($1.name, in: $1.zone) }) else { continue }
+            for (entry, _) in rows { try delete(entry) }
+        }
+    }
+
+    private func delete(_ entry: Moves.Entry) throws {
+        if let known = try knownVersions.fetch(named: entry.name, in: entry.zone), known.row == entry.row {
+            try moves.setTimes(known.times, of: entry)
+            try tombstones.insertOfMove(known.id, depth: entry.depth)
+            try knownVersions.forget(known.id)
+        } else if try tombstones.created(entry.name, in: entry.zone) == nil {
+            try moves.end(entry.name, from: entry.zone)
+        }
+    }
+
+    /// Ends the move of a row that was removed here: the delete concerns the old record, too.
+    func end(orphan entry: Moves.Entry) throws {
+        try moves.forget(entry)
+        guard let known = try knownVersions.fetch(named: entry.name, in: entry.zone), known.row == entry.row else {
+            return
+        }
+        try tombstones.insert(known.id)
+        try knownVersions.forget(known.id)
+    }
+
+    /// For how long records that arrive below a moved record in its former zone follow it: 30 days.
+    private static let followTime: Int64 = 30 * 24 * 3600 * 1000
+
+    /// Moves the records as well that other devices have added, or moved, below a moved record in its former zone. Only
+    /// the device that moved the record does this.
+    ///
+    /// Where two devices move each of two records below the other, this would not end: the later move is undone, by its
+    /// device.
+    func follow() throws {
+        for departure in try moves.departures(since: MachineTime(now.rawValue - Self.followTime)) {
+            guard let table = file.tablesByID[departure.type], let row = try table.row(id: departure.row, db),
+                row.zone != departure.zone, let target = try zones.fetch(row.zone)
+            else { continue }
+            for childTable in file.allTables {
+                guard let parent = childTable.parentField else { continue }
+                let left = try childTable.rows(
+                    "\(parent.column) = ? AND _zone = ?",
+                    [.text(departure.name), ColumnValue(departure.zone)],
+                    db
+                )
+                for child in left {
+                    if try isAbove(child.name, row, table) {
+                        try undoIfLater(departure, row, table, than: child, childTable)
+                    } else {
+                        try relocate(child, childTable, to: target, depth: 1)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether a record is above a row, in whatever zones the records between them are.
+    private func isAbove(_ name: String, _ row: LocalRow, _ table: RecordTable) throws -> Bool {
+        var (row, table) = (row, table)
+        var seen: Set<String> = []
+        while let field = table.parentField, let parent = row.fields[field.name]?.referenceValue?.recordName {
+            if parent == name { return true }
+            guard seen.insert(parent).inserted else { return false }
+            var next: (LocalRow, RecordTable)?
+            for other in file.allTables where next == nil {
+                let found = try other.row(named: parent, in: row.zone, db)
+                next = try (found ?? others(named: parent, than: row.zone, other).first).map { ($0, other) }
+            }
+            guard let next else { return false }
+            (row, table) = next
+        }
+        return false
+    }
+
+    /// Undoes a move that has made a cycle with the move of another record, if it is the later one of the two.
+    private func undoIfLater(
+        _ departure: Moves.Departure,
+        _ row: LocalRow,
+        _ table: RecordTable,
+        than child: LocalRow,
+        _ childTable: RecordTable
+    ) throws {
+        guard let own = try version(of: row, table), let time = try move(of: row, own, table),
+            let zone = try zones.fetch(departure.zone), zone.state == .exists, let field = table.parentField,
+            try knownVersions.fetch(named: row.name, in: zone.id) == nil,
+            try table.row(named: row.name, in: zone.id, db) == nil
+        else { return }
+        if let other = try version(of: child, childTable), let theirs = try move(of: child, other, childTable),
+            theirs > time
+        {
+            return
+        }
+        let value = row.fields[field.name]
+        try recovery.add(.moveUndone, [field.name: value], of: table.recordType, row.name, in: zone, at: now)
+        try relocate(row, table, to: zone, depth: 0)
+        let parent = try departure.parent.flatMap { name in
+            try file.allTables.contains { try $0.row(named: name, in: zone.id, db) != nil } ? name : nil
+        }
+        let reference = parent.map { FieldValue.reference(Reference(recordName: $0)) }
+        try table.update(row.id, [field.name: try ColumnPair(reference, of: field, in: zone.zoneID)], at: nil, db)
+        let base = try pendingEdits.edits(of: row.id, table).first { $0.field?.id == field.id }?.base ?? value
+        try pendingEdits.forget(field.id, of: row.id, table.id)
+        let pair = try ColumnPair(base, of: field, in: zone.zoneID)
+        try pendingEdits.insert(field, of: row.id, table, time: try serviceTime, raw: now, base: pair.value)
+    }
+
+    private func relocate(_ row: LocalRow, _ table: RecordTable, to zone: StoredZone, depth: Int64) throws {
+        let relocation = RecordRelocation(
+            file: file,
+            scope: scope,
+            db: db,
+            number: try moves.nextNumber(),
+            time: try serviceTime,
+            raw: now
+        )
+        for item in try RecordRelocation.family(of: row, table, file, db) {
+            guard try item.table.row(named: item.row.name, in: zone.id, db) == nil else { continue }
+            try relocation.relocate(item, to: zone, extraDepth: depth)
+        }
+    }
+
+    /// Takes back the moves to a zone that is gone, as far as the service does not have the copies.
+    func applyEnd(of zone: StoredZone) throws {
+        guard try transaction.hasMoves else { return }
+        for entry in try moves.all() {
+            guard let table = file.tablesByID[entry.type], let row = try table.row(id: entry.row, db),
+                row.zone == zone.id, let known = try knownVersions.fetch(named: entry.name, in: entry.zone),
+                known.row == row.id, try table.row(named: entry.name, in: entry.zone, db) == nil
+            else { continue }
+            guard try !knownVersions.isAcknowledged(row.name, in: row.zone) else { continue }
+            try moves.forget(entry)
+            try table.place(row.id, in: entry.zone, db)
+            if known.tag != nil { try pendingEdits.forget(.insert, of: row.id, table.id) }
+            try takeBackParent(of: row, table)
+        }
+        try moves.forgetAll(from: zone.id)
+    }
+
+    /// Puts the former parent back.
+    private func takeBackParent(of row: LocalRow, _ table: RecordTable) throws {
+        guard let field = table.parentField, let zone = try zones.fetch(row.zone),
+            let edit = try pendingEdits.edits(of: row.id, table).first(where: { $0.field?.id == field.id })
+        else { return }
+        try table.update(row.id, [field.name: try ColumnPair(edit.base, of: field, in: zone.zoneID)], at: nil, db)
+        try pendingEdits.forget(field.id, of: row.id, table.id)
+    }
+}

@@ -1,0 +1,167 @@
+import CloudKitModel
+import GRDB
+import MistKit
+
+extension MovedRecords {
+    /// What is to be done about a copy beside what is done about each record.
+    struct Arrival {
+        /// The version that the edits of this device were made on.
+        var base: KnownVersion?
+        /// Values of this device's own copy, which was moved earlier than the one that arrives.
+        var former: (version: RemoteVersion, row: LocalRow)?
+        /// Whether the record was deleted here.
+        var isDeletedHere = false
+    }
+
+    /// Looks whether a version is the copy of a record that this file has in another zone. The row then changes into
+    /// the zone of the copy, with its edits.
+    ///
+    /// - Returns: What is to be done; `nil` for a record that was never moved, and for a copy that is older than the one
+    ///   here.
+    func arrival(of record: Record, named name: String, _ table: RecordTable, in zone: StoredZone) throws -> Arrival? {
+        // The bytes end with the former zone; 0 stands for none.
+        guard scope == .private, case .bytes(let data)? = record.fields[EditTimes.fieldName]?.plain,
+            let last = data.last, last != 0, let times = EditTimes(data), let move = times.move,
+            let creation = times.creation, let from = times.movedFrom
+        else { return nil }
+        if try isDeletedHere(name, from: from) { return Arrival(isDeletedHere: true) }
+        for row in try others(named: name, than: zone.id, table) {
+            guard let base = try version(of: row, table), base.creation == creation,
+                try self.move(of: row, base, table).map({ $0 < move }) ?? true
+            else { continue }
+            return try adopt(row, base, table, into: zone, from: from)
+        }
+        return nil
+    }
+
+    /// Whether this device has deleted the record that a copy was made of.
+    private func isDeletedHere(_ name: String, from zoneName: String) throws -> Bool {
+        guard let zone = try zones.number(of: ZoneID(zoneName: zoneName)) else { return false }
+        if try moves.holdsOwnDelete(of: name, in: zone) { return true }
+        return try tombstones.created(name, in: zone) != nil && moves.entry(of: name, from: zone) == nil
+    }
+
+    /// The rows of a name in other zones.
+    func others(named name: String, than zone: ZoneRowID, _ table: RecordTable) throws -> [LocalRow] {
+        try table.rows(
+            "_recordName = ? AND _zone <> ? AND _zone IN (\(Zones.presentIDs(in: "?")))",
+            [.text(name), ColumnValue(zone), .integer(scope.number)],
+            db
+        )
+    }
+
+    /// The version that the edits of a row were made on.
+    func version(of row: LocalRow, _ table: RecordTable) throws -> KnownVersion? {
+        let known = try knownVersions.fetch(named: row.name, in: row.zone)
+        return known?.tag != nil ? known : try former(of: row, table) ?? known
+    }
+
+    /// When a row was moved to its zone.
+    func move(of row: LocalRow, _ version: KnownVersion, _ table: RecordTable) throws -> EditTime? {
+        if version.zone == row.zone { return version.times.move }
+        return try moves.entries(of: row.id, table.id).first.map { EditTime($0.time, device: try fileState.device) }
+    }
+
+    /// Puts a row into the zone of a copy, which was moved later.
+    private func adopt(
+        _ row: LocalRow,
+        _ base: KnownVersion,
+        _ table: RecordTable,
+        into zone: StoredZone,
+        from former: String
+    ) throws -> Arrival {
+        let entries = try moves.entries(of: row.id, table.id)
+        let isOwnMove =
+            try !entries.isEmpty || base.times.move.map { try fileState.devices.contains($0.device) } ?? false
+        let earlier = isOwnMove ? try values(of: row, base, table) : nil
+        // The device that made the later move deletes the record in the zone that it moved it from.
+        for entry in entries where try zones.fetch(entry.zone)?.zoneID.zoneName == former {
+            try moves.forget(entry)
+            if let known = try knownVersions.fetch(named: entry.name, in: entry.zone), known.row == row.id {
+                try knownVersions.forget(known.id)
+            }
+        }
+        if let known = try knownVersions.fetch(named: row.name, in: row.zone) {
+            if isOwnMove, try zones.fetch(row.zone)?.zoneID.zoneName != former {
+                // This device has made the earlier copy, and deletes it.
+                try moves.insert(
+                    row,
+                    of: table.id,
+                    number: try moves.nextNumber(),
+                    depth: entries.first?.depth ?? 0,
+                    time: base.times.move.map { ServiceTime($0.milliseconds) } ?? serviceTime,
+                    raw: now,
+                    parent: nil
+                )
+                transaction.noteMoves()
+            } else {
+                try knownVersions.forget(known.id)
+            }
+        }
+        if base.tag != nil { try pendingEdits.forget(.insert, of: row.id, table.id) }
+        try moves.release(row.name, in: row.zone)
+        try parking.forget(row.name, in: row.zone)
+        guard let present = try table.row(named: row.name, in: zone.id, db) else {
+            try table.place(row.id, in: zone.id, db)
+            try bringNewChildren(of: row.name, from: row.zone, to: zone.id)
+            return Arrival(base: base, former: earlier.map { ($0, row) })
+        }
+        try unite(row, base, table, with: present)
+        return Arrival()
+    }
+
+    /// The values of a row without its edits.
+    func values(of row: LocalRow, _ base: KnownVersion, _ table: RecordTable) throws -> RemoteVersion {
+        var fields = row.fields
+        for edit in try pendingEdits.edits(of: row.id, table) {
+            if let field = edit.field { fields[field.name] = edit.base }
+        }
+        return RemoteVersion(fields: fields, times: base.times, modified: base.modified?.rawValue ?? 0)
+    }
+
+    /// Gives the edits of a row to the row of a later copy, and removes it.
+    func unite(_ row: LocalRow, _ base: KnownVersion, _ table: RecordTable, with copy: LocalRow) throws {
+        let local = try localEdits(of: row, table)
+        var version = RemoteVersion(fields: row.fields, times: base.times, modified: base.modified?.rawValue ?? 0)
+        for (name, edit) in local.fields { version.times.set(edit.time, of: name, edit.value) }
+        let known = try knownVersions.fetch(named: copy.name, in: copy.zone)
+        try absorb(version, since: known?.times ?? EditTimes(), into: copy, table, pending: local)
+        try forgetEdits(of: row.id, table)
+        try table.delete(row.id, db)
+        try bringNewChildren(of: row.name, from: row.zone, to: copy.zone)
+    }
+
+    /// Puts the records below a moved one into its zone that were never sent.
+    private func bringNewChildren(of name: String, from zone: ZoneRowID, to target: ZoneRowID) throws {
+        var names = [name]
+        while let name = names.popLast() {
+            for table in file.allTables {
+                guard let parent = table.parentField else { continue }
+                let rows = try table.rows("\(parent.column) = ? AND _zone = ?", [.text(name), ColumnValue(zone)], db)
+                for row in rows where try knownVersions.fetch(named: row.name, in: zone) == nil {
+                    guard try table.row(named: row.name, in: target, db) == nil else { continue }
+                    try table.place(row.id, in: target, db)
+                    try parking.forget(row.name, in: zone)
+                    names.append(row.name)
+                }
+            }
+        }
+    }
+
+    /// Ends what a copy has begun, after it was applied.
+    func complete(_ arrival: Arrival, named name: String, _ table: RecordTable, in zone: StoredZone) throws {
+        if let former = arrival.former {
+            let known = try knownVersions.fetch(named: name, in: zone.id)
+            try absorb(former.version, since: known?.times ?? EditTimes(), into: former.row, table)
+        }
+        guard arrival.isDeletedHere, let row = try table.row(named: name, in: zone.id, db),
+            let known = try knownVersions.fetch(named: name, in: zone.id)
+        else { return }
+        // The delete wins, wherever the record was moved to.
+        try tombstones.insert(known.id)
+        try knownVersions.forget(known.id)
+        try forgetEdits(of: row.id, table)
+        try table.delete(row.id, db)
+        try deletes.cascade(from: name, in: zone, because: .deletedWithTarget)
+    }
+}
