@@ -17,6 +17,8 @@ final class FileTransferDriver: Sendable {
     private let configuration: StoreConfiguration
     /// Gives the session, and lets the engines check the user again where it has changed.
     private let session: @Sendable () -> UInt64
+    /// Whether a record type of the file has fields for files. Otherwise there is nothing to look for.
+    private let hasFileFields: Bool
     private let underWay = Mutex<Set<FileTransfer>>([])
     private let wakes = AsyncThrowingStream<Void, any Error>.makeStream(bufferingPolicy: .bufferingNewest(1))
     private let ends = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -31,12 +33,10 @@ final class FileTransferDriver: Sendable {
         self.session = session
         self.service = service
         self.configuration = configuration
+        hasFileFields = engine.file.allTables.contains { !$0.assetFields.isEmpty }
     }
 
     private var now: MachineTime { configuration.clock().machineTime }
-
-    /// Whether a record type of the file has fields for files. Otherwise there is nothing to look for.
-    private var hasFileFields: Bool { engine.file.allTables.contains { !$0.assetFields.isEmpty } }
 
     /// Whether files are transferred.
     var isTransferring: Bool { underWay.withLock { !$0.isEmpty } }

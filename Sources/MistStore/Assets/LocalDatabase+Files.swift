@@ -141,7 +141,7 @@ extension StoreFile {
     package func contents(_ db: Database) throws -> (
         used: Set<ContentHash>, known: Set<ContentHash>, onDisk: Set<ContentHash>
     ) {
-        return (
+        (
             Set(try Contents(db: db).used(by: allTables)), Set(try Contents(db: db).all().map(\.content)),
             folder?.contents ?? []
         )
