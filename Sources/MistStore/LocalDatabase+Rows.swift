@@ -63,9 +63,20 @@ extension LocalDatabase {
         if let row {
             try table.update(row.id, pairs, at: now, db)
         } else {
+            try table.checkMaking(of: name)
             try table.insert(pairs, named: name, in: zone.id, at: now, db)
         }
         return zone.id
+    }
+
+    /// The record with a name, of any zone; `nil` where this machine has none.
+    func record<Model: CloudKitRecord>(
+        named name: String,
+        as type: Model.Type,
+        _ table: RecordTable,
+        _ db: Database
+    ) throws -> StoredRecord<Model>? {
+        try row(named: name, table, db).map { try record($0, as: type, table, db) }
     }
 
     /// A row as a typed record.

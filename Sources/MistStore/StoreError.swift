@@ -35,7 +35,7 @@ public struct StoreError: Error, Hashable, Sendable {
             case notAStore, noStore, newerFormat, needsUpdate, damaged, storage, full, readOnly
             case schema, unknownRecordType, value, recordName, link, tooManyZones
             case move, notFound, nameTaken, query, file, closed, noService, otherUser, accountChanged
-            case pendingChanges
+            case pendingChanges, userRecord
         }
 
         fileprivate let kind: Kind
@@ -133,6 +133,10 @@ extension StoreError.Code {
     /// The record cannot be moved: its type or its database does not permit it, the place is below the record itself, or
     /// the record is still being moved out of that zone.
     public static let move = Self(.move)
+
+    /// A record of the type `Users` was to be made or removed. The service makes one for each user, and keeps it. See
+    /// ``MistStore/MistStore/currentUser(_:)``.
+    public static let userRecord = Self(.userRecord)
 
     /// There is no such record on this machine; also, a record that was read earlier was deleted since.
     public static let notFound = Self(.notFound)

@@ -235,6 +235,7 @@ public struct StoreWriter: StoreReading {
     public func remove<Model: CloudKitRecord>(_ record: StoredRecord<Model>) throws {
         let table = try database.file.table(of: Model.recordType)
         guard let row = try database.row(named: record.recordName, onlyIn: record.zoneID, table, db) else { return }
+        try table.checkRemoval(of: row.name)
         try table.delete(row.id, db)
     }
 
@@ -244,6 +245,7 @@ public struct StoreWriter: StoreReading {
     public func remove<Model: CloudKitRecord>(_ type: Model.Type, named recordName: String) throws {
         let table = try database.file.table(of: Model.recordType)
         guard let row = try database.row(named: recordName, table, db) else { return }
+        try table.checkRemoval(of: row.name)
         try table.delete(row.id, db)
     }
 }

@@ -221,6 +221,7 @@ private final class Restoration {
         fields.addObstacles(for: others.keys, in: own)
         note(fields, row.name, own)
         try refusing(row.name, own) {
+            try own.checkMaking(of: row.name)
             let zone = try zone(of: record, row, own)
             let pairs = try own.columnPairs(of: fields.values, named: row.name, in: zone.zoneID)
             try ZoneAssignment(file: database.file, scope: database.scope, db: db)

@@ -130,6 +130,16 @@ extension LocalDatabase {
             )
         }
         let table = try file.table(of: Model.recordType)
+        guard !table.holdsUsers else {
+            throw StoreError(
+                .query,
+                """
+                The service answers no query about users. The record of the present user is fetched without one: \
+                store.currentUser(_:).
+                """,
+                recordType: table.recordType
+            )
+        }
         var recordQuery = query.recordQuery
         recordQuery.sorts = []
         _ = try LocalQuery(recordQuery, in: table, zones: .scope(scope.number))

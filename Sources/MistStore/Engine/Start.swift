@@ -27,7 +27,10 @@ struct Start: EngineProcedure {
         try transfers.removeOrphans()
         try markStale(by: asker)
         try scopeState.beginProgress()
-        if scope == .public { try beginFollowing(by: asker) }
+        if scope == .public {
+            try beginFollowing(by: asker)
+            try UserRecord(transaction: transaction).beginLookup(by: asker)
+        }
         try recovery.trim(
             before: now - Int64(configuration.recoveryDays) * 24 * 60 * 60 * 1000,
             toBytes: configuration.recoveryBytes

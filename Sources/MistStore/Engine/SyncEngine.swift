@@ -17,7 +17,7 @@ package struct SyncEngine: Sendable {
     let file: StoreFile
     let scope: DatabaseScope
     let configuration: StoreConfiguration
-    private let userCheck: UserCheck
+    let userCheck: UserCheck
 
     package init(file: StoreFile, scope: DatabaseScope, configuration: StoreConfiguration) {
         self.file = file

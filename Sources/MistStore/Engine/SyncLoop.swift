@@ -196,7 +196,7 @@ final class SyncLoop: Sendable {
     private func cycle(by asker: SyncEngine.Asker, of scopes: Set<DatabaseScope>) async throws -> SyncSummary {
         var summary = SyncSummary()
         var refusal: StoreError?
-        let engines = engines.filter { scopes.contains($0.scope) }
+        let engines = engines.filter { scopes.contains($0.scope) }.inOrderOfUsers
         // A synchronisation that another process begins later contains what was there before.
         let epochs = try engines.map { try $0.leaseEpoch(for: asker, at: now) }
         for (engine, epoch) in zip(engines, epochs) {
@@ -212,6 +212,9 @@ final class SyncLoop: Sendable {
             let scopeSummary = try engine.scopeSummary(of: cycle, at: now)
             if let removal = scopeSummary.massRemoval { observer.report(removal) }
             summary.scopes[engine.scope] = scopeSummary
+            if let user = try engine.confirmedUser {
+                for other in engines where other.keepsUsers { try other.note(user: user) }
+            }
         }
         if let refusal { throw refusal }
         try collectFiles()

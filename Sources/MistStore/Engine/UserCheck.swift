@@ -19,15 +19,21 @@ final class UserCheck: Sendable {
         case refused
     }
 
-    private let content: Mutex<State>
+    private let content: Mutex<(state: State, recordAsked: MachineTime?)>
 
     init(_ state: State) {
-        content = Mutex(state)
+        content = Mutex((state, nil))
     }
 
     var state: State {
-        get { content.withLock { $0 } }
-        set { content.withLock { $0 = newValue } }
+        get { content.withLock { $0.state } }
+        set { content.withLock { $0.state = newValue } }
+    }
+
+    /// When this process last asked for the record of the user.
+    var recordAsked: MachineTime? {
+        get { content.withLock { $0.recordAsked } }
+        set { content.withLock { $0.recordAsked = newValue } }
     }
 }
 

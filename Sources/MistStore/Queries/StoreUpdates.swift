@@ -11,7 +11,7 @@ public import MistKit
 /// ```
 ///
 /// Each call that returns one is named by what it observes: ``LocalDatabase/recordUpdates(of:)``,
-/// ``LocalDatabase/unreadableUpdates(of:)``, ``LocalDatabase/statusUpdates()`` and
+/// ``LocalDatabase/recordUpdates(of:named:)``, ``LocalDatabase/unreadableUpdates(of:)``, ``LocalDatabase/statusUpdates()`` and
 /// ``LocalDatabase/statusUpdates(of:named:)``.
 ///
 /// When commits follow each other quickly, values in between may be left out, but never the last one. Commits of other
@@ -64,6 +64,28 @@ extension LocalDatabase {
                 }
             } yielding: { rows in
                 rows.map(\.record)
+            }
+        }
+    }
+
+    /// The record with a name: the present one at once, then another value after each commit that changes it.
+    ///
+    /// - Parameters:
+    ///   - type: The record's type.
+    ///   - recordName: The record's name.
+    /// - Returns: The record, each time; `nil` while this machine does not have it.
+    public func recordUpdates<Model: CloudKitRecord>(
+        of type: Model.Type,
+        named recordName: String
+    ) -> StoreUpdates<StoredRecord<Model>?> {
+        StoreUpdates {
+            observe(watchesOtherProcesses: true) { db in
+                let table = try file.table(of: Model.recordType)
+                return try record(named: recordName, as: type, table, db).map {
+                    ObservedRow(record: $0, fields: $0.record.fields)
+                }
+            } yielding: { row in
+                row?.record
             }
         }
     }

@@ -1,3 +1,4 @@
+import CloudKitSchema
 import GRDB
 package import MistKit
 
@@ -160,6 +161,9 @@ package struct RecordTable: Sendable {
     /// The fields that hold a file. A field that holds a list of files is not among them: the store keeps no files of it.
     let assetFields: [StoredField]
 
+    /// Whether the records are those of users, which the service makes.
+    var holdsUsers: Bool { recordType == ContainerSchema.userType }
+
     /// Whether a field of the type is a counter.
     let hasCounters: Bool
 
@@ -199,13 +203,14 @@ package struct RecordTable: Sendable {
     /// - Returns: The statement that creates the table.
     func definition(defaultZone zone: ZoneRowID) -> String {
         let own = fields.flatMap(\.definitions).map { ",\n    \($0)" }.joined()
+        // Only the names that the service gives to users begin with an underscore.
+        let isOwnName = holdsUsers ? "" : " AND substr(_recordName, 1, 1) <> '_'"
         return """
             CREATE TABLE \(name) (
                 _id INTEGER PRIMARY KEY AUTOINCREMENT,
                 _zone INTEGER NOT NULL DEFAULT \(zone),
                 _recordName TEXT NOT NULL DEFAULT \(Self.randomName) CHECK (
-                    length(_recordName) BETWEEN 1 AND 255
-                    AND substr(_recordName, 1, 1) <> '_'
+                    length(_recordName) BETWEEN 1 AND 255\(isOwnName)
                     AND _recordName NOT GLOB '*[^ -~]*'
                 ),
                 _createdTimestamp INTEGER, _createdUser INTEGER,

@@ -498,6 +498,12 @@ extension KnownVersions {
         return db.changesCount > 0
     }
 
+    /// Lets the record of a name be looked up, whatever is known of it.
+    func markForLookup(_ name: String, in zone: ZoneRowID, of type: TableID) throws {
+        try insertForLookup(name, in: zone, of: type)
+        try db.run("UPDATE mist_record SET is_conflicting = 1 WHERE zone = ? AND name = ?", [zone, name])
+    }
+
     /// The version is known: the record needs no lookup.
     func endConflict(_ record: KnownVersionID) throws {
         try db.run("UPDATE mist_record SET is_conflicting = 0 WHERE id = ?", [record])
