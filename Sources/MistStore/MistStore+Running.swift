@@ -37,6 +37,7 @@ extension MistStore {
                 group.addTask { try await Self.observe(database, signals) }
             }
             group.addTask { try await self.observePrivateRecords(signals) }
+            group.addTask { try await self.watchOtherProcesses() }
             group.addTask { try await self.listen(signals) }
             group.addTask { try await self.synchronise(signals) }
             defer { group.cancelAll() }

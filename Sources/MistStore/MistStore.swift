@@ -38,6 +38,8 @@ import Synchronization
 /// ### Several people
 /// - ``account``
 /// - ``accountUpdates``
+/// - ``currentUser(_:)``
+/// - ``currentUserUpdates(of:)``
 /// - ``signIn(_:)``
 /// - ``openSignedInUser()``
 /// - ``signOut(_:_:)``
@@ -184,6 +186,9 @@ public final class MistStore: Sendable {
     /// The value stays with these records. After ``signIn(_:)``, ``openSignedInUser()`` or ``signOut(_:_:)`` has opened
     /// others, its calls throw ``StoreError/Code-swift.struct/accountChanged``, and so do its observations: one user's
     /// records are never shown as, or mixed with, those of another. Get the new value from this property.
+    ///
+    /// If another process does this, ``sync()``, ``run()``, ``account`` and ``accountUpdates`` notice it, and open the
+    /// same records in this process.
     public var privateDatabase: LocalDatabase {
         let (file, loop) = open.withLock { ($0.file, $0.loop) }
         return LocalDatabase(file: file, scope: .private, configuration: configuration, loop: loop)
@@ -231,6 +236,8 @@ public final class MistStore: Sendable {
         by asker: SyncEngine.Asker,
         of scopes: Set<DatabaseScope> = [.public, .private]
     ) async throws -> SyncSummary {
+        _ = try startedLoop()
+        try await followOtherProcesses()
         var summary = try await startedLoop().sync(by: asker, of: scopes)
         if scopes.contains(.private), summary.scopes[.private] == nil {
             summary.scopes[.private] = ScopeSummary()
@@ -280,13 +287,14 @@ extension MistStore {
     ///
     /// The decision is one transaction of the file of the public database; before it, the former records are open after
     /// a crash, and after it the new ones. The former records stay, unless they are to be removed, or belong to no one
-    /// and are added to those of the user. A removal that a crash has ended is completed when the store is opened again.
+    /// and are added to those of the user. Then a transaction of their own file comes first, which withdraws it from other
+    /// processes. A removal that a crash has ended is completed when the store is opened again.
     ///
     /// - Parameters:
     ///   - user: The user; `nil` for no one.
-    ///   - isRemoval: Whether the former records are removed.
-    /// - Throws: A ``StoreError`` when a file fails. Then the former records are open.
-    func openRecords(of user: String?, removingFormer isRemoval: Bool) async throws {
+    ///   - check: Removes the former records, unless it throws. It reads them in the transaction that withdraws them.
+    /// - Throws: A ``StoreError`` when a file fails, or what `check` throws. Then the former records are open.
+    func openRecords(of user: String?, removingFormer check: ((Database) throws -> Void)?) async throws {
         let former = open.withLock { $0 }
         if former.isClosed { throw StoreError.storeIsClosed }
         let place: UserFile
@@ -294,25 +302,25 @@ extension MistStore {
             place = try folder.file(of: user)
         } else {
             let hasUsers = FileManager.default.fileExists(atPath: folder.path(of: UserFile.folder))
-            place = isRemoval && former.place == .first && !hasUsers ? .first : try folder.signedOutFile()
+            place = check != nil && former.place == .first && !hasUsers ? .first : try folder.signedOutFile()
         }
-        if place == former.place, !isRemoval {
+        if place == former.place, check == nil {
             try note(open: place, removing: nil, user: user)
             return
         }
         // The new file is whole before anything names it.
         let file = place == former.place ? nil : try folder.open(place, isExpected: false)
-        var isRemoval = isRemoval
         let isOfNoOne = try former.place == .signedOut || folder.ownerOfFirstFile() == nil && former.place == .first
-        if let file, user != nil, isOfNoOne, configuration.joinsRecordsMadeSignedOut,
-            let joined = try JoinedRecords.read(former.file)
-        {
-            try joined.add(to: file, configuration)
-            isRemoval = true
-        }
         // A request under way gets an unknown outcome.
         _ = await former.loop?.close(because: .accountChanged)?.value
+        var isRemoval = false
         do {
+            if let check {
+                try former.file.withdraw(check)
+                isRemoval = true
+            } else if let file, user != nil, isOfNoOne, configuration.joinsRecordsMadeSignedOut {
+                isRemoval = try join(former.file, to: file)
+            }
             try note(open: place, removing: isRemoval ? former.place : nil, user: user)
         } catch {
             try file?.close(because: .accountChanged)
@@ -322,19 +330,80 @@ extension MistStore {
         }
         try former.file.close(because: .accountChanged)
         if isRemoval {
-            try folder.remove(former.place)
+            try folder.removeWithdrawn(former.place)
             try note(open: place, removing: nil, user: user)
         }
         let opened = try file ?? folder.open(place, isExpected: false)
         if place == .first { try opened.noteOtherFile() }
-        let loop = try Self.loop(service, place, opened, publicFile, configuration)
+        try use(opened, at: place)
+    }
+
+    /// Adds the records of no one to those of a user, and withdraws their file.
+    ///
+    /// - Returns: Whether it was done. A file with what cannot be copied stays.
+    /// - Throws: A ``StoreError`` when a file fails. Then the file of no one is as it was.
+    private func join(_ former: StoreFile, to file: StoreFile) throws -> Bool {
+        do {
+            try former.withdraw { db in
+                guard let joined = try JoinedRecords.read(former, db) else { throw CannotBeJoined() }
+                try joined.add(to: file, configuration)
+            }
+            return true
+        } catch is CannotBeJoined {
+            return false
+        }
+    }
+
+    private struct CannotBeJoined: Error {}
+
+    /// Opens the records that another process has opened in the folder since this one looked.
+    ///
+    /// The session of this process stays. If it is that of another user, the next synchronisation says so.
+    ///
+    /// - Throws: A ``StoreError`` when a file fails. Then the former records are open.
+    func followOtherProcesses() async throws {
+        guard try !isOpenAsNoted(open.withLock { $0 }) else { return }
+        try await switching.lock()
+        defer { switching.unlock() }
+        let former = open.withLock { $0 }
+        if former.isClosed { throw StoreError.storeIsClosed }
+        guard try !isOpenAsNoted(former) else { return }
+        let place = try notedPlace()
+        let isReadOnly = publicFile.isReadOnly
+        let file = try isReadOnly ? folder.openForReading(place) : folder.open(place, isExpected: false)
+        _ = await former.loop?.close(because: .accountChanged)?.value
+        try former.file.close(because: .accountChanged)
+        try use(file, at: place)
+    }
+
+    /// Refuses what is meant for the open records while another process has opened others in the folder.
+    func checkOpenRecords() throws {
+        if try notedPlace() != openPlace { throw StoreError.accountChanged }
+    }
+
+    /// Whether a file is still the one that the folder names as open, and was not removed by another process.
+    private func isOpenAsNoted(_ records: OpenRecords) throws -> Bool {
+        guard try notedPlace() == records.place else { return false }
+        return try records.file.wrapping {
+            try records.file.database.read { db in try !FileState.isWithdrawn(db) }
+        }
+    }
+
+    /// The private records that the folder names as open, which may be others than those of this process.
+    private func notedPlace() throws -> UserFile {
+        try publicFile.wrapping { try publicFile.database.read { db in try Accounts(db: db).row().open } }
+    }
+
+    /// Makes a file the open one, whose records are synchronised from now on.
+    private func use(_ file: StoreFile, at place: UserFile) throws {
+        let loop = try Self.loop(service, place, file, publicFile, configuration)
         let isClosed = open.withLock { open in
-            (open.place, open.file, open.loop) = (place, opened, loop)
+            (open.place, open.file, open.loop) = (place, file, loop)
             return open.isClosed
         }
         if isClosed {
             loop?.close(because: .storeIsClosed)
-            try opened.close(because: .storeIsClosed)
+            try file.close(because: .storeIsClosed)
             throw StoreError.storeIsClosed
         }
     }
@@ -356,8 +425,8 @@ extension StoreError {
     static let accountChanged = StoreError(
         .accountChanged,
         """
-        These records are those of a user who is not signed in any more, and the records of another user are open. They stay in the \
-        folder. Get the open records: store.privateDatabase.
+        These records are those of a user who is not signed in any more. They stay in the folder, unless they were removed with the \
+        sign-out. Nothing was changed. Get the records that are open now: store.privateDatabase.
         """
     )
 }

@@ -10,8 +10,8 @@ import MistKit
 /// The records that were made while no one was signed in, on their way into the file of the user who signs in.
 ///
 /// They become new records of that file. A record that the file has already, by its type, zone and name, stays as it is
-/// there. The copy is one transaction of the user's file; the source is removed after it, with its folder of files, so
-/// the files of the records are copied as well. If the process dies in between, the copy is made again, and finds its own
+/// there. The copy is one transaction of the user's file, within the transaction that withdraws the source; the source is
+/// removed after it, with its folder of files, so the files of the records are copied as well. If the process dies in between, the copy is made again, and finds its own
 /// records.
 struct JoinedRecords {
     private let rows: [(table: String, zone: ZoneID, row: LocalRow)]
@@ -20,25 +20,23 @@ struct JoinedRecords {
 
     /// Reads the records of a file.
     ///
-    /// - Parameter file: The file.
+    /// - Parameters:
+    ///   - file: The file.
+    ///   - db: Its connection, in the transaction that withdraws the file: no other process adds a record meanwhile.
     /// - Returns: The records; `nil` where the file has something that a copy would not have: a record of a type that
     ///   the program does not know, or a value that does not fit. Then the file stays.
     /// - Throws: A ``StoreError`` when the file fails.
-    static func read(_ file: StoreFile) throws -> JoinedRecords? {
-        try file.wrapping {
-            try file.database.read { db in
-                var rows: [(String, ZoneID, LocalRow)] = []
-                for table in file.allTables {
-                    for row in try table.allRows(db) {
-                        guard file.tables[table.recordType] != nil, row.misfits.isEmpty,
-                            let zone = try StoredZone.fetch(row.zone, db)
-                        else { return nil }
-                        rows.append((table.recordType, zone.zoneID, row))
-                    }
-                }
-                return JoinedRecords(rows: rows, folder: file.folder)
+    static func read(_ file: StoreFile, _ db: Database) throws -> JoinedRecords? {
+        var rows: [(String, ZoneID, LocalRow)] = []
+        for table in file.allTables {
+            for row in try table.allRows(db) {
+                guard file.tables[table.recordType] != nil, row.misfits.isEmpty,
+                    let zone = try StoredZone.fetch(row.zone, db)
+                else { return nil }
+                rows.append((table.recordType, zone.zoneID, row))
             }
         }
+        return JoinedRecords(rows: rows, folder: file.folder)
     }
 
     /// Adds the records to a file. Triggers record them as edits of this moment.

@@ -7,9 +7,15 @@ extension MistStore {
     /// - Throws: A ``StoreError`` when the file cannot be read.
     public var account: StoreAccount {
         get async throws {
-            let (place, database) = (openPlace, privateDatabase)
-            return try await database.read { reader in try database.account(place, reader.db) }
+            try await followOtherProcesses()
+            return try await openAccount()
         }
+    }
+
+    /// The account of the records that this process has open.
+    private func openAccount() async throws -> StoreAccount {
+        let (place, database) = (openPlace, privateDatabase)
+        return try await database.read { reader in try database.account(place, reader.db) }
     }
 
     /// The account at once, and again after each change of it, also after a switch to another user.
@@ -27,7 +33,9 @@ extension MistStore {
         AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let task = Task {
                 do {
-                    try await acrossSwitches { try await observe { continuation.yield($0) } }
+                    try await followingOtherProcesses {
+                        try await self.acrossSwitches { try await self.observe { continuation.yield($0) } }
+                    }
                     continuation.finish()
                 } catch {
                     continuation.finish(throwing: error)
@@ -41,6 +49,22 @@ extension MistStore {
         let (place, database) = (openPlace, privateDatabase)
         let accounts = database.observe(watchesOtherProcesses: true) { db in try database.account(place, db) }
         for try await account in accounts { yield(account) }
+    }
+
+    /// Runs a closure, and opens meanwhile what other processes open in the folder.
+    private func followingOtherProcesses(_ body: @escaping @Sendable () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await body() }
+            group.addTask { try await self.watchOtherProcesses() }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    /// Opens what other processes open in the folder, until the task is cancelled.
+    func watchOtherProcesses() async throws {
+        let places = publicDatabase.observe(watchesOtherProcesses: true) { db in try Accounts(db: db).row().open }
+        for try await _ in places { try await followOtherProcesses() }
     }
 
     /// Signs a user in, and opens the records of this user.
@@ -90,9 +114,9 @@ extension MistStore {
                 message: "Another user may have signed in meanwhile. Call openSignedInUser() again."
             )
         }
-        try await openRecords(of: user, removingFormer: false)
+        try await openRecords(of: user, removingFormer: nil)
         try await privateDatabase.noteUser(user)
-        return try await account
+        return try await openAccount()
     }
 
     /// Signs the user out. From then on, the open records are those of no one: they can be made and changed, and are
@@ -114,21 +138,25 @@ extension MistStore {
     ///   - records: What happens to the records of the user.
     ///   - endSession: Removes the credentials of the user from the service. If it throws, nothing was changed.
     /// - Throws: The error of `endSession`. A ``StoreError``: `pendingChanges` when the records have changes that are not
-    ///   in the list, and then nothing was removed; `closed`, or a code about the file.
+    ///   in the list, and then nothing was removed; `accountChanged` when another process has opened other records in the
+    ///   folder, so that nothing was changed; `closed`, or a code about the file.
     public func signOut(_ records: SignedOutRecords = .kept, _ endSession: () async throws -> Void) async throws {
         try await switching.lock()
         defer { switching.unlock() }
-        if case .removed(let seen) = records { try await checkRemoval(seen) }
-        try await endSession()
-        if case .removed(let seen) = records {
-            try await checkRemoval(seen)
-            return try await openRecords(of: nil, removingFormer: true)
+        try checkOpenRecords()
+        guard case .removed(let seen) = records else {
+            try await endSession()
+            return try await openRecords(of: nil, removingFormer: nil)
         }
-        try await openRecords(of: nil, removingFormer: false)
+        let file = file(of: .private)
+        try await privateDatabase.read { reader in try Self.checkRemoval(seen, of: file, reader.db) }
+        try await endSession()
+        // In the transaction that takes the file away from other processes.
+        try await openRecords(of: nil) { db in try Self.checkRemoval(seen, of: file, db) }
     }
 
-    private func checkRemoval(_ seen: PendingChanges) async throws {
-        let present = try await pendingChanges()
+    private static func checkRemoval(_ seen: PendingChanges, of file: StoreFile, _ db: Database) throws {
+        let present = try PendingChanges(of: file, db)
         guard present.isContained(in: seen) else {
             throw StoreError(
                 .pendingChanges,
@@ -145,20 +173,21 @@ extension MistStore {
     /// - Throws: A ``StoreError`` when the file cannot be read.
     public func pendingChanges() async throws -> PendingChanges {
         let file = file(of: .private)
-        return try await privateDatabase.read { reader in
-            var changes = PendingChanges()
-            for table in file.orderedTables {
-                let edited = try PendingEdits(db: reader.db).names(of: table)
-                if !edited.isEmpty { changes.edited[table.recordType] = edited }
-                let deleted = try Tombstones(db: reader.db).names(of: table.id)
-                if !deleted.isEmpty { changes.deleted[table.recordType] = deleted }
-            }
-            return changes
-        }
+        return try await privateDatabase.read { reader in try PendingChanges(of: file, reader.db) }
     }
 }
 
 extension PendingChanges {
+    fileprivate init(of file: StoreFile, _ db: Database) throws {
+        self.init()
+        for table in file.orderedTables {
+            let names = try PendingEdits(db: db).names(of: table)
+            if !names.isEmpty { edited[table.recordType] = names }
+            let deletes = try Tombstones(db: db).names(of: table.id)
+            if !deletes.isEmpty { deleted[table.recordType] = deletes }
+        }
+    }
+
     /// Whether another list has all of these changes.
     func isContained(in other: PendingChanges) -> Bool {
         func contains(_ left: [String: [String]], _ right: [String: [String]]) -> Bool {

@@ -50,6 +50,8 @@ struct StoreFolder: Sendable {
     /// - Returns: The file.
     /// - Throws: A ``StoreError``: `otherUser` when the file of a user belongs to another user; or a code about the file.
     func open(_ file: UserFile, isExpected: Bool) throws -> StoreFile {
+        // A crash, or another process, has left it to be removed.
+        if StoreFile.isWithdrawn(atPath: path(of: file.path)) { try remove(file) }
         let layout = configuration.zones
         let opened = try open(
             file.path,
@@ -79,6 +81,7 @@ struct StoreFolder: Sendable {
     /// - Throws: A ``StoreError``: `noStore`, `needsUpdate`, or another code about the file.
     func openForReading(_ file: UserFile) throws -> StoreFile {
         let layout = configuration.zones
+        if StoreFile.isWithdrawn(atPath: path(of: file.path)) { throw StoreError.noStore }
         return try openForReading(file.path, [.private: layout.homeZone], perRoot: layout.isPerRoot)
     }
 
@@ -134,7 +137,7 @@ struct StoreFolder: Sendable {
     /// The user to whom the first file belongs; `nil` where no one was signed in yet, or where there is no file.
     func ownerOfFirstFile() throws -> String? {
         let path = path(of: UserFile.first.path)
-        guard StoreFile.hasContent(atPath: path) else { return nil }
+        guard StoreFile.hasContent(atPath: path), !StoreFile.isWithdrawn(atPath: path) else { return nil }
         return try StoreFile.read(atPath: path) { db in try FileState(db).owner }
     }
 
@@ -159,6 +162,13 @@ struct StoreFolder: Sendable {
         guard try ownerOfFirstFile() == nil, !hasRecords else { return .signedOut }
         let hasUsers = FileManager.default.fileExists(atPath: path(of: UserFile.folder))
         return hasUsers && configuration.joinsRecordsMadeSignedOut ? .signedOut : .first
+    }
+
+    /// Removes a file that this process has withdrawn, unless another process has made a new one in its place.
+    func removeWithdrawn(_ file: UserFile) throws {
+        let path = path(of: file.path)
+        guard !StoreFile.hasContent(atPath: path) || StoreFile.isWithdrawn(atPath: path) else { return }
+        try remove(file)
     }
 
     /// Removes a file with what SQLite and the lease keep beside it. A file that is gone is not an error.

@@ -39,7 +39,7 @@ extension StoreUser {
         files += paths.sorted().compactMap { UserFile(pathInUsers: $0) }
         return try files.compactMap { file -> StoreUser? in
             let path = folder.appendingPathComponent(file.path).path
-            guard StoreFile.hasContent(atPath: path) else { return nil }
+            guard StoreFile.hasContent(atPath: path), !StoreFile.isWithdrawn(atPath: path) else { return nil }
             let owner = try StoreError.naming(path) {
                 try StoreFile.check(atPath: path, isExpected: true)
                 return try StoreFile.read(atPath: path) { db in try FileState(db).owner }

@@ -249,9 +249,31 @@ package final class StoreFile: Sendable {
         return try StoreError.wrapping(body)
     }
 
-    /// The error of an operation on the file. SQLite reports other reasons when the file was closed meanwhile.
+    /// The error of an operation on the file. SQLite reports other reasons when the file was closed meanwhile, or when
+    /// another process has removed its user.
     func storeError(_ error: DatabaseError) -> StoreError {
-        closing.withLock { $0 } ?? StoreError(error)
+        if let reason = closing.withLock({ $0 }) { return reason }
+        let reason = StoreError(error)
+        guard reason.code == .damaged else { return reason }
+        // There may be another file under the path by now.
+        let isWithdrawn = try? database.unsafeReentrantRead { db in try FileState.isWithdrawn(db) }
+        return isWithdrawn == true ? .accountChanged : reason
+    }
+
+    /// Whether a file is being removed with its user. See ``FileState/withdraw(_:)``.
+    static func isWithdrawn(atPath path: String) -> Bool {
+        guard hasContent(atPath: path) else { return false }
+        return (try? read(atPath: path) { db in try FileState.isWithdrawn(db) }) ?? false
+    }
+
+    /// Takes the file away from every process that has it open. Where the closure throws, nothing was changed.
+    func withdraw(_ body: (Database) throws -> Void) throws {
+        try wrapping {
+            try database.write { db in
+                try body(db)
+                try FileState.withdraw(db)
+            }
+        }
     }
 
     /// Opens an SQLite file as the store uses it: with a write-ahead log, and a wait of five seconds for other

@@ -88,6 +88,19 @@ extension FileState {
     static func hasFormerDevices(_ db: Database) throws -> Bool { try db.tableExists("mist_former_device") }
 }
 
+// MARK: - Files that are removed
+
+extension FileState {
+    /// Takes the file away from every process that has it open, before it is removed. Without this row's table, no trigger
+    /// of a record type runs, so each later change of another process fails, and none is lost with the file.
+    static func withdraw(_ db: Database) throws {
+        try db.execute(sql: "DROP TABLE mist_state; CREATE TABLE mist_withdrawn (id INTEGER PRIMARY KEY)")
+    }
+
+    /// Whether the file is being removed, or was: see ``withdraw(_:)``.
+    static func isWithdrawn(_ db: Database) throws -> Bool { try db.tableExists("mist_withdrawn") }
+}
+
 // MARK: - Triggers and the clock
 
 extension FileState {
