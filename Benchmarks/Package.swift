@@ -94,6 +94,7 @@ let package = Package(
                 .product(name: "MistKit", package: "MistKit"),
                 .product(name: "MistModels", package: "MistKit"),
                 .product(name: "MistStore", package: "MistKit"),
+                .product(name: "MistTesting", package: "MistKit"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ]

@@ -28,6 +28,7 @@ struct Main {
         ("open", { try await Opening(options: $0).findings() }),
         ("find", { try await Finding100(options: $0).findings() }),
         ("read", { try await ReadingAll(options: $0).findings() }),
+        ("devices", { try await ManyDevices(options: $0).findings() }),
     ]
 
     static func main() async throws {
