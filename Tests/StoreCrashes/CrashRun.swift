@@ -11,14 +11,14 @@ import Synchronization
 /// Runs a scenario in a folder, from the step after the last finished one.
 ///
 /// Phone, laptop and service are files in the folder. When a step is finished, this is recorded in the file of its
-/// device, in the step's own transaction if it has one. The clock is virtual: each step begins an hour later, and each
+/// device, in the step's own transaction if it has one; and after it in a file beside, because a person may sign in whose
+/// records are in another file. The clock is virtual: each step begins an hour later, and each
 /// start of the process a minute later.
 final class CrashRun {
     private let scenario: CrashScenario
     private let folder: URL
     private let emulator: CloudKitEmulator
     private let clock: Clock
-    private let user = "_00000000000000000000000000000001"
     private var devices: [CrashScenario.Device: Device] = [:]
     private static let container = "iCloud.test.crashes"
     private static let zone = ZoneID(zoneName: "Records")
@@ -45,13 +45,15 @@ final class CrashRun {
             configuration: configuration,
             clock: { clock.date }
         )
-        if start == 0 { _ = try emulator.createUser(userRecordName: user) }
+        if start == 0 {
+            for user in CrashScenario.User.allCases { _ = try emulator.createUser(userRecordName: user.rawValue) }
+        }
         let steps = CrashSteps(dyingAt: step)
         for name in [CrashScenario.Device.phone, .laptop] {
             // Opening the files belongs to the phone's steps.
             let steps = name == .phone ? steps : nil
             let service = FailingService(
-                EmulatorSyncService(emulator, container: Self.container, user: user),
+                Self.service(emulator, .mei),
                 steps: steps
             )
             devices[name] = Device(
@@ -86,12 +88,18 @@ final class CrashRun {
         configuration.transactionObserver = steps
         configuration.massDeletionLimit = scenario.massDeletionLimit
         configuration.zones = scenario.zones
+        configuration.fetchFirst = scenario.fetchFirst
         return try MistStore(
             at: folder.appending(path: name.rawValue),
             records: records,
             service: service,
             configuration: configuration
         )
+    }
+
+    /// The service in the name of a user.
+    private static func service(_ emulator: CloudKitEmulator, _ user: CrashScenario.User) -> EmulatorSyncService {
+        EmulatorSyncService(emulator, container: container, user: user.rawValue)
     }
 
     private func device(_ name: CrashScenario.Device) throws -> Device {
@@ -105,15 +113,20 @@ final class CrashRun {
     var stepCount: Int { devices[.phone]?.steps?.count ?? 0 }
 
     func play() async throws {
+        let finished = folder.appending(path: "finished")
+        let count = ((try? Data(contentsOf: finished)) ?? Data()).count
         let done = try CrashScenario.Device.all.flatMap { try finishedSteps(of: $0) }
-        let next = done.max().map { $0 + 1 } ?? 0
+        let next = max(count, done.max().map { $0 + 1 } ?? 0)
         for (index, step) in scenario.steps.enumerated() {
             clock.begin(step: Int64(index))
             if case .start(let name, let records) = step {
                 // A finished `start` step also decides which record types the second process begins with.
                 try start(name, records)
             }
+            // The program has kept the token of the person who has signed in.
+            if case .user(let name, let user?) = step, index < next { try signIn(user, at: name) }
             if index >= next { try await play(step, number: index) }
+            try Data(count: index + 1).write(to: finished)
         }
     }
 
@@ -121,6 +134,10 @@ final class CrashRun {
         let device = try device(name)
         try device.store.close()
         devices[name]?.store = try open(device, records)
+    }
+
+    private func signIn(_ user: CrashScenario.User, at name: CrashScenario.Device) throws {
+        try device(name).service.begin(Self.service(emulator, user))
     }
 
     private func open(_ device: Device, _ records: [any CloudKitRecord.Type] = [Shelf.self, Book.self]) throws
@@ -180,6 +197,15 @@ final class CrashRun {
         case .copy(let name):
             try copy(name)
             try write(to: name) { db in try Self.note(number, db) }
+        case .user(let name, let user):
+            let store = try device(name).store
+            if let user {
+                try signIn(user, at: name)
+                try await store.openSignedInUser()
+            } else {
+                try await store.signOut {}
+            }
+            try write(to: name) { db in try Self.note(number, db) }
         case .syncSecond(let name):
             let device = try device(name)
             device.service.begin(nil, meanwhile: nil)
@@ -193,7 +219,7 @@ final class CrashRun {
         case .purge:
             let context = try emulator.request(
                 in: DatabaseAddress(Self.container, .development, .private),
-                as: .user(user)
+                as: .user(CrashScenario.User.mei.rawValue)
             )
             _ = try context.modifyZones(.init(operations: [ZoneOperation(.delete, zone: Zone(zoneID: Self.zone))]))
             try write(to: .laptop) { db in try Self.note(number, db) }
@@ -201,7 +227,7 @@ final class CrashRun {
     }
 
     private func modify(_ operations: [RecordOperation]) throws {
-        let service = EmulatorSyncService(emulator, container: Self.container, user: user)
+        let service = Self.service(emulator, .mei)
         let reply = try service.reply(
             to: .modify(operations, zone: Self.zone, isAtomic: false),
             in: .private
@@ -262,7 +288,7 @@ final class CrashRun {
             lines.append("\(name) pending \(status.pending) parked \(status.parked.map(\.recordName))")
             lines += try work(of: device)
         }
-        return lines + (try serviceRecords())
+        return try lines + CrashScenario.User.allCases.flatMap { try serviceRecords(of: $0) }
     }
 
     private func records(of device: Device) throws -> [String] {
@@ -286,8 +312,8 @@ final class CrashRun {
         }
     }
 
-    private func serviceRecords() throws -> [String] {
-        let service = EmulatorSyncService(emulator, container: Self.container, user: user)
+    private func serviceRecords(of user: CrashScenario.User) throws -> [String] {
+        let service = Self.service(emulator, user)
         var records: [CloudKitModel.Record] = []
         if scenario.scope == .public {
             let request = SyncRequest.query(RecordQuery(recordType: "Book"), continuation: nil, desiredKeys: nil)
@@ -301,7 +327,7 @@ final class CrashRun {
         return records.map { record in
             var fields = Dictionary(record.fields.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
             fields["mist_edits"] = nil
-            return Self.line("service", record.recordType ?? "", record.recordName ?? "", fields)
+            return Self.line("service, \(user)", record.recordType ?? "", record.recordName ?? "", fields)
         }.sorted()
     }
 

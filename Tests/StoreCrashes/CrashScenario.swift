@@ -12,6 +12,12 @@ struct CrashScenario: Sendable {
         case phone, laptop
     }
 
+    /// A person.
+    enum User: String, CaseIterable, Sendable {
+        case mei = "_00000000000000000000000000000001"
+        case ben = "_00000000000000000000000000000002"
+    }
+
     /// The service's failure of the first request that it can affect, in one synchronisation.
     enum ServiceFailure: Sendable {
         /// A request with changes fails as a whole, and nothing is done.
@@ -40,6 +46,8 @@ struct CrashScenario: Sendable {
         case purge
         /// The device's folder is replaced by a copy of itself.
         case copy(Device)
+        /// The person at the device signs in, or out.
+        case user(Device, User?)
         /// A second store on the device's folder, which behaves as a second process, synchronises.
         case syncSecond(Device)
     }
@@ -53,6 +61,8 @@ struct CrashScenario: Sendable {
     var massDeletionLimit: MassDeletionLimit? = MassDeletionLimit()
     /// The zones of the private database.
     var zones = ZoneLayout.single("Records")
+    /// The types that both devices fetch first.
+    var fetchFirst: [any CloudKitRecord.Type] = []
     let steps: [Step]
 
     init(
@@ -61,9 +71,11 @@ struct CrashScenario: Sendable {
         pageSize: Int = 200,
         massDeletionLimit: MassDeletionLimit? = MassDeletionLimit(),
         zones: ZoneLayout = .single("Records"),
+        fetchFirst: [any CloudKitRecord.Type] = [],
         _ steps: Step...
     ) {
         self.zones = zones
+        self.fetchFirst = fetchFirst
         self.name = name
         self.massDeletionLimit = massDeletionLimit
         self.scope = scope
@@ -80,6 +92,7 @@ extension CrashScenario.Step {
 
     fileprivate static func phone(_ statements: String...) -> Self { .sql(.phone, statements) }
     fileprivate static func laptop(_ statements: String...) -> Self { .sql(.laptop, statements) }
+    fileprivate static func laptop(contentsOf statements: [String]) -> Self { .sql(.laptop, statements) }
 }
 
 extension CrashScenario {
@@ -682,6 +695,56 @@ extension CrashScenario {
             .syncSecond(.phone),
             .phone("UPDATE Book SET loans = loans + 1", "DELETE FROM Book WHERE _recordName = 'b'"),
             .sync(.phone)
+        ),
+        // Several people
+        CrashScenario(
+            "switches to another user, with changes that were not sent, and back",
+            .phone(twoBooks),
+            .sync(.phone),
+            .phone("UPDATE Book SET title = 'Mei', loans = loans + 1", "INSERT INTO Book (_recordName) VALUES ('c')"),
+            .user(.phone, .ben),
+            .phone("INSERT INTO Book (_recordName, title) VALUES ('a', 'of Ben')"),
+            .sync(.phone),
+            .phone("UPDATE Book SET title = 'of Ben, too'"),
+            .user(.phone, .mei),
+            .phone("UPDATE Book SET loans = loans + 1")
+        ),
+        CrashScenario(
+            "signs out, makes records, and signs in as another user",
+            .phone(twoBooks),
+            .sync(.phone),
+            .phone("UPDATE Book SET title = 'Mei'"),
+            .user(.phone, nil),
+            .phone("INSERT INTO Book (_recordName, title) VALUES ('s', 'signed out'), ('t', 'signed out')"),
+            .phone("UPDATE Book SET title = 'signed out, later' WHERE _recordName = 't'"),
+            .user(.phone, .ben),
+            .phone("UPDATE Book SET note = 'of Ben' WHERE _recordName = 's'"),
+            .sync(.phone),
+            .user(.phone, .mei)
+        ),
+        CrashScenario(
+            "changes users while a reply is lost",
+            .phone(twoBooks),
+            .sync(.phone),
+            .phone("UPDATE Book SET loans = loans + 1"),
+            .sync(.phone, .lostReply),
+            .user(.phone, .ben),
+            .sync(.phone),
+            .user(.phone, .mei)
+        ),
+        // Types that come first
+        CrashScenario(
+            "fetches the books first, in pages",
+            pageSize: 2,
+            fetchFirst: [Book.self],
+            .laptop(contentsOf: twoShelves),
+            .laptop("INSERT INTO Book (_recordName, shelf, title) VALUES ('c', 's', 'C'), ('d', 't', 'D')"),
+            .sync(.laptop),
+            .phone("INSERT INTO Book (_recordName, title) VALUES ('e', 'E')"),
+            .sync(.phone),
+            .laptop("DELETE FROM Book WHERE _recordName = 'a'", "UPDATE Book SET loans = loans + 1"),
+            .sync(.laptop),
+            .sync(.phone, .expiredToken)
         ),
     ]
 

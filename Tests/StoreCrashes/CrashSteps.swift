@@ -40,9 +40,9 @@ final class CrashSteps: TransactionObserver, Sendable {
 /// The service of a device. It can fail once in a synchronisation, and the process may die before or after each
 /// request.
 final class FailingService: SyncService {
-    private let service: any SyncService
     private let steps: CrashSteps?
     private let plan = Mutex(Plan())
+    private let state: Mutex<(service: any SyncService, session: UInt64)>
 
     private struct Plan {
         var failure: CrashScenario.ServiceFailure?
@@ -50,8 +50,18 @@ final class FailingService: SyncService {
     }
 
     init(_ service: any SyncService, steps: CrashSteps?) {
-        self.service = service
+        state = Mutex((service, 0))
         self.steps = steps
+    }
+
+    private var service: any SyncService { state.withLock { $0.service } }
+
+    /// Changes with each session.
+    var session: UInt64 { state.withLock { $0.session } }
+
+    /// Begins another session.
+    func begin(_ service: any SyncService) {
+        state.withLock { $0 = (service, $0.session + 1) }
     }
 
     /// Begins a synchronisation.
