@@ -117,6 +117,23 @@ package struct SyncEngine: Sendable {
         }
     }
 
+    /// Makes rows of the records that a program without their types has kept since this process looked last.
+    ///
+    /// - Parameter now: The machine's time.
+    /// - Returns: What changed.
+    /// - Throws: A ``StoreError`` when the file fails.
+    @discardableResult
+    package func adoptForeign(at now: MachineTime) throws -> SyncSummary {
+        let hasAny = try read { db in
+            try file.tables.keys.contains { try ForeignRecords(scope: scope, db: db).has($0) }
+        }
+        guard hasAny else { return SyncSummary() }
+        return try write(at: now) { transaction in
+            try Start(transaction: transaction).changes.adoptForeign()
+            return transaction.summary
+        }
+    }
+
     // MARK: The lease
 
     /// What a process does about the lease of a file before it synchronises.

@@ -209,6 +209,8 @@ final class SyncLoop: Sendable {
             // Public changes of a user who is not signed in wait, and nothing else does.
             if cycle.end == .blocked(.otherUser), engine.scope == .private { refusal = try .otherUser(engine.file) }
             summary += cycle.summary
+            // Another program on the same file may have fetched records whose types it does not know.
+            summary += try engine.adoptForeign(at: now)
             let scopeSummary = try engine.scopeSummary(of: cycle, at: now)
             if let removal = scopeSummary.massRemoval { observer.report(removal) }
             summary.scopes[engine.scope] = scopeSummary

@@ -35,11 +35,12 @@ enum SystemTables {
         ]
     }
 
-    /// Adds the tables of ``laterOwners``, and the triggers that guard rows.
+    /// Adds the tables of ``laterOwners``, an index, and the triggers that guard rows.
     ///
     /// - Throws: A `DatabaseError` when the file fails.
     static func addLaterParts(to db: Database) throws {
         for owner in laterOwners { try owner.create(in: db) }
+        try db.execute(sql: ForeignRecords.index)
         for table in owners.flatMap({ $0.guarded }) { try guardRows(of: table, db) }
     }
 

@@ -16,6 +16,9 @@ struct ForeignRecords: TableOwner {
         ) WITHOUT ROWID;
         """
 
+    /// Finds out quickly that nothing was kept for a type. Files of all formats get it.
+    static let index = "CREATE INDEX IF NOT EXISTS mist_foreign_type ON mist_foreign (type)"
+
     let scope: DatabaseScope
     let db: Database
 
@@ -34,6 +37,11 @@ struct ForeignRecords: TableOwner {
                 String(decoding: try JSONWriter.bytes(of: record), as: UTF8.self), zone.epoch,
             ]
         )
+    }
+
+    /// Whether records of a type were kept, in any scope.
+    func has(_ recordType: String) throws -> Bool {
+        try db.value("SELECT EXISTS (SELECT 1 FROM mist_foreign WHERE type = ?)", [recordType], as: Bool.self) ?? false
     }
 
     /// The records of a type in the scope that were kept.

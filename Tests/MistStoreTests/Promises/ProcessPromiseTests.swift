@@ -54,6 +54,41 @@ struct ProcessPromiseTests {
         try scenario.expect(["Book b title=B"])
     }
 
+    @Test("22, 33. Records that a program without their type has fetched are rows of a running program, too")
+    func recordsOfOtherTypesAreAdopted() async throws {
+        try await withCloudKitEmulator { emulator in
+            try await inTemporaryFolder { folder in
+                func open(_ name: String, _ records: [any CloudKitRecord.Type]) throws -> MistStore {
+                    try MistStore(
+                        at: folder.appending(path: name),
+                        records: records,
+                        service: emulator.service(as: .user)
+                    )
+                }
+                let app = try open("phone", [Shelf.self, Book.self])
+                let tool = try open("phone", [Shelf.self])
+                let laptop = try open("laptop", [Shelf.self, Book.self])
+                try await laptop.privateDatabase.add(Book(title: "A"), named: "a")
+                try await laptop.sync()
+                try await tool.sync()
+                // The service has nothing new for the phone.
+                #expect(try await app.sync().fetched == 1)
+                #expect(try await app.privateDatabase.fetch(Book.self, named: "a").title == "A")
+
+                try await laptop.privateDatabase.update(Book.self, named: "a") { $0.title = "AA" }
+                try await app.privateDatabase.update(Book.self, named: "a") { $0.loans = 7 }
+                try await laptop.sync()
+                try await tool.sync()
+                try await app.sync()
+                let book = try await app.privateDatabase.fetch(Book.self, named: "a")
+                #expect(book.title == "AA")
+                #expect(book.loans == 7)
+                #expect(try await app.privateDatabase.status().pending == 0)
+                for store in [app, tool, laptop] { try store.close() }
+            }
+        }
+    }
+
     @Test("33. What was done for the store's own loop is not what a program waits for")
     func aPassOfTheLoopIsNoPassOfAProgram() throws {
         let scenario = try SyncScenario()
