@@ -42,7 +42,7 @@ extension MistStore {
             throw StoreError(.storage, "\(folder.path) exists. A backup needs a new folder: choose another name.")
         }
         let parent = folder.deletingLastPathComponent()
-        let partial = parent.appendingPathComponent(".\(folder.lastPathComponent).\(UUID().uuidString).part")
+        let partial = parent.appendingPathComponent(PartialBackup.name(of: folder))
         func making<Value>(_ what: String, _ body: () throws -> Value) throws -> Value {
             do {
                 return try body()
@@ -57,6 +57,14 @@ extension MistStore {
         }
         try making(folder.path) {
             try manager.createDirectory(at: parent, withIntermediateDirectories: true)
+            PartialBackup.removeAbandoned(of: folder)
+        }
+        let lock = ProcessLock(path: PartialBackup.lock(of: partial).path)
+        defer {
+            try? manager.removeItem(at: PartialBackup.lock(of: partial))
+            withExtendedLifetime(lock) {}
+        }
+        try making(folder.path) {
             try manager.createDirectory(
                 at: partial,
                 withIntermediateDirectories: false,
@@ -95,6 +103,35 @@ extension MistStore {
             try manager.moveItem(at: partial, to: folder)
         }
         return manifest
+    }
+}
+
+/// The hidden folder in which a backup is made, beside its place. It gets the name of the backup when it is whole.
+enum PartialBackup {
+    static func name(of backup: URL) -> String { "\(prefix(of: backup))\(UUID().uuidString)\(suffix)" }
+
+    private static func prefix(of backup: URL) -> String { ".\(backup.lastPathComponent)." }
+    private static let suffix = ".part"
+
+    /// The file that the process locks which makes the backup.
+    static func lock(of partial: URL) -> URL { partial.appendingPathExtension("lock") }
+
+    /// Removes what processes have left that were killed while they made the same backup. One that lives holds its lock;
+    /// where the platform has no locks, nothing is removed.
+    static func removeAbandoned(of backup: URL) {
+        let manager = FileManager.default
+        let parent = backup.deletingLastPathComponent()
+        let names = (try? manager.contentsOfDirectory(atPath: parent.path)) ?? []
+        // A process may have been killed when it had nothing but its lock.
+        let partials = Set(names.map { $0.hasSuffix(".lock") ? String($0.dropLast(5)) : $0 })
+        for name in partials where name.hasPrefix(prefix(of: backup)) && name.hasSuffix(suffix) {
+            let partial = parent.appendingPathComponent(name)
+            let lock = lock(of: partial)
+            guard let held = ProcessLock(path: lock.path) else { continue }
+            try? manager.removeItem(at: partial)
+            try? manager.removeItem(at: lock)
+            withExtendedLifetime(held) {}
+        }
     }
 }
 

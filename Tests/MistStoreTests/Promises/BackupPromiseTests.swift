@@ -236,6 +236,33 @@ struct BackupPromiseTests {
         }
     }
 
+    #if os(Linux) || os(macOS)
+        @Test("42. What a killed process has left of a backup goes with the next one; a living one is left alone")
+        func abandonedBackupsAreRemoved() async throws {
+            try await withTwoStores { phone, _, folder in
+                let backup = folder.appending(path: "backup")
+                func partial(_ files: String...) throws -> URL {
+                    let url = folder.appending(path: PartialBackup.name(of: backup))
+                    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: false)
+                    for file in files { try Data("half".utf8).write(to: url.appending(path: file)) }
+                    return url
+                }
+                func names() throws -> Set<String> {
+                    Set(try FileManager.default.contentsOfDirectory(atPath: folder.path))
+                }
+                let abandoned = try partial("user.sqlite")
+                try Data().write(to: PartialBackup.lock(of: abandoned))
+                try Data().write(to: PartialBackup.lock(of: folder.appending(path: PartialBackup.name(of: backup))))
+                let living = try partial("user.sqlite")
+                let lock = try #require(ProcessLock(path: PartialBackup.lock(of: living).path))
+                try await phone.backup(to: backup)
+                let ofTheLiving = [living, PartialBackup.lock(of: living)].map(\.lastPathComponent)
+                #expect(try names() == Set(["backup", "phone", "laptop"] + ofTheLiving))
+                withExtendedLifetime(lock) {}
+            }
+        }
+    #endif
+
     @Test("42. A backup that is not whole, or of another kind, is an error and changes nothing")
     func damagedBackupsAreErrors() async throws {
         try await withTwoStores { phone, _, folder in
