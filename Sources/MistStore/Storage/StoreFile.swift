@@ -528,6 +528,8 @@ extension StoreError {
                 .damaged,
                 "The file is damaged: \(said). Move it away and open the store again, which fetches what was synchronised."
             )
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            self.init(.busy, "Another process was writing to the file for longer than five seconds. Try again.")
         case .SQLITE_FULL: self.init(.full, "The disk is full. Free some space and try again.")
         // SQLite extends the index of the write-ahead log before it uses it. This fails only where the disk is full.
         case .SQLITE_IOERR where [.SQLITE_IOERR_SHMSIZE, .SQLITE_IOERR_WRITE].contains(error.extendedResultCode):
