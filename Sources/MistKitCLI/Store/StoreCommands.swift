@@ -6,8 +6,8 @@ import MistStore
 struct StoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store",
-        abstract: "Look into the store of a program, while the program runs.",
-        subcommands: [StoreDiagnosticsCommand.self]
+        abstract: "Look after the store of a program, while the program runs.",
+        subcommands: [StoreStatusCommand.self, StoreDiagnosticsCommand.self]
     )
 }
 

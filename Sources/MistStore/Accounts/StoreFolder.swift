@@ -11,7 +11,7 @@ import MistKit
 /// The folder of a store: opens its files, and removes those of a user.
 struct StoreFolder: Sendable {
     let url: URL
-    let records: [any CloudKitRecord.Type]
+    let types: StoreTypes
     let configuration: StoreConfiguration
 
     static let publicPath = "public.sqlite"
@@ -91,8 +91,8 @@ struct StoreFolder: Sendable {
         return try StoreError.naming(path) {
             try StoreFile(
                 reading: StoreFile.openForReading(atPath: path),
-                schemas: records.map { $0.schema },
-                models: records,
+                schemas: types.schemas(ofFileAtPath: path),
+                models: types.models,
                 scopes: zones,
                 hasZonePerRoot: perRoot,
                 filesPath: path
@@ -116,8 +116,8 @@ struct StoreFolder: Sendable {
             }
             let file = try StoreFile(
                 pool,
-                schemas: records.map { $0.schema },
-                models: records,
+                schemas: types.schemas(ofFileAtPath: path),
+                models: types.models,
                 scopes: zones,
                 hasZonePerRoot: perRoot,
                 newDevice: configuration.newDevice
