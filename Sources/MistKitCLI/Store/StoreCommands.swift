@@ -7,7 +7,7 @@ struct StoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store",
         abstract: "Look after the store of a program, while the program runs.",
-        subcommands: [StoreStatusCommand.self, StoreDiagnosticsCommand.self]
+        subcommands: [StoreStatusCommand.self, StoreLogCommand.self, StoreDiagnosticsCommand.self]
     )
 }
 
