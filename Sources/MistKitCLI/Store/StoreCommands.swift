@@ -7,7 +7,9 @@ struct StoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store",
         abstract: "Look after the store of a program, while the program runs.",
-        subcommands: [StoreStatusCommand.self, StoreLogCommand.self, StoreDiagnosticsCommand.self]
+        subcommands: [
+            StoreStatusCommand.self, StoreLogCommand.self, StoreSQLCommand.self, StoreDiagnosticsCommand.self,
+        ]
     )
 }
 
