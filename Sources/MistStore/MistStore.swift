@@ -98,6 +98,7 @@ public final class MistStore: Sendable {
         let first = try files.open(.first, isExpected: hasPublic)
         let common = try files.openPublic(isExpected: first.knowsOtherFile())
         try first.noteOtherFile()
+        try common.note(StoreDeclaration(records, configuration, service), at: configuration.clock().machineTime)
         let account = try common.wrapping { try common.database.read { db in try Accounts(db: db).row() } }
         var user = first
         if account.removing == .first || account.open != .first { try first.close(because: .storeIsClosed) }
@@ -243,7 +244,7 @@ public final class MistStore: Sendable {
         try await sync(by: .program)
     }
 
-    func sync(
+    package func sync(
         by asker: SyncEngine.Asker,
         of scopes: Set<DatabaseScope> = [.public, .private]
     ) async throws -> SyncSummary {

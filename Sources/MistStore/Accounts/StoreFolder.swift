@@ -108,8 +108,13 @@ struct StoreFolder: Sendable {
     ) throws -> StoreFile {
         let path = path(of: name)
         return try StoreError.naming(path) {
-            try createFolder(URL(fileURLWithPath: path).deletingLastPathComponent())
-            try StoreFile.check(atPath: path, isExpected: isExpected)
+            if types.declaration == nil {
+                try createFolder(URL(fileURLWithPath: path).deletingLastPathComponent())
+                try StoreFile.check(atPath: path, isExpected: isExpected)
+            } else {
+                // A tool neither creates a file nor updates its format.
+                try StoreFile.readPresentFormat(atPath: path) { _ in }
+            }
             let pool = try StoreError.wrapping { try StoreFile.open(atPath: path) }
             if let observer = configuration.transactionObserver {
                 pool.add(transactionObserver: observer, extent: .databaseLifetime)
@@ -118,6 +123,7 @@ struct StoreFolder: Sendable {
                 pool,
                 schemas: types.schemas(ofFileAtPath: path),
                 models: types.models,
+                requiredFields: types.declaration?.requiredFields ?? [:],
                 scopes: zones,
                 hasZonePerRoot: perRoot,
                 newDevice: configuration.newDevice

@@ -5,15 +5,22 @@ import MistKit
 enum StoreTypes: Sendable {
     /// The program has them.
     case program([any CloudKitRecord.Type])
-    /// The files have them: a tool opens the store of another program.
+    /// Each file has them, as far as reading needs them: a tool reads the store of another program.
     case files
+    /// The programs of the store have declared them: a tool writes to the store of another program.
+    case declared(StoreDeclaration)
 
     /// The Swift types, which find the records that do not fit them.
     var models: [any CloudKitRecord.Type] {
         switch self {
         case .program(let models): models
-        case .files: []
+        case .files, .declared: []
         }
+    }
+
+    /// The declaration of the program; `nil` where the process is the program, or only reads.
+    var declaration: StoreDeclaration? {
+        if case .declared(let declaration) = self { declaration } else { nil }
     }
 
     /// The schemas of the types.
@@ -24,6 +31,7 @@ enum StoreTypes: Sendable {
     func schemas(ofFileAtPath path: String) throws -> [RecordSchema] {
         switch self {
         case .program(let models): models.map { $0.schema }
+        case .declared(let declaration): declaration.schemas
         case .files:
             try StoreFile.readPresentFormat(atPath: path) { db in try RecordTypes(db: db).tables().map(\.schema) }
         }
