@@ -155,7 +155,7 @@ extension CommandError {
     init(_ error: StoreError) {
         let (code, remedy): (Code, String) =
             switch error.code {
-            case .notAStore, .noStore: (.data, "Name the folder in which a program keeps its store.")
+            case .notAStore, .noStore: (.data, "Check the path of the folder.")
             case .newerFormat: (.data, "Use the version of mistkit that belongs to the program.")
             case .needsUpdate:
                 (.data, "Start the program of the store, built with the version of MistStore that mistkit has.")

@@ -10,7 +10,7 @@ struct StoreLogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
         abstract: "List the values that lost, and bring them back.",
-        subcommands: [StoreLogListCommand.self],
+        subcommands: [StoreLogListCommand.self, StoreLogRestoreCommand.self],
         defaultSubcommand: StoreLogListCommand.self
     )
 }
@@ -50,6 +50,50 @@ struct StoreLogListCommand: AsyncParsableCommand {
             let total = try await database.counts().losses.reduce(0) { $0 + $1.count }
             if total > entries.count, entries.count == limit {
                 Terminal.writeHint("The log has \(total) entries; --limit prints more of them.")
+            }
+        }
+    }
+}
+
+/// `mistkit store log restore`
+struct StoreLogRestoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore",
+        abstract: "Write values of the recovery log back, as new edits.",
+        discussion: """
+            The values win on all devices as the latest edits do; the next synchronisation sends them. A record that was deleted is created \
+            again. The entries stay in the log. The program may run meanwhile.
+
+            Examples:
+              mistkit store log restore notes 1
+              mistkit store log restore notes 1 --user _4ae6bfc292ceb7e7bed80c4c26584a17
+
+            `mistkit store log` prints the numbers.
+            """
+    )
+
+    @OptionGroup var folder: StoreFolderArgument
+    @Argument(help: "The numbers of entries.")
+    var numbers: [Int64]
+    @OptionGroup var database: StoreDatabaseOptions
+
+    func run() async throws {
+        try await database.writing(folder.url) { database in
+            let entries = try await database.recoveryLog(limit: .max)
+            let chosen = try numbers.map { number throws(CommandError) in
+                guard let entry = entries.first(where: { $0.id == number }) else {
+                    throw CommandError(
+                        code: .usage,
+                        message: "The recovery log has no entry \(number). Nothing was changed.",
+                        remedy: "`mistkit store log \(folder.folder)` prints the entries."
+                    )
+                }
+                return entry
+            }
+            for entry in chosen {
+                try await database.restore(entry)
+                let fields = entry.fields.map(\.name).joined(separator: ", ")
+                Terminal.writeLine("\(entry.recordType) \(entry.recordName): restored \(fields)")
             }
         }
     }

@@ -94,6 +94,18 @@ struct StoreDatabaseOptions: ParsableArguments {
         try await body(database == .public ? store.publicDatabase : store.privateDatabase)
     }
 
+    /// Calls a closure with the database, opened for writing.
+    ///
+    /// - Parameters:
+    ///   - folder: The folder of the store.
+    ///   - body: A closure that gets the database.
+    /// - Throws: A ``CommandError`` or a `StoreError`, or the error of `body`.
+    func writing(_ folder: URL, _ body: (LocalDatabase) async throws -> Void) async throws {
+        let store = try MistStore(operatingStoreAt: folder, of: fileOfUser(in: folder))
+        defer { try? store.close() }
+        try await body(database == .public ? store.publicDatabase : store.privateDatabase)
+    }
+
     /// The file of private records. For the public database, any file will do: the open one.
     func fileOfUser(in folder: URL) throws -> StoreUser {
         guard database == .public, user.user == nil, !user.signedOut else { return try user.choose(in: folder) }
