@@ -8,7 +8,7 @@ struct StoreCommand: AsyncParsableCommand {
         commandName: "store",
         abstract: "Look after the store of a program, while the program runs.",
         subcommands: [
-            StoreStatusCommand.self, StoreLogCommand.self,
+            StoreStatusCommand.self, StoreSyncCommand.self, StoreVerifyCommand.self, StoreLogCommand.self,
             StoreBackupCommand.self, StoreRestoreCommand.self, StoreSQLCommand.self, StoreDiagnosticsCommand.self,
         ]
     )
