@@ -27,9 +27,9 @@ struct StoreLogListCommand: AsyncParsableCommand {
             The program may run meanwhile, its types are not needed, and nothing is changed.
 
             Examples:
-              mistkit store log notes
+              mistkit store log list notes
               mistkit store log list notes --limit 5 --format json
-              mistkit store log notes --database public
+              mistkit store log list notes --database public
             """
     )
 
@@ -66,7 +66,7 @@ struct StoreLogRestoreCommand: AsyncParsableCommand {
 
             Examples:
               mistkit store log restore notes 1
-              mistkit store log restore notes 1 --user _4ae6bfc292ceb7e7bed80c4c26584a17
+              mistkit store log restore notes 1 --database private
 
             `mistkit store log` prints the numbers.
             """

@@ -182,7 +182,7 @@ struct StoreSession {
                     code: .usage,
                     message: "The store does not say with which container and environment its program synchronises.",
                     remedy:
-                        "Name both with --container and --environment; with others, the records are fetched anew from there."
+                        "Name both with --container and --environment; with others, all records are fetched from there again."
                 )
             }
             return settings
