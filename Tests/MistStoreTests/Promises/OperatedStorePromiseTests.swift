@@ -144,6 +144,25 @@ struct OperatedStorePromiseTests {
             #expect(try declared() == expected)
             #expect(expected.service?.container == service.containerIdentifier)
             try store.close()
+            // The declaration is written where it has changed, and not at each opening.
+            func writes() throws -> Int? {
+                try DatabaseQueue(path: folder.appending(path: "public.sqlite").path)
+                    .read { db in try Int.fetchOne(db, sql: "SELECT count(*) FROM own_log") }
+            }
+            try await DatabaseQueue(path: folder.appending(path: "public.sqlite").path).write { db in
+                try db.execute(
+                    sql: """
+                        CREATE TABLE own_log (time);
+                        CREATE TRIGGER own AFTER UPDATE ON mist_setting BEGIN INSERT INTO own_log VALUES (NEW.id); END
+                        """
+                )
+            }
+            try MistStore(at: folder, records: [Shelf.self], service: service, configuration: configuration).close()
+            try MistStore(at: folder, records: [Shelf.self], configuration: configuration).close()
+            #expect(try writes() == 0)
+            configuration.recoveryBytes = 5000
+            try MistStore(at: folder, records: [Shelf.self], configuration: configuration).close()
+            #expect(try writes() == 1)
             // The new name of a field takes the place of the old one.
             let second = SecondVersion.Card.self
             try MistStore(at: folder, records: [second], configuration: configuration).close()
