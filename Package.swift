@@ -433,8 +433,8 @@ let package = Package(
             (
                 "MistKitCLI",
                 [
-                    "CloudKitEmulator", "CloudKitEmulatorServer", "CloudKitSchema", "MistKit", "OpenAPISwiftRuntime",
-                    "StreamingJSON", "TestSupport",
+                    "CloudKitEmulator", "CloudKitEmulatorServer", "CloudKitSchema", "MistKit", "MistStore",
+                    "OpenAPISwiftRuntime", "StreamingJSON", "TestSupport",
                 ]
             ),
         ].map { (name: String, others: [String]) in

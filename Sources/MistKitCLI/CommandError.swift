@@ -153,11 +153,23 @@ extension CommandError {
 
     /// The store's error in the words of the command line.
     init(_ error: StoreError) {
-        self.init(
-            code: [.full, .readOnly].contains(error.code) ? .cannotWrite : .data,
-            message: error.description,
-            remedy: "Check the folder of the store, its permissions and the space on the disk."
-        )
+        let (code, remedy): (Code, String) =
+            switch error.code {
+            case .notAStore, .noStore: (.data, "Check the path of the folder.")
+            case .newerFormat: (.data, "Use the version of mistkit that belongs to the program.")
+            case .needsUpdate:
+                (.data, "Start the program of the store, built with the version of MistStore that mistkit has.")
+            case .query: (.usage, "`mistkit store sql --help` has examples.")
+            case .busy:
+                (
+                    .unavailable,
+                    "Run the command again. If that does not help, another process holds a transaction open."
+                )
+            case .full, .readOnly:
+                (.cannotWrite, "Check the folder of the store, its permissions and the space on the disk.")
+            default: (.data, "Check the folder of the store, its permissions and the space on the disk.")
+            }
+        self.init(code: code, message: error.description, remedy: remedy)
     }
 
     /// A mirror's error in the words of the command line.

@@ -92,7 +92,7 @@ public final class MistStore: Sendable {
     ) throws {
         try configuration.check(records.map { $0.schema })
         try configuration.zones.check()
-        let files = StoreFolder(url: folder, records: records, configuration: configuration)
+        let files = StoreFolder(url: folder, types: .program(records), configuration: configuration)
         try files.createFolder(folder)
         // The files are created in this order, and the first file has a note when both exist. A file that is empty
         // later was cut off. A first file that is gone was removed with its user.
@@ -100,6 +100,7 @@ public final class MistStore: Sendable {
         let first = try files.open(.first, isExpected: hasPublic)
         let common = try files.openPublic(isExpected: first.knowsOtherFile())
         try first.noteOtherFile()
+        try common.note(StoreDeclaration(records, configuration, service), at: configuration.clock().machineTime)
         let account = try common.wrapping { try common.database.read { db in try Accounts(db: db).row() } }
         var user = first
         if account.removing == .first || account.open != .first { try first.close(because: .storeIsClosed) }
@@ -152,7 +153,7 @@ public final class MistStore: Sendable {
     ) throws {
         try configuration.check(records.map { $0.schema })
         try configuration.zones.check()
-        let files = StoreFolder(url: folder, records: records, configuration: configuration)
+        let files = StoreFolder(url: folder, types: .program(records), configuration: configuration)
         let common = try files.openPublicForReading()
         let account = try common.wrapping { try common.database.read { db in try Accounts(db: db).row() } }
         let user = try files.openForReading(account.open)
@@ -161,6 +162,22 @@ public final class MistStore: Sendable {
         service = nil
         self.configuration = configuration
         open = Mutex(OpenRecords(place: account.open, file: user, loop: nil))
+    }
+
+    /// Makes a store of files that are open.
+    init(
+        _ folder: StoreFolder,
+        publicFile: StoreFile,
+        place: UserFile,
+        file: StoreFile,
+        service: (any SyncService)?,
+        loop: SyncLoop?
+    ) {
+        self.folder = folder
+        self.publicFile = publicFile
+        self.service = service
+        configuration = folder.configuration
+        open = Mutex(OpenRecords(place: place, file: file, loop: loop))
     }
 
     /// The loop that synchronises the open files. Records of no one are sent by no one.
@@ -232,7 +249,7 @@ public final class MistStore: Sendable {
         try await sync(by: .program)
     }
 
-    func sync(
+    package func sync(
         by asker: SyncEngine.Asker,
         of scopes: Set<DatabaseScope> = [.public, .private]
     ) async throws -> SyncSummary {

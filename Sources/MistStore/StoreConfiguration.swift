@@ -89,10 +89,10 @@ public struct StoreConfiguration: Sendable {
     package var closures: [String: [String: MergeClosure]] = [:]
 
     /// The types whose records have no field for edit times.
-    package private(set) var typesWithoutEditTimes: Set<String> = []
+    package internal(set) var typesWithoutEditTimes: Set<String> = []
 
     /// When the files of fields are downloaded, by record type and field.
-    private var downloads: [String: [String: FileDownload]] = [:]
+    var downloads: [String: [String: FileDownload]] = [:]
 
     func download(of field: String, _ recordType: String) -> FileDownload {
         downloads[recordType]?[field] ?? .withRecord

@@ -32,7 +32,7 @@ public struct StoreError: Error, Hashable, Sendable {
     /// The kinds of failure.
     public struct Code: Hashable, Sendable {
         fileprivate enum Kind: String, Hashable, Sendable {
-            case notAStore, noStore, newerFormat, needsUpdate, damaged, storage, full, readOnly
+            case notAStore, noStore, newerFormat, needsUpdate, damaged, storage, busy, full, readOnly
             case schema, unknownRecordType, value, recordName, link, tooManyZones
             case move, notFound, nameTaken, query, file, closed, noService, otherUser, accountChanged
             case pendingChanges, userRecord
@@ -42,7 +42,8 @@ public struct StoreError: Error, Hashable, Sendable {
 
         /// Whether the failure concerns a file as a whole.
         var isAboutFile: Bool {
-            [.notAStore, .noStore, .newerFormat, .needsUpdate, .damaged, .storage, .full, .readOnly].contains(kind)
+            [.notAStore, .noStore, .newerFormat, .needsUpdate, .damaged, .storage, .busy, .full, .readOnly]
+                .contains(kind)
         }
 
         fileprivate init(_ kind: Kind) {
@@ -73,6 +74,9 @@ extension StoreError.Code {
 
     /// The file cannot be read or written, for a reason that no other code covers.
     public static let storage = Self(.storage)
+
+    /// Another process was writing to the file for longer than five seconds. The same call may work later.
+    public static let busy = Self(.busy)
 
     /// The disk is full.
     public static let full = Self(.full)

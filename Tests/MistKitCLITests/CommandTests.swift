@@ -6,7 +6,7 @@ import Testing
 
 /// The built command, run as a user runs it: in its own folder, without settings from outside.
 struct CommandTests {
-    struct Outcome {
+    struct Outcome: Sendable {
         var status: Int32
         var output: String
         var errors: String

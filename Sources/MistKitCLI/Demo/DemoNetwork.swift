@@ -3,7 +3,7 @@ import MistStore
 import Synchronization
 
 /// The network between a device and the service. It counts requests and changes, and fails on demand.
-final class DemoNetwork: SyncService {
+final class DemoNetwork: ForwardingSyncService {
     enum Failure: Hashable {
         /// No request gets through.
         case offline
@@ -19,11 +19,11 @@ final class DemoNetwork: SyncService {
         var changes = 0
     }
 
-    private let service: CloudKitService
+    let target: CloudKitService
     private let state: Mutex<State>
 
     init(_ service: CloudKitService, failure: Failure? = nil) {
-        self.service = service
+        target = service
         state = Mutex(State(failure: failure))
     }
 
@@ -43,7 +43,7 @@ final class DemoNetwork: SyncService {
         guard failure != .offline else {
             throw CloudKitError(code: .network, message: "The device is offline.")
         }
-        let reply = try await service.send(request, to: scope)
+        let reply = try await target.send(request, to: scope)
         let failure = state.withLock { state -> Failure? in
             state.requests += 1
             guard case .modify(let operations, _, _) = request else { return nil }

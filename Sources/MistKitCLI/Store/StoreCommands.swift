@@ -6,8 +6,11 @@ import MistStore
 struct StoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store",
-        abstract: "Look into the store of a program, while the program runs.",
-        subcommands: [StoreDiagnosticsCommand.self]
+        abstract: "Look after the store of a program, while the program runs.",
+        subcommands: [
+            StoreStatusCommand.self, StoreSyncCommand.self, StoreVerifyCommand.self, StoreLogCommand.self,
+            StoreBackupCommand.self, StoreRestoreCommand.self, StoreSQLCommand.self, StoreDiagnosticsCommand.self,
+        ]
     )
 }
 

@@ -11,7 +11,7 @@ import MistKit
 /// The folder of a store: opens its files, and removes those of a user.
 struct StoreFolder: Sendable {
     let url: URL
-    let records: [any CloudKitRecord.Type]
+    let types: StoreTypes
     let configuration: StoreConfiguration
 
     static let publicPath = "public.sqlite"
@@ -94,8 +94,8 @@ struct StoreFolder: Sendable {
         return try StoreError.naming(path) {
             try StoreFile(
                 reading: StoreFile.openForReading(atPath: path),
-                schemas: records.map { $0.schema },
-                models: records,
+                schemas: types.schemas(ofFileAtPath: path),
+                models: types.models,
                 scopes: zones,
                 hasZonePerRoot: perRoot,
                 filesPath: path
@@ -111,16 +111,22 @@ struct StoreFolder: Sendable {
     ) throws -> StoreFile {
         let path = path(of: name)
         return try StoreError.naming(path) {
-            try createFolder(URL(fileURLWithPath: path).deletingLastPathComponent())
-            try StoreFile.check(atPath: path, isExpected: isExpected)
+            if types.declaration == nil {
+                try createFolder(URL(fileURLWithPath: path).deletingLastPathComponent())
+                try StoreFile.check(atPath: path, isExpected: isExpected)
+            } else {
+                // A tool neither creates a file nor updates its format.
+                try StoreFile.readPresentFormat(atPath: path) { _ in }
+            }
             let pool = try StoreError.wrapping { try StoreFile.open(atPath: path) }
             if let observer = configuration.transactionObserver {
                 pool.add(transactionObserver: observer, extent: .databaseLifetime)
             }
             let file = try StoreFile(
                 pool,
-                schemas: records.map { $0.schema },
-                models: records,
+                schemas: types.schemas(ofFileAtPath: path),
+                models: types.models,
+                requiredFields: types.declaration?.requiredFields ?? [:],
                 scopes: zones,
                 hasZonePerRoot: perRoot,
                 newDevice: configuration.newDevice

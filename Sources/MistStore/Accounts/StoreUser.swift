@@ -1,20 +1,20 @@
 import GRDB
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
 
 /// A file of private records in the folder of a store.
-struct StoreUser: Sendable {
+package struct StoreUser: Sendable {
     let file: UserFile
     /// The path in the folder.
-    let path: String
+    package let path: String
     /// The user record name of the user; `nil` for records of no one.
-    let name: String?
+    package let name: String?
     /// Whether programs that open the folder open this file.
-    let isOpen: Bool
+    package let isOpen: Bool
 }
 
 extension StoreUser {
@@ -23,7 +23,7 @@ extension StoreUser {
     /// - Parameter folder: The folder.
     /// - Returns: The files, of users and of no one.
     /// - Throws: A ``StoreError``: `notAStore` for a folder that is no store, with what it has; or a code about a file.
-    static func all(ofStoreAt folder: URL) throws -> [StoreUser] {
+    package static func all(ofStoreAt folder: URL) throws -> [StoreUser] {
         try check(folder)
         let path = folder.appendingPathComponent(StoreFolder.publicPath).path
         let open = try StoreError.naming(path) {

@@ -62,7 +62,7 @@ extension BackupManifest {
         guard FileManager.default.fileExists(atPath: path.path) else {
             throw StoreError(
                 .notAStore,
-                "\(folder.path) is no backup: it has no \(Self.fileName), which backup(to:) writes last. Choose another folder."
+                "\(folder.path) is no backup: it has no \(Self.fileName), which is written last. Choose another folder."
             )
         }
         let decoder = JSONDecoder()

@@ -58,8 +58,16 @@ extension StoreFile {
     ///
     /// - Returns: What does not fit, and what to do; `nil` for a row that can be sent.
     func problem(of row: LocalRow, _ table: RecordTable) -> String? {
-        let misfit = row.misfit ?? models[table.recordType]?.misfit(of: Record(row, of: table, nil, in: nil))
+        let misfit =
+            row.misfit ?? models[table.recordType]?.misfit(of: Record(row, of: table, nil, in: nil))
+            ?? missingField(in: row, table)
         return misfit.map { "\($0) Set the field to a value that fits; then the record is sent." }
+    }
+
+    /// Why a row cannot be read as a type that this process does not have.
+    private func missingField(in row: LocalRow, _ table: RecordTable) -> String? {
+        requiredFields[table.recordType]?.filter { row.fields[$0] == nil }.min()
+            .map { "The field \"\($0)\" cannot be read. The record has no value for it, and the program needs one." }
     }
 
     /// A row that cannot be read as the program's type; `nil` for one that can.

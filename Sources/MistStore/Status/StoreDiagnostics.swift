@@ -280,23 +280,9 @@ extension StoreDiagnostics {
     private static func report(of name: String, at path: String, _ scope: DatabaseScope, _ now: Date) throws -> [String]
     {
         try StoreError.naming(path) {
-            try reading(path) { db in
+            try StoreFile.readPresentFormat(atPath: path) { db in
                 try Self.lines(of: name, db, scopes: [scope], at: now.machineTime, limit: MassDeletionLimit())
             }
-        }
-    }
-
-    /// Reads the file of a store through a connection that cannot write.
-    private static func reading<Value>(_ path: String, _ body: (Database) throws -> Value) throws -> Value {
-        try StoreFile.check(atPath: path, isExpected: true)
-        return try StoreFile.read(atPath: path) { db in
-            guard try FileState.format(db) == SystemTables.format, try Verifications.exist(in: db) else {
-                throw StoreError(
-                    .notAStore,
-                    "An older version has written the file. Open the store once with a program of this version."
-                )
-            }
-            return try body(db)
         }
     }
 }

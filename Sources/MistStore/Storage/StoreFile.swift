@@ -34,6 +34,8 @@ package final class StoreFile: Sendable {
     package let hasZonePerRoot: Bool
     /// The program's record types, by name.
     let models: [String: any CloudKitRecord.Type]
+    /// The fields without which a record is not sent, by type, where the program's types are not known.
+    let requiredFields: [String: Set<String>]
     /// The folder of the files that records have; `nil` for a database in memory.
     let folder: ContentFolder?
     /// The progress of the transfers that this process makes.
@@ -67,6 +69,7 @@ package final class StoreFile: Sendable {
     ///   - schemas: The schemas of the program's record types.
     ///   - models: The program's record types, which find the records that do not fit them. Without a type, only values
     ///     are found that no field can have.
+    ///   - requiredFields: The fields without which a record is not sent, by type, where the types are not known.
     ///   - scopes: The scopes that the file holds, with the zone of records that are added without a zone.
     ///   - hasZonePerRoot: Whether records of the private database that have no parent have zones of their own.
     ///   - leaseTiming: The times of the lease of the process that synchronises.
@@ -77,6 +80,7 @@ package final class StoreFile: Sendable {
         _ database: any DatabaseWriter,
         schemas: [RecordSchema],
         models: [any CloudKitRecord.Type] = [],
+        requiredFields: [String: Set<String>] = [:],
         scopes: [DatabaseScope: ZoneID],
         hasZonePerRoot: Bool = false,
         leaseTiming: LeaseTiming = LeaseTiming(),
@@ -105,6 +109,7 @@ package final class StoreFile: Sendable {
             isReadOnly: false,
             tables: opened.0,
             models: models,
+            requiredFields: requiredFields,
             homeZones: opened.1,
             scopes: Array(scopes.keys),
             hasZonePerRoot: hasZonePerRoot,
@@ -118,6 +123,7 @@ package final class StoreFile: Sendable {
         isReadOnly: Bool,
         tables: (own: [RecordTable], all: [RecordTable]),
         models: [any CloudKitRecord.Type],
+        requiredFields: [String: Set<String>] = [:],
         homeZones: [DatabaseScope: ZoneRowID],
         scopes: [DatabaseScope],
         hasZonePerRoot: Bool,
@@ -130,6 +136,7 @@ package final class StoreFile: Sendable {
         folder = ContentFolder(ofDatabase: filesPath ?? (database as? DatabasePool)?.path)
         self.hasZonePerRoot = hasZonePerRoot
         self.models = Dictionary(models.map { ($0.recordType, $0) }, uniquingKeysWith: { $1 })
+        self.requiredFields = requiredFields
         self.scopes = scopes.sorted { $0.number < $1.number }
         self.tables = Dictionary(uniqueKeysWithValues: tables.own.map { ($0.recordType, $0) })
         orderedTables = tables.own.sorted { $0.id < $1.id }
@@ -550,6 +557,8 @@ extension StoreError {
                 .damaged,
                 "The file is damaged: \(said). Move it away and open the store again, which fetches what was synchronised."
             )
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            self.init(.busy, "Another process was writing to the file for longer than five seconds. Try again.")
         case .SQLITE_FULL: self.init(.full, "The disk is full. Free some space and try again.")
         // SQLite extends the index of the write-ahead log before it uses it. This fails only where the disk is full.
         case .SQLITE_IOERR where [.SQLITE_IOERR_SHMSIZE, .SQLITE_IOERR_WRITE].contains(error.extendedResultCode):

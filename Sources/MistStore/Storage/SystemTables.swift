@@ -31,7 +31,7 @@ enum SystemTables {
     static var laterOwners: [any TableOwner.Type] {
         [
             UnreadableRows.self, Leases.self, PushSubscriptions.self, InheritedCounts.self, Accounts.self,
-            Verifications.self, Contents.self, Transfers.self, FirstPasses.self,
+            Verifications.self, Contents.self, Transfers.self, FirstPasses.self, Declarations.self,
         ]
     }
 
@@ -44,9 +44,9 @@ enum SystemTables {
         for table in owners.flatMap({ $0.guarded }) { try guardRows(of: table, db) }
     }
 
-    /// Whether the file has the tables of ``laterOwners``.
+    /// Whether the file has the tables of ``laterOwners`` that a store needs for reading.
     static func hasLaterParts(_ db: Database) throws -> Bool {
-        try laterOwners.allSatisfy { try $0.exist(in: db) }
+        try laterOwners.allSatisfy { try !$0.areNeededForReading || $0.exist(in: db) }
     }
 
     /// Adds the trigger that refuses to delete the rows of a table, or replaces that of another version of the library.

@@ -12,6 +12,9 @@ protocol TableOwner {
     /// The tables whose rows only the store removes.
     static var guarded: [String] { get }
 
+    /// Whether a store that is opened for reading needs the tables.
+    static var areNeededForReading: Bool { get }
+
     /// The statements that update the tables of a file of an earlier format.
     static func update(from format: Int64) -> [String]
 
@@ -24,6 +27,7 @@ protocol TableOwner {
 
 extension TableOwner {
     static var guarded: [String] { [] }
+    static var areNeededForReading: Bool { true }
     static func update(from format: Int64) -> [String] { [] }
 
     static func create(in db: Database) throws { try db.execute(sql: definition) }
