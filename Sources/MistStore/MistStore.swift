@@ -90,7 +90,12 @@ public final class MistStore: Sendable {
     ) throws {
         try configuration.check(records.map { $0.schema })
         try configuration.zones.check()
-        let files = StoreFolder(url: folder, records: records, configuration: configuration)
+        let files = StoreFolder(
+            url: folder,
+            records: records,
+            configuration: configuration,
+            key: PresentKey(configuration.encryptionKey)
+        )
         try files.createFolder(folder)
         // The files are created in this order, and the first file has a note when both exist. A file that is empty
         // later was cut off. A first file that is gone was removed with its user.
@@ -150,7 +155,12 @@ public final class MistStore: Sendable {
     ) throws {
         try configuration.check(records.map { $0.schema })
         try configuration.zones.check()
-        let files = StoreFolder(url: folder, records: records, configuration: configuration)
+        let files = StoreFolder(
+            url: folder,
+            records: records,
+            configuration: configuration,
+            key: PresentKey(configuration.encryptionKey)
+        )
         let common = try files.openPublicForReading()
         let account = try common.wrapping { try common.database.read { db in try Accounts(db: db).row() } }
         let user = try files.openForReading(account.open)

@@ -66,6 +66,10 @@ public struct StoreConfiguration: Sendable {
     /// decide what is fetched.
     public var fetchFirst: [any CloudKitRecord.Type] = []
 
+    /// The key with which the values of encrypted fields are sealed in the files of the store; `nil` keeps them as plain
+    /// values.
+    package var encryptionKey: StoreEncryptionKey?
+
     /// Whether records that were made while no one was signed in are added to those of the user who signs in.
     ///
     /// Records that the user has already, by their names, stay as the user has them. With `false`, the records stay in a

@@ -13,6 +13,8 @@ struct StoreFolder: Sendable {
     let url: URL
     let records: [any CloudKitRecord.Type]
     let configuration: StoreConfiguration
+    /// The program's key.
+    let key: PresentKey
 
     static let publicPath = "public.sqlite"
 
@@ -95,7 +97,8 @@ struct StoreFolder: Sendable {
                 models: records,
                 scopes: zones,
                 hasZonePerRoot: perRoot,
-                filesPath: path
+                filesPath: path,
+                key: key
             )
         }
     }
@@ -120,6 +123,7 @@ struct StoreFolder: Sendable {
                 models: records,
                 scopes: zones,
                 hasZonePerRoot: perRoot,
+                key: key,
                 newDevice: configuration.newDevice
             )
             try file.note(

@@ -116,7 +116,7 @@ extension StoreFile {
                     try db.backup(to: copy)
                     // The copy has no write-ahead log beside it, so that it can be read in a folder that is read-only.
                     try copy.execute(sql: "PRAGMA journal_mode = DELETE")
-                    let tables = try RecordTypes(db: copy).tables()
+                    let tables = try RecordTypes(db: copy).tables(nil)
                     let records = try tables.map { table in
                         (table.recordType, try copy.value("SELECT count(*) FROM \(table.name)", as: Int.self) ?? 0)
                     }

@@ -55,7 +55,7 @@ extension LocalDatabase {
     /// A plan is a restore that is rolled back, so that both say the same.
     private func restoring(from folder: URL, removesOthers: Bool, keepsChanges: Bool) async throws -> RestorePlan {
         let manifest = try BackupManifest(ofBackupAt: folder)
-        let backup = try BackupFile(of: scope, in: folder)
+        let backup = try BackupFile(of: scope, in: folder, key: file.key.value)
         defer { backup.close() }
         // What is copied, and what it will refer to, is not collected before the end.
         let hold = try file.folder?.keepAll()
@@ -342,7 +342,7 @@ private final class Restoration {
     ) throws {
         guard !values.isEmpty else { return }
         let now = database.configuration.clock().machineTime
-        try RecoveryEntries(scope: database.scope, db: db)
+        try RecoveryEntries(scope: database.scope, db: db, sealer: database.file.sealer)
             .add(.restored, values, of: table.recordType, name, in: zone, at: now)
     }
 }

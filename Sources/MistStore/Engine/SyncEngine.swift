@@ -74,6 +74,7 @@ package struct SyncEngine: Sendable {
         return try file.wrapping {
             try file.database.write { db in
                 begin = .now
+                try file.checkSeal(db)
                 let transaction = EngineTransaction(
                     file: file,
                     scope: scope,

@@ -94,7 +94,7 @@ extension LocalDatabase {
     /// - Throws: A ``StoreError`` when the file fails.
     public func recoveryLog(limit: Int = 100) async throws -> [RecoveredValues] {
         try await read { reader in
-            try RecoveryEntries(scope: scope, db: reader.db).latest(limit)
+            try RecoveryEntries(scope: scope, db: reader.db, sealer: file.sealer).latest(limit)
         }
     }
 
