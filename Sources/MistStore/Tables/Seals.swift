@@ -110,8 +110,6 @@ struct Seals: TableOwner {
                 try db.run("DELETE FROM mist_seal WHERE id = ?", [row.id])
             }
         }
-        // The former keys are in the log and in unused parts of pages.
-        try noteUnclean()
     }
 
     /// Whether unused pages, or the log, may have values from before.
