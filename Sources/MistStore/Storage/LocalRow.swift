@@ -140,7 +140,7 @@ extension RecordTable {
         let statement = try db.cachedStatement(
             sql: "UPDATE \(name) SET \(assignments.joined(separator: ", ")) WHERE _id = ?"
         )
-        let sealed = try sealedValues(of: id, present.filter { $0.sealing != nil }, db)
+        let sealed = try sealedFields.isEmpty ? nil : sealedValues(of: id, present.filter { $0.sealing != nil }, db)
         var values = try present.flatMap { field -> [ColumnValue] in
             guard let pair = fields[field.name] else { return [] }
             guard let sealing = field.sealing else { return pair.values(of: field) }
