@@ -86,7 +86,7 @@ extension LocalDatabase {
         _ table: RecordTable,
         _ db: Database
     ) throws -> StoredRecord<Model> {
-        let known = try KnownVersion.fetch(named: row.name, in: row.zone, db)
+        let known = try KnownVersion.fetch(named: row.name, in: row.zone, file.sealer, db)
         let zone = try StoredZone.zoneID(row.zone, db)
         if let misfit = Model.misfit(in: row) {
             throw StoreError(

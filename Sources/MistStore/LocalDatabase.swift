@@ -63,6 +63,7 @@ public struct LocalDatabase: Sendable {
         try file.checkWritable()
         do {
             return try await file.database.write { db in
+                try file.checkSeal(db)
                 // Public changes are sent in the name of the user who made them.
                 if scope == .public, let visit = try FileState(db).visit {
                     throw StoreError(

@@ -28,6 +28,7 @@ import Synchronization
 /// - ``init(at:records:service:configuration:)``
 /// - ``init(readingAt:records:configuration:)``
 /// - ``StoreConfiguration``
+/// - ``changeEncryptionKey(to:)``
 /// - ``close()``
 ///
 /// ### Records
@@ -55,7 +56,7 @@ import Synchronization
 /// - ``ScopeStatus``
 /// - ``RecoveredValues``
 public final class MistStore: Sendable {
-    private let folder: StoreFolder
+    let folder: StoreFolder
     private let publicFile: StoreFile
     private let open: Mutex<OpenRecords>
     /// Held while the records of another user are opened.
@@ -83,7 +84,7 @@ public final class MistStore: Sendable {
     ///   - configuration: The settings of the store.
     /// - Throws: A ``StoreError``: `schema` for record types that do not fit each other or the file, and for a trigger of
     ///   another program that changes records while versions of the service are stored; `value` for a zone name that
-    ///   the service does not accept; or a code about the file.
+    ///   the service does not accept; `keyMissing` or `wrongKey` for files that are sealed; or a code about the file.
     public init(
         at folder: URL,
         records: [any CloudKitRecord.Type],
@@ -92,8 +93,14 @@ public final class MistStore: Sendable {
     ) throws {
         try configuration.check(records.map { $0.schema })
         try configuration.zones.check()
-        let files = StoreFolder(url: folder, types: .program(records), configuration: configuration)
+        let files = StoreFolder(
+            url: folder,
+            types: .program(records),
+            configuration: configuration,
+            key: PresentKey(configuration.encryptionKey)
+        )
         try files.createFolder(folder)
+        try files.checkKey()
         // The files are created in this order, and the first file has a note when both exist. A file that is empty
         // later was cut off. A first file that is gone was removed with its user.
         let hasPublic = StoreFile.hasContent(atPath: files.path(of: StoreFolder.publicPath))
@@ -114,6 +121,7 @@ public final class MistStore: Sendable {
             user = try files.open(account.open, isExpected: account.open != account.removing)
             if account.open == .first { try user.noteOtherFile() }
         }
+        try files.sealOthers(than: account.open)
         self.folder = files
         publicFile = common
         self.service = service
@@ -144,7 +152,8 @@ public final class MistStore: Sendable {
     ///   - records: The record types that are read: all types of the store, or a part of them.
     ///   - configuration: The settings of the store. Those about synchronisation have no effect.
     /// - Throws: A ``StoreError``: `noStore` when there is no store in the folder; `needsUpdate` when the files have no
-    ///   table of a type, no column of a field, or an earlier format; `schema` for record types that do not fit each
+    ///   table of a type, no column of a field, or an earlier format, or are not sealed yet; `keyMissing` or `wrongKey`
+    ///   for files that are sealed; `schema` for record types that do not fit each
     ///   other or the files; or a code about the file.
     public init(
         readingAt folder: URL,
@@ -153,7 +162,12 @@ public final class MistStore: Sendable {
     ) throws {
         try configuration.check(records.map { $0.schema })
         try configuration.zones.check()
-        let files = StoreFolder(url: folder, types: .program(records), configuration: configuration)
+        let files = StoreFolder(
+            url: folder,
+            types: .program(records),
+            configuration: configuration,
+            key: PresentKey(configuration.encryptionKey)
+        )
         let common = try files.openPublicForReading()
         let account = try common.wrapping { try common.database.read { db in try Accounts(db: db).row() } }
         let user = try files.openForReading(account.open)

@@ -66,6 +66,28 @@ public struct StoreConfiguration: Sendable {
     /// decide what is fetched.
     public var fetchFirst: [any CloudKitRecord.Type] = []
 
+    /// The key with which the values of encrypted fields are sealed in the files of the store; `nil` keeps them as plain
+    /// values.
+    ///
+    /// ```swift
+    /// configuration.encryptionKey = try StoreEncryptionKey(bytes: keychain.data(named: "key"))
+    /// // UPDATE "Note" SET "secret" = x'4d534c31…' WHERE _id = …
+    /// ```
+    ///
+    /// Fields with `@CloudKitField(.encrypted)` are sealed wherever the files have their values, the recovery log and
+    /// backups included. Everything else is readable: names of records, other fields, files of records.
+    ///
+    /// The first opening with a key seals what the files have, and takes as long as copying them. Name all record types
+    /// of the store then: the store does not know which fields of other types are encrypted. From then on the files need
+    /// the key, in all processes. A store that was opened without it before is refused every write and synchronisation.
+    /// An encrypted field cannot be a counter, a reference or a file then: opening a store fails, with the code
+    /// ``StoreError/Code-swift.struct/schema``.
+    ///
+    /// SQL of other programs reads and writes the sealed fields no more, except to clear them.
+    ///
+    /// A lost key is not replaced: remove the folder, and fetch the records again.
+    public var encryptionKey: StoreEncryptionKey?
+
     /// Whether records that were made while no one was signed in are added to those of the user who signs in.
     ///
     /// Records that the user has already, by their names, stay as the user has them. With `false`, the records stay in a

@@ -36,14 +36,17 @@ public struct StoreError: Error, Hashable, Sendable {
             case schema, unknownRecordType, value, recordName, link, tooManyZones
             case move, notFound, nameTaken, query, file, closed, noService, otherUser, accountChanged
             case pendingChanges, userRecord
+            case keyMissing, wrongKey
         }
 
         fileprivate let kind: Kind
 
         /// Whether the failure concerns a file as a whole.
         var isAboutFile: Bool {
-            [.notAStore, .noStore, .newerFormat, .needsUpdate, .damaged, .storage, .busy, .full, .readOnly]
-                .contains(kind)
+            [
+                .notAStore, .noStore, .newerFormat, .needsUpdate, .damaged, .storage, .busy, .full, .readOnly, .keyMissing,
+                .wrongKey,
+            ].contains(kind)
         }
 
         fileprivate init(_ kind: Kind) {
@@ -83,6 +86,13 @@ extension StoreError.Code {
 
     /// The folder or the file cannot be written to, or the store was opened for reading.
     public static let readOnly = Self(.readOnly)
+
+    /// The file is sealed, and the store was opened without a key, also where another process has sealed it since. See
+    /// ``StoreConfiguration/encryptionKey``.
+    public static let keyMissing = Self(.keyMissing)
+
+    /// The file is sealed with another key, or the bytes are not a key.
+    public static let wrongKey = Self(.wrongKey)
 
     /// The store was closed, also while the operation was under way. What was stored before is in the file.
     public static let closed = Self(.closed)

@@ -151,7 +151,7 @@ public struct StoreWriter: StoreReading {
                 recordName: record.recordName
             )
         }
-        let tag = try KnownVersion.fetch(named: row.name, in: row.zone, db)?.tag
+        let tag = try KnownVersion.fetch(named: row.name, in: row.zone, database.file.sealer, db)?.tag
         // The service chooses the time of creation when it stores a record, so the time changes once. A row that another
         // program has replaced has none.
         let isAcknowledgedSince = record.recordChangeTag == nil && tag != nil
@@ -185,7 +185,7 @@ public struct StoreWriter: StoreReading {
             if change.isPutBack(by: field.schema.merge) { putBack[field.name] = .some(change.written) }
         }
         if !putBack.isEmpty, let zone = try StoredZone.fetch(row.zone, db) {
-            let recovery = RecoveryEntries(scope: database.scope, db: db)
+            let recovery = RecoveryEntries(scope: database.scope, db: db, sealer: database.file.sealer)
             let now = database.configuration.clock().machineTime
             try recovery.add(.policy, putBack, of: table.recordType, row.name, in: zone, at: now)
         }

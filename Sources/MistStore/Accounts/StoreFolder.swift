@@ -13,6 +13,8 @@ struct StoreFolder: Sendable {
     let url: URL
     let types: StoreTypes
     let configuration: StoreConfiguration
+    /// The program's key.
+    let key: PresentKey
 
     static let publicPath = "public.sqlite"
 
@@ -98,7 +100,8 @@ struct StoreFolder: Sendable {
                 models: types.models,
                 scopes: zones,
                 hasZonePerRoot: perRoot,
-                filesPath: path
+                filesPath: path,
+                key: key
             )
         }
     }
@@ -129,6 +132,7 @@ struct StoreFolder: Sendable {
                 requiredFields: types.declaration?.requiredFields ?? [:],
                 scopes: zones,
                 hasZonePerRoot: perRoot,
+                key: key,
                 newDevice: configuration.newDevice
             )
             try file.note(

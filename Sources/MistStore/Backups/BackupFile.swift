@@ -10,6 +10,7 @@ import MistKit
 /// The file of a scope in a backup, open for reading. It is read as it is: nothing is updated, whatever its format.
 struct BackupFile {
     private let queue: DatabaseQueue
+    private let sealer: FieldSealer?
     /// The tables of its record types, also of those that the program does not know.
     let tables: [RecordTable]
     /// The zones of the scope.
@@ -24,15 +25,23 @@ struct BackupFile {
 
     /// Opens the file of a scope.
     ///
-    /// - Throws: A ``StoreError``: `notAStore`, `damaged` or `newerFormat`.
-    init(of scope: DatabaseScope, in folder: URL) throws {
+    /// - Parameters:
+    ///   - scope: The scope.
+    ///   - folder: The folder of the backup.
+    ///   - key: The key that the store had when the backup was made.
+    /// - Throws: A ``StoreError``: `notAStore`, `damaged`, `newerFormat`, `keyMissing` or `wrongKey`.
+    init(of scope: DatabaseScope, in folder: URL, key: StoreEncryptionKey?) throws {
         let path = folder.appendingPathComponent(Self.name(of: scope)).path
         try StoreFile.check(atPath: path, isExpected: true)
         self.folder = ContentFolder(ofDatabase: path)
-        (queue, tables, zones) = try StoreError.wrapping {
-            let queue = try StoreFile.readOnlyConnection(toPath: path)
-            return try queue.read { db in
-                (queue, try RecordTypes(db: db).tables(), try Zones(scope: scope, db: db).identifiers())
+        (queue, tables, zones, sealer) = try StoreError.naming(path) {
+            try StoreError.wrapping {
+                let queue = try StoreFile.readOnlyConnection(toPath: path)
+                return try queue.read { db in
+                    let sealer = try Seals(db: db).open(with: key).map { try StoreFile.sealer($0, [], db) }
+                    let zones = try Zones(scope: scope, db: db).identifiers()
+                    return (queue, try RecordTypes(db: db).tables(sealer), zones, sealer)
+                }
             }
         }
     }
@@ -61,7 +70,7 @@ struct BackupFile {
     func record(id: RecordRowID, of table: RecordTable) throws -> (row: LocalRow, others: [String: FieldValue])? {
         try queue.read { db in
             guard let row = try table.row(id: id, db) else { return nil }
-            return (row, try KnownVersions(db: db).otherFields(of: row.name, in: row.zone))
+            return (row, try KnownVersions(db: db, sealer: sealer).otherFields(of: row.name, in: row.zone))
         }
     }
 }

@@ -28,6 +28,8 @@ extension MistStore {
     /// collected meanwhile. The backup is whole or it is not there: it is written beside the folder, checked off in
     /// `manifest.json` with the SHA-256 of each file, and renamed at the end. Only the user of the process can read it.
     ///
+    /// The backup of a store with a key is sealed with the key that the store has now.
+    ///
     /// A file of a record that was lost on this machine does not keep the others from being saved: it is in
     /// ``BackupManifest/lostFiles``. Files that were not downloaded are not in the backup.
     ///
@@ -153,7 +155,9 @@ extension StoreFile {
                     try db.backup(to: copy)
                     // The copy has no write-ahead log beside it, so that it can be read in a folder that is read-only.
                     try copy.execute(sql: "PRAGMA journal_mode = DELETE")
-                    let tables = try RecordTypes(db: copy).tables()
+                    // Unused pages of the file may have values from before they were sealed.
+                    if try Seals(db: copy).isUnclean { try copy.execute(sql: "VACUUM") }
+                    let tables = try RecordTypes(db: copy).tables(nil)
                     let records = try tables.map { table in
                         (table.recordType, try copy.value("SELECT count(*) FROM \(table.name)", as: Int.self) ?? 0)
                     }

@@ -8,15 +8,20 @@ import MistKit
 #endif
 
 extension LocalDatabase {
-    /// Says what ``restore(from:removesOthers:)`` would change now, and changes nothing.
+    /// Says what ``restore(from:removesOthers:encryptionKey:)`` would change now, and changes nothing.
     ///
     /// - Parameters:
     ///   - folder: The folder of the backup.
     ///   - removesOthers: Whether records that the backup does not have would be removed.
+    ///   - key: The key that the store had when the backup was made; `nil` for the present one.
     /// - Returns: The changes, and what cannot be brought back.
-    /// - Throws: A ``StoreError``, as ``restore(from:removesOthers:)``.
-    public func restorePlan(from folder: URL, removesOthers: Bool = false) async throws -> RestorePlan {
-        try await restoring(from: folder, removesOthers: removesOthers, keepsChanges: false)
+    /// - Throws: A ``StoreError``, as ``restore(from:removesOthers:encryptionKey:)``.
+    public func restorePlan(
+        from folder: URL,
+        removesOthers: Bool = false,
+        encryptionKey key: StoreEncryptionKey? = nil
+    ) async throws -> RestorePlan {
+        try await restoring(from: folder, removesOthers: removesOthers, key, keepsChanges: false)
     }
 
     /// Brings the values of a backup back, as edits of the present.
@@ -44,18 +49,28 @@ extension LocalDatabase {
     ///   - folder: The folder of the backup, which ``MistStore/backup(to:)`` made.
     ///   - removesOthers: Whether records that the backup does not have are removed. More of them than
     ///     ``StoreConfiguration/massDeletionLimit`` wait for a permission, as always.
+    ///   - key: The key that the store had when the backup was made; `nil` for the present one.
     /// - Returns: What was changed.
     /// - Throws: A ``StoreError``: `notAStore`, `newerFormat` or `damaged` for a folder that is no backup, or no whole
-    ///   one; `otherUser` for the private records of another user; or a code about the file. Then nothing was changed.
+    ///   one; `keyMissing` or `wrongKey` for a backup that is sealed; `otherUser` for the private records of another user; or a code about the file. Then nothing was changed.
     @discardableResult
-    public func restore(from folder: URL, removesOthers: Bool = false) async throws -> RestorePlan {
-        try await restoring(from: folder, removesOthers: removesOthers, keepsChanges: true)
+    public func restore(
+        from folder: URL,
+        removesOthers: Bool = false,
+        encryptionKey key: StoreEncryptionKey? = nil
+    ) async throws -> RestorePlan {
+        try await restoring(from: folder, removesOthers: removesOthers, key, keepsChanges: true)
     }
 
     /// A plan is a restore that is rolled back, so that both say the same.
-    private func restoring(from folder: URL, removesOthers: Bool, keepsChanges: Bool) async throws -> RestorePlan {
+    private func restoring(
+        from folder: URL,
+        removesOthers: Bool,
+        _ key: StoreEncryptionKey?,
+        keepsChanges: Bool
+    ) async throws -> RestorePlan {
         let manifest = try BackupManifest(ofBackupAt: folder)
-        let backup = try BackupFile(of: scope, in: folder)
+        let backup = try BackupFile(of: scope, in: folder, key: key ?? file.key.value)
         defer { backup.close() }
         // What is copied, and what it will refer to, is not collected before the end.
         let hold = try file.folder?.keepAll()
@@ -343,7 +358,7 @@ private final class Restoration {
     ) throws {
         guard !values.isEmpty else { return }
         let now = database.configuration.clock().machineTime
-        try RecoveryEntries(scope: database.scope, db: db)
+        try RecoveryEntries(scope: database.scope, db: db, sealer: database.file.sealer)
             .add(.restored, values, of: table.recordType, name, in: zone, at: now)
     }
 }

@@ -51,7 +51,7 @@ final class EngineTransaction {
     var hasMoves: Bool {
         get throws {
             if let knownMoves { return knownMoves }
-            let hasMoves = try !Moves(db: db).isEmpty
+            let hasMoves = try !Moves(db: db, sealer: file.sealer).isEmpty
             knownMoves = hasMoves
             return hasMoves
         }
@@ -106,23 +106,23 @@ extension EngineProcedure {
     var zones: Zones { Zones(scope: scope, db: db) }
     var firstPasses: FirstPasses { FirstPasses(db: db) }
     var recordTypes: RecordTypes { RecordTypes(db: db) }
-    var knownVersions: KnownVersions { KnownVersions(db: db) }
+    var knownVersions: KnownVersions { KnownVersions(db: db, sealer: file.sealer) }
     var pendingEdits: PendingEdits { PendingEdits(db: db) }
     var tombstones: Tombstones { Tombstones(db: db) }
     var deleteCounts: DeleteCounts { DeleteCounts(scope: scope, db: db) }
     var reportedDeletes: ReportedDeletes { ReportedDeletes(db: db) }
     var requests: Requests { Requests(scope: scope, db: db) }
-    var sentOperations: SentOperations { SentOperations(db: db) }
+    var sentOperations: SentOperations { SentOperations(db: db, sealer: file.sealer) }
     var parking: Parking { Parking(scope: scope, db: db) }
     var undelivered: UndeliveredRecords { UndeliveredRecords(scope: scope, db: db) }
     var contents: Contents { Contents(db: db) }
     var transfers: Transfers { Transfers(scope: scope, db: db) }
-    var foreignRecords: ForeignRecords { ForeignRecords(scope: scope, db: db) }
+    var foreignRecords: ForeignRecords { ForeignRecords(scope: scope, db: db, sealer: file.sealer) }
     var unreadableRows: UnreadableRows { UnreadableRows(db: db) }
     var inheritedCounts: InheritedCounts { InheritedCounts(db: db) }
-    var recovery: RecoveryEntries { RecoveryEntries(scope: scope, db: db) }
+    var recovery: RecoveryEntries { RecoveryEntries(scope: scope, db: db, sealer: file.sealer) }
     var followedQueries: FollowedQueries { FollowedQueries(db: db) }
-    var moves: Moves { Moves(db: db) }
+    var moves: Moves { Moves(db: db, sealer: file.sealer) }
 }
 
 extension EngineProcedure {

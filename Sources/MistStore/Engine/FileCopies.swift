@@ -36,8 +36,8 @@ extension StoreFile {
         }
         try state.setDevice(newDevice(), at: now)
         for table in allTables {
-            try KnownVersions(db: db).insertUnsent(of: table)
-            try SentOperations(db: db).insertUncertainCreates(of: table)
+            try KnownVersions(db: db, sealer: sealer).insertUnsent(of: table)
+            try SentOperations(db: db, sealer: sealer).insertUncertainCreates(of: table)
         }
         try Zones.markUncertainWhereSent(db)
     }

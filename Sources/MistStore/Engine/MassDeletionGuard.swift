@@ -93,7 +93,7 @@ struct MassDeletionGuard {
         let deletes = waiting + sent
         guard deletes > limit.records else { return nil }
         // More records than this decide the same, and counting a million of them takes time.
-        let known = try KnownVersions(db: db).count(in: scope, atMost: limit.enough(for: deletes))
+        let known = try KnownVersions(db: db, sealer: nil).count(in: scope, atMost: limit.enough(for: deletes))
         let records = try known + tombstones.count(in: scope) + sent
         guard limit.isExceeded(by: deletes, of: records) else { return nil }
         return MassDeletion(deletes: waiting, sentBefore: sent, records: records)
@@ -163,7 +163,7 @@ extension LocalDatabase {
             }
             guard !isUsedAgain else { continue }
             try tombstones.forget(deleted.name, in: deleted.zone)
-            try KnownVersions(db: db).insertForLookup(deleted.name, in: deleted.zone, of: deleted.type)
+            try KnownVersions(db: db, sealer: nil).insertForLookup(deleted.name, in: deleted.zone, of: deleted.type)
             count += 1
         }
         if count > 0 { try ScopeState(scope: scope, db: db).markStale() }

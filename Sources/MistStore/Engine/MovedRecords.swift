@@ -47,7 +47,8 @@ struct MovedRecords: EngineProcedure {
         guard try transaction.hasMoves, let row = try table.row(id: row, db), let former = try former(of: row, table),
             former.id != sent.record
         else { return }
-        try knownVersions.setOther(former.other.filter { table[$0.key] == nil }, sent.record)
+        let other = former.other.filter { table[$0.key] == nil }
+        try knownVersions.setOther(other, sent.record, named: sent.name, of: table.recordType)
     }
 
     /// Keeps the insert of a row whose copy is still to be sent: an acknowledgement of its former record has ended all

@@ -41,7 +41,7 @@ extension RemoteChanges {
                 let pair = try? ColumnPair(value, of: table.fields[position], in: zone.zoneID)
             {
                 let offset = table.offsets[position]
-                values[offset] = pair.value
+                values[offset] = try table.fields[position].sealing?.sealed(pair.value, of: name) ?? pair.value
                 if table.fields[position].actionColumn != nil { values[offset + 1] = pair.action }
             } else {
                 other[fieldName] = value

@@ -119,7 +119,7 @@ struct SentBatch: EngineProcedure {
                 adding: times,
                 to: (outgoing.isCreate ? outgoing.move?.former : nil)?.times ?? outgoing.known?.times ?? EditTimes()
             )
-            try knownVersions.setWritten(written, record)
+            try knownVersions.setWritten(written, record, named: row.name)
         }
         for edit in outgoing.edits where !outgoing.emptied.contains(edit.field?.name ?? "") {
             let value = try edit.field.map { try ColumnPair(row.fields[$0.name], of: $0, in: zone.zoneID).value }

@@ -129,7 +129,13 @@ extension PushReply {
         guard let (type, row) = try knownVersions.place(of: sent.record, named: sent.name, in: zone.id),
             let table = file.tablesByID[type]
         else { return }
-        try knownVersions.acknowledge(sent.record, stamps, times: sent.times, epoch: zone.epoch)
+        try knownVersions.acknowledge(
+            sent.record,
+            named: sent.name,
+            stamps,
+            times: sent.times,
+            epoch: zone.epoch
+        )
         if sent.kind == .create { try movedRecords.keepOtherFields(of: sent, row, table) }
         try table.set(stamps, row, db)
         try forgetFormerValues(of: sent, table)
@@ -149,7 +155,8 @@ extension PushReply {
         where try sentOperations.isSent(field.id, of: known.id) {
             other[field.name] = nil
         }
-        if other.count < known.other.count { try knownVersions.setOther(other, known.id) }
+        guard other.count < known.other.count else { return }
+        try knownVersions.setOther(other, known.id, named: known.name, of: table.recordType)
     }
 }
 

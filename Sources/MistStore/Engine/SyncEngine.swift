@@ -74,6 +74,7 @@ package struct SyncEngine: Sendable {
         return try file.wrapping {
             try file.database.write { db in
                 begin = .now
+                try file.checkSeal(db)
                 let transaction = EngineTransaction(
                     file: file,
                     scope: scope,
@@ -125,7 +126,7 @@ package struct SyncEngine: Sendable {
     @discardableResult
     package func adoptForeign(at now: MachineTime) throws -> SyncSummary {
         let hasAny = try read { db in
-            try file.tables.keys.contains { try ForeignRecords(scope: scope, db: db).has($0) }
+            try file.tables.keys.contains { try ForeignRecords(scope: scope, db: db, sealer: file.sealer).has($0) }
         }
         guard hasAny else { return SyncSummary() }
         return try write(at: now) { transaction in

@@ -15,8 +15,8 @@ struct RecordRelocation {
     let time: ServiceTime
     let raw: MachineTime
 
-    private var moves: Moves { Moves(db: db) }
-    private var knownVersions: KnownVersions { KnownVersions(db: db) }
+    private var moves: Moves { Moves(db: db, sealer: file.sealer) }
+    private var knownVersions: KnownVersions { KnownVersions(db: db, sealer: file.sealer) }
     private var pendingEdits: PendingEdits { PendingEdits(db: db) }
 
     /// A record to be moved, and how far it is below the one that was named.

@@ -197,7 +197,7 @@ struct RecordMove {
             file: file,
             scope: database.scope,
             db: db,
-            number: try Moves(db: db).nextNumber(),
+            number: try Moves(db: db, sealer: database.file.sealer).nextNumber(),
             time: times.time,
             raw: times.raw
         )
@@ -251,16 +251,16 @@ struct RecordMove {
 
     private func checkName(_ item: RecordRelocation.Item, _ zone: StoredZone) throws {
         let name = item.row.name
-        let entries = try Moves(db: db).entries(of: item.row.id, item.table.id)
+        let entries = try Moves(db: db, sealer: database.file.sealer).entries(of: item.row.id, item.table.id)
         let isStillThere = entries.contains { $0.zone == zone.id }
-        let wasSent = try KnownVersion.fetch(named: name, in: item.row.zone, db) != nil
+        let wasSent = try KnownVersion.fetch(named: name, in: item.row.zone, database.file.sealer, db) != nil
         if isStillThere, !wasSent { return }
         if try isStillThere || Tombstones(db: db).created(name, in: zone.id) != nil {
             let message = "The record is still being moved out of the zone \(zone.zoneID.zoneName). Synchronise first."
             throw error(.move, message, item)
         }
         let hasRow = try file.allTables.contains { try $0.row(named: name, in: zone.id, db) != nil }
-        if try hasRow || KnownVersion.fetch(named: name, in: zone.id, db) != nil {
+        if try hasRow || KnownVersion.fetch(named: name, in: zone.id, database.file.sealer, db) != nil {
             throw error(.nameTaken, "The zone \(zone.zoneID.zoneName) has another record with the name \(name).", item)
         }
     }

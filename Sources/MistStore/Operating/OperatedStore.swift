@@ -18,7 +18,7 @@ extension MistStore {
     package convenience init(readingStoreAt folder: URL, of user: StoreUser) throws {
         let declaration = try? Self.declaration(ofStoreAt: folder)
         let configuration = declaration.map(StoreConfiguration.init) ?? StoreConfiguration()
-        let files = StoreFolder(url: folder, types: .files, configuration: configuration)
+        let files = StoreFolder(url: folder, types: .files, configuration: configuration, key: PresentKey(nil))
         let common = try files.openPublicForReading()
         let file = try files.openForReading(user.file)
         self.init(files, publicFile: common, place: user.file, file: file, service: nil, loop: nil)
@@ -48,7 +48,7 @@ extension MistStore {
             )
         }
         let configuration = StoreConfiguration(declaration)
-        let files = StoreFolder(url: folder, types: .declared(declaration), configuration: configuration)
+        let files = StoreFolder(url: folder, types: .declared(declaration), configuration: configuration, key: PresentKey(nil))
         let common = try files.openPublic(isExpected: true)
         let file = try files.open(user.file, isExpected: true)
         let loop = try service.map { service in
@@ -161,7 +161,7 @@ extension LocalDatabase {
                     let sql = "SELECT count(*) FROM \(table.name)"
                     return .init(name: table.recordType, count: try reader.db.value(sql, as: Int.self) ?? 0)
                 },
-                losses: try RecoveryEntries(scope: scope, db: reader.db).summary().map {
+                losses: try RecoveryEntries(scope: scope, db: reader.db, sealer: file.sealer).summary().map {
                     .init(name: $0.reason, count: $0.entries)
                 }
             )

@@ -33,7 +33,7 @@ enum StoreTypes: Sendable {
         case .program(let models): models.map { $0.schema }
         case .declared(let declaration): declaration.schemas
         case .files:
-            try StoreFile.readPresentFormat(atPath: path) { db in try RecordTypes(db: db).tables().map(\.schema) }
+            try StoreFile.readPresentFormat(atPath: path) { db in try RecordTypes(db: db).tables(nil).map(\.schema) }
         }
     }
 }

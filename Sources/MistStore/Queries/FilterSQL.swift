@@ -49,7 +49,7 @@ struct FilterSQL {
             return
         }
         // The words of all texts together.
-        let texts = table.fields.filter { $0.type == .string && !$0.schema.isEncrypted }
+        let texts = table.fields.filter { $0.type == .string && !$0.isEncrypted }
         let text = texts.map { "coalesce(\(table.name).\($0.column), '')" }.joined(separator: " || ' ' || ")
         do throws(Mismatch) {
             let subject = QueryColumn(name: "", sql: texts.isEmpty ? "''" : text, type: .string)

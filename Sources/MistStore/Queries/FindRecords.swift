@@ -31,7 +31,7 @@ extension StoreReading {
             sql: "SELECT \(table.statements.typedColumns) FROM \(table.name) WHERE \(local.condition)"
         )
         try statement.bind(local.values)
-        var reader = try RowReader<Model>(statement, of: table, db)
+        var reader = try RowReader<Model>(statement, of: table, database.file.sealer, db)
         var records: [StoredRecord<Model>] = []
         var unreadable: [UnreadableRecord] = []
         let cursor = try Row.fetchCursor(statement)

@@ -37,7 +37,7 @@ struct QueryColumn {
                 name: name,
                 sql: "\(table.name).\(field.column)",
                 type: type,
-                isEncrypted: field.schema.isEncrypted,
+                isEncrypted: field.isEncrypted,
                 isIndexed: QueryIndexes.expression(of: field) != nil
             )
             return

@@ -25,7 +25,7 @@ enum QueryIndexes {
 
     /// The SQL expression that the index of a field sorts by; `nil` for a field without an index.
     static func expression(of field: StoredField) -> String? {
-        guard !field.schema.isEncrypted, !field.schema.indexes.isDisjoint(with: [.queryable, .sortable]) else {
+        guard !field.isEncrypted, !field.schema.indexes.isDisjoint(with: [.queryable, .sortable]) else {
             return nil
         }
         if field.type == .location { return latitude(of: field.column) }

@@ -23,18 +23,21 @@ struct RowReader<Model: CloudKitRecord> {
     /// The zone of the last row. Most rows of a query are in one zone.
     private var lastZone: (number: ZoneRowID, zoneID: ZoneID?)?
     private let db: Database
+    private let sealer: FieldSealer?
 
     /// Prepares to read the rows of a statement.
     ///
     /// - Parameters:
     ///   - statement: The statement, which selects ``RecordTable/Statements/typedColumns``.
     ///   - table: The table.
+    ///   - sealer: Opens sealed values; `nil` in a file that is not sealed.
     ///   - db: The connection.
     /// - Throws: A ``StoreError`` for a field of a type that no model has.
-    init(_ statement: Statement, of table: RecordTable, _ db: Database) throws {
+    init(_ statement: Statement, of table: RecordTable, _ sealer: FieldSealer?, _ db: Database) throws {
         self.table = table
         self.statement = statement
         self.db = db
+        self.sealer = sealer
         let names = Model.fieldTable.names
         var index = CInt(Self.systemColumns)
         var own: [RowFields.Column] = []
@@ -131,7 +134,8 @@ struct RowReader<Model: CloudKitRecord> {
         }
         do {
             if let other = text(5) {
-                for (name, value) in try OtherFields.read(other) where table[name] == nil {
+                let fields = try sealer.opened(try OtherFields.read(other), for: .version(text(0) ?? ""))
+                for (name, value) in fields where table[name] == nil {
                     record.fields[name] = value
                 }
             }
@@ -222,8 +226,13 @@ private final class RowFields: FieldSource {
     /// The value of a column, of any type.
     func value(of column: Column) throws(ColumnError) -> FieldValue? {
         let action = column.action.map { ColumnValue(sqliteStatement: statement, index: $0) } ?? .null
-        return try ColumnValue(sqliteStatement: statement, index: column.index)
-            .fieldValue(as: column.type, action: action)?.linked(in: zone)
+        var value = ColumnValue(sqliteStatement: statement, index: column.index)
+        if let sealing = column.field.sealing {
+            // The first column is the name of the record.
+            let name = ColumnValue(sqliteStatement: statement, index: 0).text ?? ""
+            value = try sealing.opened(value, of: name)
+        }
+        return try value.fieldValue(as: column.type, action: action)?.linked(in: zone)
     }
 }
 

@@ -96,7 +96,7 @@ extension StoreFile {
                 [ColumnValue(table.id), .integer(scope.number)],
                 db
             ).compactMap { row in
-                let known = try KnownVersion.fetch(named: row.name, in: row.zone, db)
+                let known = try KnownVersion.fetch(named: row.name, in: row.zone, sealer, db)
                 return unreadable(row, of: table, known, in: try StoredZone.zoneID(row.zone, db))
             }
         }

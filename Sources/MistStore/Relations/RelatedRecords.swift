@@ -275,7 +275,7 @@ private struct RecordGraph: Sendable {
         if areOwners { next.owners.formUnion(rows.map(\.name).filter { dependents[$0] == nil }) }
         let new = rows.filter { records[Key(type: table.recordType, name: $0.name)] == nil }
         guard !new.isEmpty else { return }
-        let known = try KnownVersion.fetch(named: Self.json(new.map(\.name)), in: zone, db)
+        let known = try KnownVersion.fetch(named: Self.json(new.map(\.name)), in: zone, file.sealer, db)
         for row in new {
             let record = CloudKitModel.Record(row, of: table, known[row.name], in: zoneID)
             let key = Key(type: table.recordType, name: row.name)

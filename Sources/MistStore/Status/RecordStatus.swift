@@ -70,7 +70,7 @@ extension StoreReading {
                 state: state,
                 parked: parked,
                 exists: true,
-                recordChangeTag: try KnownVersion.fetch(named: row.name, in: row.zone, db)?.tag
+                recordChangeTag: try KnownVersion.fetch(named: row.name, in: row.zone, database.file.sealer, db)?.tag
             )
         }
         return try Tombstones(db: db).find(recordName, of: table.id, in: database.scope).map { zone, tag in
@@ -82,7 +82,8 @@ extension StoreReading {
     private func state(of row: LocalRow, _ table: RecordTable) throws -> (RecordStatus.State, ParkedRecord?) {
         let isChanged = try PendingEdits(db: db).hasEdits(row.id, of: table.id)
         if isChanged { return try stateOfChange(to: row.name, in: row.zone, table, row: row.id) }
-        return try SentOperations(db: db).isSent(row.name, in: row.zone) ? (.sending, nil) : (.synchronised, nil)
+        let isSent = try SentOperations(db: db, sealer: database.file.sealer).isSent(row.name, in: row.zone)
+        return isSent ? (.sending, nil) : (.synchronised, nil)
     }
 
     /// The state of a record that was changed or removed here, and why it waits; the row is `nil` for one that was removed.
@@ -92,7 +93,7 @@ extension StoreReading {
         _ table: RecordTable,
         row: RecordRowID?
     ) throws -> (RecordStatus.State, ParkedRecord?) {
-        if try SentOperations(db: db).isSent(name, in: zone) { return (.sending, nil) }
+        if try SentOperations(db: db, sealer: database.file.sealer).isSent(name, in: zone) { return (.sending, nil) }
         let parking = Parking(scope: database.scope, db: db)
         if let parked = try parking.record(name, in: zone, row: row, of: table.id) { return (.parked, parked) }
         guard let missing = try RecordTypes(db: db).missingField(of: table.id) else { return (.edited, nil) }

@@ -69,6 +69,7 @@ package struct StoreDiagnostics {
         let lease = try Leases(name: "sync", db: db).row()
         let process = lease.holder == nil ? nil : lease.process
         let holder = process.map { "held by \($0)" } ?? "free"
+        if try Seals(db: db).isSealed { add("sealed", "yes") }
         add("lease", "\(holder), epoch \(lease.epoch), last completed epoch \(lease.done)")
     }
 
@@ -78,7 +79,7 @@ package struct StoreDiagnostics {
 
     private mutating func addTypes() throws {
         let types = RecordTypes(db: db)
-        for table in try types.tables() {
+        for table in try types.tables(nil) {
             let fields = table.fields.map { field in
                 let roles = [field.schema.isParent ? "parent" : nil, field.successor == nil ? nil : "renamed"]
                     .compactMap(\.self)
@@ -106,7 +107,7 @@ package struct StoreDiagnostics {
         try addZones(scope)
         try addPending(scope)
         try addVerification(scope)
-        let log = try RecoveryEntries(scope: scope, db: db).summary().map {
+        let log = try RecoveryEntries(scope: scope, db: db, sealer: nil).summary().map {
             "\($0.entries) \(Self.word($0.reason)) (\($0.bytes) bytes, the first \(age(of: $0.since)) ago)"
         }
         if !log.isEmpty { addToScope("recovery log", log.joined(separator: ", ")) }
@@ -137,7 +138,7 @@ package struct StoreDiagnostics {
     }
 
     private mutating func addPending(_ scope: DatabaseScope) throws {
-        let known = KnownVersions(db: db)
+        let known = KnownVersions(db: db, sealer: nil)
         addToScope("records of the service", "\(try known.count(in: scope))")
         let edits = PendingEdits(db: db)
         let edited = try edits.rowCount()
@@ -149,7 +150,7 @@ package struct StoreDiagnostics {
         if deletes > 0 { addToScope("deletes", "\(deletes)") }
         let conflicts = try known.conflictingCount(in: scope)
         if conflicts > 0 { addToScope("records to be looked up", "\(conflicts)") }
-        for (kind, operations) in try SentOperations(db: db).summary(of: scope) {
+        for (kind, operations) in try SentOperations(db: db, sealer: nil).summary(of: scope) {
             addToScope("sent, without a known outcome", "\(operations) \(Self.word(kind))")
         }
         if let request = try Requests(scope: scope, db: db).underWay() {

@@ -147,6 +147,17 @@ struct ChangeTriggers {
         """
     }
 
+    /// Refuses another name for a row with sealed values, which belong to the name. Empty for a type without sealed fields.
+    private var refusalOfSealedNames: String {
+        guard !table.sealedFields.isEmpty else { return "" }
+        let hasValues = table.sealedFields.map { "NEW.\($0.column) IS NOT NULL" }.joined(separator: " OR ")
+        return """
+
+                SELECT \(TriggerRefusal.sealedName.raise("the row has sealed values, which belong to its name"))
+                    WHERE NEW._recordName IS NOT OLD._recordName AND (\(hasValues));
+            """
+    }
+
     private func update(_ field: StoredField) -> String {
         let changed = field.columns.map { "NEW.\($0) IS NOT OLD.\($0)" }.joined(separator: " OR ")
         return """
@@ -166,7 +177,7 @@ struct ChangeTriggers {
         WHEN (NEW._recordName IS NOT OLD._recordName OR NEW._zone IS NOT OLD._zone) AND \(Self.isOn)
         BEGIN
             \(Self.refusalOfUnknownZones)
-            \(refusalOfTakenNames)
+            \(refusalOfTakenNames)\(refusalOfSealedNames)
             \(tombstone)
             \(PendingEdits.deletion(of: table.id, rows: "= NEW._id"))
             \(upsertedEdit("\(FieldID.insert)"))

@@ -61,6 +61,8 @@ enum ColumnError: Error, Hashable {
     case unknownAction(Reference.Action)
     /// A field of this type cannot have the column's value. Another program wrote it.
     case malformed(FieldType.Known)
+    /// The column holds no value that the key of the file opens for this field of this record.
+    case sealed
 }
 
 extension ColumnError: CustomStringConvertible {
@@ -74,6 +76,11 @@ extension ColumnError: CustomStringConvertible {
         case .otherZone(let zone, let own):
             "The reference leads to the zone \(zone), and the record is in the zone \(own)."
         case .unknownAction(let action): "The action of the reference, \(action), is not known."
+        case .sealed:
+            """
+            The column holds no value that was sealed with the store's key for this field and this record. Another program \
+            wrote it, or gave the record another name.
+            """
         case .malformed(let type): "The column holds a value that no field of type \(type.name) has."
         }
     }

@@ -93,7 +93,8 @@ extension RecordTable {
             index += field.columns.count
             guard value != .null else { continue }
             do throws(ColumnError) {
-                row.fields[field.name] = try value.fieldValue(as: try field.columnType(), action: action)
+                let plain = try field.sealing?.opened(value, of: row.name) ?? value
+                row.fields[field.name] = try plain.fieldValue(as: try field.columnType(), action: action)
             } catch {
                 row.misfits[field.name] = Misfit(value: value, reason: error)
             }
@@ -122,7 +123,9 @@ extension RecordTable {
                 VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))
                 """
         )
-        let values = present.flatMap { field in fields[field.name].map { $0.values(of: field) } ?? [] }
+        let values = try present.flatMap { field in
+            try fields[field.name].map { try $0.values(of: field, named: name) } ?? []
+        }
         try statement.bind([ColumnValue(zone), .text(name), .integer(time), .integer(time)] + values)
         try statement.execute()
         return db.lastInserted(RecordRowID.self)
@@ -137,10 +140,43 @@ extension RecordTable {
         let statement = try db.cachedStatement(
             sql: "UPDATE \(name) SET \(assignments.joined(separator: ", ")) WHERE _id = ?"
         )
-        var values = present.flatMap { field in fields[field.name].map { $0.values(of: field) } ?? [] }
+        let sealed = try sealedFields.isEmpty ? nil : sealedValues(of: id, present.filter { $0.sealing != nil }, db)
+        var values = try present.flatMap { field -> [ColumnValue] in
+            guard let pair = fields[field.name] else { return [] }
+            guard let sealing = field.sealing else { return pair.values(of: field) }
+            let present = sealed?.values[field.name] ?? .null
+            return [try sealing.sealed(pair.value, over: present, of: sealed?.recordName ?? "")]
+        }
         if let time { values.append(.integer(time)) }
         try statement.bind(values + [ColumnValue(id)])
         try statement.execute()
+    }
+
+    /// The present content of sealed columns, with the name of the record; `nil` where none is asked for, or where there
+    /// is no such row.
+    private func sealedValues(
+        of id: RecordRowID,
+        _ fields: [StoredField],
+        _ db: Database
+    ) throws -> (recordName: String, values: [String: ColumnValue])? {
+        guard !fields.isEmpty else { return nil }
+        let columns = fields.map(\.column).joined(separator: ", ")
+        let statement = try db.cachedStatement(sql: "SELECT _recordName, \(columns) FROM \(name) WHERE _id = ?")
+        try statement.bind([ColumnValue(id)])
+        let cursor = try Row.fetchCursor(statement)
+        return try withExtendedLifetime(cursor) {
+            guard try cursor.next() != nil else { return nil }
+            func column(_ index: Int) -> ColumnValue {
+                ColumnValue(sqliteStatement: statement.sqliteStatement, index: CInt(index))
+            }
+            let values = fields.enumerated().map { ($1.name, column($0 + 1)) }
+            return (column(0).text ?? "", Dictionary(uniqueKeysWithValues: values))
+        }
+    }
+
+    /// The name of the record of a row, with which its values are sealed.
+    func recordName(of id: RecordRowID, _ db: Database) throws -> String? {
+        try db.value("SELECT _recordName FROM \(name) WHERE _id = ?", [id], as: String.self)
     }
 
     package func delete(_ id: RecordRowID, _ db: Database) throws {
@@ -195,8 +231,15 @@ package struct ColumnPair: Hashable, Sendable {
         if field.type == .reference { action = try ColumnValue(actionOf: value) }
     }
 
-    func values(of field: StoredField) -> [ColumnValue] {
+    /// The plain values.
+    fileprivate func values(of field: StoredField) -> [ColumnValue] {
         field.actionColumn == nil ? [value] : [value, action]
+    }
+
+    /// The values as they are in the columns of a new row.
+    func values(of field: StoredField, named recordName: String) throws -> [ColumnValue] {
+        guard let sealing = field.sealing else { return values(of: field) }
+        return [try sealing.sealed(value, of: recordName)]
     }
 }
 

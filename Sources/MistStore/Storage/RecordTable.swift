@@ -16,11 +16,19 @@ package struct StoredField: Sendable {
     let actionColumn: String?
     /// The number of the field that replaced this one, where this is the former name of a renamed field.
     let successor: FieldID?
+    /// How its values are sealed in the column; `nil` where they are plain.
+    let sealing: FieldSealing?
 
-    init(id: FieldID, schema: RecordSchema.Field, successor: FieldID? = nil) {
+    init(
+        id: FieldID,
+        schema: RecordSchema.Field,
+        successor: FieldID? = nil,
+        sealing: FieldSealing? = nil
+    ) {
         self.id = id
         self.schema = schema
         self.successor = successor
+        self.sealing = sealing
         knownType = schema.type.known
         column = quoted(schema.name)
         actionColumn = schema.type == .reference ? quoted("_\(schema.name)_action") : nil
@@ -28,6 +36,9 @@ package struct StoredField: Sendable {
 
     package var name: String { schema.name }
     package var type: FieldType { schema.type }
+
+    /// Whether queries cannot use its values.
+    var isEncrypted: Bool { schema.isEncrypted || sealing != nil }
 
     /// The SQLite type of the column, and the result of `typeof` for its values.
     var storage: (type: String, typeof: String) {
@@ -42,6 +53,7 @@ package struct StoredField: Sendable {
     /// The definitions of its columns. A statement of another program that writes a value that no field of the type can
     /// have fails, and SQLite's message has the name of the constraint.
     var definitions: [String] {
+        if let sealing { return [Self.sealedDefinition(of: name, in: column, isText: sealing.isText)] }
         var checks = ["CHECK (typeof(\(column)) IN ('\(storage.typeof)', 'null'))"]
         switch knownType?.form {
         case .number: checks.append(check("\(name) is a finite number", "abs(\(column)) < 9e999"))
@@ -53,6 +65,24 @@ package struct StoredField: Sendable {
             "\(column) INTEGER \(check("the action of \(name) is 0, 1 or 2", "\(column) IN (0, 1, 2)"))"
         }
         return ["\(column) \(storage.type) \(checks.joined(separator: " "))"] + [action].compactMap(\.self)
+    }
+
+    /// The name of the constraint of a column with sealed values. `StoreRepair` recognises such a column by it.
+    static func sealedConstraint(of name: String) -> String { "\(name) is sealed with the key of the store" }
+
+    /// The definition of a column with sealed values. A statement of another program that writes a plain value fails.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the field.
+    ///   - column: The column, quoted.
+    ///   - isText: Whether the sealed values are texts.
+    /// - Returns: The definition.
+    static func sealedDefinition(of name: String, in column: String, isText: Bool) -> String {
+        let types = isText ? ("TEXT", "text") : ("BLOB", "blob")
+        return """
+            \(column) \(types.0) CONSTRAINT \(quoted(sealedConstraint(of: name))) \
+            CHECK (typeof(\(column)) IN ('\(types.1)', 'null'))
+            """
     }
 
     private func check(_ sentence: String, _ condition: String) -> String {
@@ -121,6 +151,7 @@ package struct RecordTable: Sendable {
         self.recordType = recordType
         self.fields = fields
         assetFields = fields.filter { $0.knownType == .asset }
+        sealedFields = fields.filter { $0.sealing != nil }
         hasCounters = fields.contains { $0.schema.merge == .counter }
         hasFormers = fields.contains { $0.successor != nil }
         positions = Dictionary(uniqueKeysWithValues: fields.enumerated().map { ($1.name, $0) })
@@ -163,6 +194,9 @@ package struct RecordTable: Sendable {
 
     /// Whether the records are those of users, which the service makes.
     var holdsUsers: Bool { recordType == ContainerSchema.userType }
+
+    /// The fields whose values are sealed.
+    let sealedFields: [StoredField]
 
     /// Whether a field of the type is a counter.
     let hasCounters: Bool

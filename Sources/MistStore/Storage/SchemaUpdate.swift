@@ -11,11 +11,14 @@ struct SchemaUpdate {
     let homeZone: ZoneRowID
     /// Whether records without a parent have zones of their own.
     let hasZonePerRoot: Bool
+    /// Seals the values of encrypted fields; `nil` in a file that is not sealed.
+    let sealer: FieldSealer?
 
-    init(_ schemas: [RecordSchema], homeZone: ZoneRowID, hasZonePerRoot: Bool = false) {
+    init(_ schemas: [RecordSchema], homeZone: ZoneRowID, hasZonePerRoot: Bool = false, sealer: FieldSealer?) {
         self.schemas = schemas
         self.homeZone = homeZone
         self.hasZonePerRoot = hasZonePerRoot
+        self.sealer = sealer
     }
 
     /// Updates the tables, the triggers and the indexes of a file.
@@ -25,11 +28,12 @@ struct SchemaUpdate {
     /// - Throws: A ``StoreError``: `schema` where types do not fit each other or the file.
     func apply(to db: Database) throws -> (own: [RecordTable], all: [RecordTable]) {
         try check()
-        let old = try RecordTypes(db: db).tables()
+        let old = try RecordTypes(db: db).tables(sealer)
         for schema in schemas {
             try update(schema, old.first { $0.recordType == schema.recordType }, db)
         }
-        let all = try RecordTypes(db: db).tables()
+        try sealEncryptedFields(db)
+        let all = try RecordTypes(db: db).tables(sealer)
         try replaceTriggers(of: all, db)
         let tables = described(all)
         for table in tables.own {
@@ -49,7 +53,7 @@ struct SchemaUpdate {
     ///   lacks a table or a column.
     func existing(in db: Database) throws -> (own: [RecordTable], all: [RecordTable]) {
         try check()
-        let all = try RecordTypes(db: db).tables()
+        let all = try RecordTypes(db: db).tables(sealer)
         for schema in schemas {
             guard let table = all.first(where: { $0.recordType == schema.recordType }) else {
                 throw StoreError.needsUpdate(schema.recordType, nil)
@@ -115,6 +119,7 @@ struct SchemaUpdate {
                     fieldName: field.name
                 )
             }
+            if sealer != nil { try SealedColumns.check(schema) }
             var names: [String: String] = [:]
             for field in schema.fields {
                 if let other = names.updateValue(field.name, forKey: field.name.lowercased()) {
@@ -132,15 +137,18 @@ struct SchemaUpdate {
     private func update(_ schema: RecordSchema, _ table: RecordTable?, _ db: Database) throws {
         guard let table else {
             let id = try RecordTypes(db: db).insert(schema.recordType)
-            var fields = try schema.fields.map { try note($0, of: id, db) }
-            for field in fields { fields += try noteFormers(of: field, among: fields, type: id, db) }
+            var fields = try schema.fields.map { try note($0, of: schema.recordType, id, isSealed: false, db) }
+            for field in fields {
+                fields += try noteFormers(of: field, among: fields, type: schema.recordType, id, db)
+            }
             let table = RecordTable(id: id, recordType: schema.recordType, fields: fields)
             try db.execute(sql: table.definition(defaultZone: homeZone))
             return
         }
         for field in schema.fields {
             guard let stored = table[field.name] else {
-                let added = try note(field, of: table.id, db)
+                let isSealed = field.formerNames.contains { table[$0]?.sealing != nil }
+                let added = try note(field, of: table.recordType, table.id, isSealed: isSealed, db)
                 try add(added, to: table, db)
                 try rename(field, of: table, to: added, db)
                 try takeKeptValues(of: added, in: table, db)
@@ -151,12 +159,39 @@ struct SchemaUpdate {
             if stored.schema.isParent != field.isParent {
                 try RecordTypes(db: db).setIsParent(field.isParent, stored.id)
             }
-            try addFormers(of: StoredField(id: stored.id, schema: field), to: table, db)
+            try addFormers(of: StoredField(id: stored.id, schema: field, sealing: stored.sealing), to: table, db)
         }
     }
 
-    private func note(_ field: RecordSchema.Field, of type: TableID, _ db: Database) throws -> StoredField {
-        StoredField(id: try RecordTypes(db: db).insert(field, of: type), schema: field)
+    /// Gives a field its number. The values of an encrypted field are sealed from the beginning, where there is a key, and
+    /// so are those of a field that replaces a sealed one.
+    private func note(
+        _ field: RecordSchema.Field,
+        of recordType: String,
+        _ type: TableID,
+        isSealed: Bool,
+        _ db: Database
+    ) throws -> StoredField {
+        let id = try RecordTypes(db: db).insert(field, of: type)
+        guard let sealer, field.isEncrypted || isSealed else { return StoredField(id: id, schema: field) }
+        try RecordTypes(db: db).setIsSealed(id)
+        let sealing = FieldSealing(sealer, of: field.name, recordType, otherNames: [], type: field.type.known)
+        return StoredField(id: id, schema: field, sealing: sealing)
+    }
+
+    /// Seals the values of encrypted fields that the file has as plain values: the file was opened without a key until
+    /// now, or the field was not encrypted.
+    private func sealEncryptedFields(_ db: Database) throws {
+        guard let sealer else { return }
+        let tables = described(try RecordTypes(db: db).tables(sealer)).own
+        for table in tables {
+            let plain = table.fields.filter { field in
+                guard field.sealing == nil else { return false }
+                let related = table.fields.filter { $0.id == field.successor || $0.successor == field.id }
+                return field.schema.isEncrypted || related.contains { $0.sealing != nil }
+            }
+            try SealedColumns(table: table, sealer: sealer, db: db).seal(plain)
+        }
     }
 
     private func add(_ field: StoredField, to table: RecordTable, _ db: Database) throws {
@@ -167,7 +202,7 @@ struct SchemaUpdate {
     /// the field.
     private func takeKeptValues(of field: StoredField, in table: RecordTable, _ db: Database) throws {
         let extended = RecordTable(id: table.id, recordType: table.recordType, fields: table.fields + [field])
-        let versions = KnownVersions(db: db)
+        let versions = KnownVersions(db: db, sealer: sealer)
         for record in try versions.withOtherFields(of: table.id) {
             guard let zone = try StoredZone.fetch(record.zone, db),
                 let known = try versions.fetch(named: record.name, in: zone.id),
@@ -190,7 +225,7 @@ struct SchemaUpdate {
             var other = known.other
             other[field.name] = nil
             try db.applying { try extended.update(row.id, [field.name: pair], at: nil, db) }
-            try versions.setOther(other, known.id)
+            try versions.setOther(other, known.id, named: known.name, of: table.recordType)
         }
     }
 
@@ -198,15 +233,16 @@ struct SchemaUpdate {
     private func noteFormers(
         of field: StoredField,
         among fields: [StoredField],
-        type: TableID,
+        type recordType: String,
+        _ type: TableID,
         _ db: Database
     ) throws -> [StoredField] {
         try field.schema.formerNames.filter { name in !fields.contains { $0.name == name } }.map { name in
             var former = field.schema
             (former.name, former.formerNames, former.isParent) = (name, [], false)
-            let noted = try note(former, of: type, db)
+            let noted = try note(former, of: recordType, type, isSealed: field.sealing != nil, db)
             try RecordTypes(db: db).setSuccessor(field.id, of: noted.id)
-            return StoredField(id: noted.id, schema: former, successor: field.id)
+            return StoredField(id: noted.id, schema: former, successor: field.id, sealing: noted.sealing)
         }
     }
 
@@ -217,7 +253,7 @@ struct SchemaUpdate {
             guard let former = table[name], former.type == field.type else { continue }
             try RecordTypes(db: db).setSuccessor(field.id, of: former.id)
         }
-        for former in try noteFormers(of: field, among: table.fields, type: table.id, db) {
+        for former in try noteFormers(of: field, among: table.fields, type: table.recordType, table.id, db) {
             try add(former, to: table, db)
             try takeKeptValues(of: former, in: table, db)
         }
@@ -227,6 +263,9 @@ struct SchemaUpdate {
     private func rename(_ field: RecordSchema.Field, of table: RecordTable, to new: StoredField, _ db: Database) throws
     {
         guard let old = field.formerNames.lazy.compactMap({ table[$0] }).first, old.type == new.type else { return }
+        if let sealer, new.sealing != nil, old.sealing == nil {
+            try SealedColumns(table: table, sealer: sealer, db: db).seal([old])
+        }
         let pairs = zip(new.columns, old.columns).map { "\($0) = \($1)" }.joined(separator: ", ")
         try db.applying { try db.execute(sql: "UPDATE \(table.name) SET \(pairs)") }
     }
@@ -261,14 +300,16 @@ extension RecordTable {
     /// The table with the program's declarations of its fields. Fields that only the file knows come after them.
     fileprivate func described(by schema: RecordSchema) -> RecordTable {
         let own = schema.fields.compactMap { field in
-            self[field.name].map { StoredField(id: $0.id, schema: field, successor: $0.successor) }
+            self[field.name].map {
+                StoredField(id: $0.id, schema: field, successor: $0.successor, sealing: $0.sealing)
+            }
         }
         let others = fields.filter { field in !own.contains { $0.id == field.id } }.map { field in
             // A former field is merged and kept as its successor is.
             guard let successor = own.first(where: { $0.id == field.successor }) else { return field }
             var schema = field.schema
             (schema.merge, schema.isEncrypted) = (successor.schema.merge, successor.schema.isEncrypted)
-            return StoredField(id: field.id, schema: schema, successor: field.successor)
+            return StoredField(id: field.id, schema: schema, successor: field.successor, sealing: field.sealing)
         }
         return RecordTable(id: id, recordType: recordType, fields: own + others)
     }

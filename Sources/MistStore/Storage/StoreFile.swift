@@ -1,4 +1,5 @@
 package import CloudKitModel
+import Crypto
 import Dispatch
 import FilePermissions
 package import GRDB
@@ -44,6 +45,10 @@ package final class StoreFile: Sendable {
     let commitWatcher = CommitWatcher()
     /// The part of this opened file in the lease of the process that synchronises.
     package let lease: FileLease
+    /// Seals encrypted fields, and opens them; `nil` where the file is not sealed.
+    let sealer: FieldSealer?
+    /// The program's key; `nil` for none.
+    let key: PresentKey
     /// Whether the file was opened for reading. Then nothing of it is changed.
     let isReadOnly: Bool
     /// Why the file was closed; `nil` while it is open.
@@ -74,6 +79,7 @@ package final class StoreFile: Sendable {
     ///   - hasZonePerRoot: Whether records of the private database that have no parent have zones of their own.
     ///   - leaseTiming: The times of the lease of the process that synchronises.
     ///   - filesPath: The path beside which the files of records are kept; `nil` for that of the file.
+    ///   - key: The program's key. A file that is not sealed is sealed with it.
     ///   - newDevice: Gives the identifier of a file that is created.
     /// - Throws: A ``StoreError``.
     package convenience init(
@@ -85,12 +91,15 @@ package final class StoreFile: Sendable {
         hasZonePerRoot: Bool = false,
         leaseTiming: LeaseTiming = LeaseTiming(),
         filesPath: String? = nil,
+        key: PresentKey = PresentKey(nil),
         newDevice: () -> Int64 = { Int64.random(in: 1...Int64.max) }
     ) throws {
         let opened = try StoreError.wrapping {
-            try database.write { db in
-                try Self.prepare(db, newDevice: newDevice)
-                try StoreRepair(schemas: schemas, scopes: scopes).repair(db)
+            if key.value != nil { try Self.keepTemporaryPagesInMemory(true, database) }
+            defer { if key.value != nil { try? Self.keepTemporaryPagesInMemory(false, database) } }
+            return try database.write { db in
+                let sealer = try Self.prepare(db, key: key.value, schemas, newDevice: newDevice)
+                try StoreRepair(schemas: schemas, scopes: scopes, sealer: sealer).repair(db)
                 var homes: [DatabaseScope: ZoneRowID] = [:]
                 for (scope, zone) in scopes {
                     let zones = Zones(scope: scope, db: db)
@@ -99,9 +108,10 @@ package final class StoreFile: Sendable {
                     homes[scope] = try first ?? zones.identifier(of: zone)
                 }
                 let home = homes[scopes.keys.contains(.private) ? .private : .public] ?? 1
-                let tables = try SchemaUpdate(schemas, homeZone: home, hasZonePerRoot: hasZonePerRoot).apply(to: db)
+                let update = SchemaUpdate(schemas, homeZone: home, hasZonePerRoot: hasZonePerRoot, sealer: sealer)
+                let tables = try update.apply(to: db)
                 try ForeignTriggers.check(db)
-                return (tables, homes)
+                return (tables, homes, sealer)
             }
         }
         self.init(
@@ -114,8 +124,11 @@ package final class StoreFile: Sendable {
             scopes: Array(scopes.keys),
             hasZonePerRoot: hasZonePerRoot,
             lease: FileLease("sync", ofFile: (database as? DatabasePool)?.path, timing: leaseTiming),
-            filesPath: filesPath
+            filesPath: filesPath,
+            sealer: opened.2,
+            key: key
         )
+        try removeUnsealedRemains()
     }
 
     private init(
@@ -128,9 +141,12 @@ package final class StoreFile: Sendable {
         scopes: [DatabaseScope],
         hasZonePerRoot: Bool,
         lease: FileLease,
-        filesPath: String? = nil
+        filesPath: String? = nil,
+        sealer: FieldSealer?,
+        key: PresentKey
     ) {
         self.database = database
+        (self.sealer, self.key) = (sealer, key)
         self.isReadOnly = isReadOnly
         self.lease = lease
         folder = ContentFolder(ofDatabase: filesPath ?? (database as? DatabasePool)?.path)
@@ -156,6 +172,7 @@ package final class StoreFile: Sendable {
     ///   - hasZonePerRoot: Whether records of the private database that have no parent have zones of their own.
     ///   - filesPath: The path beside which the files of records are. On a read-only file system, that of the connection
     ///     is a URL.
+    ///   - key: The program's key.
     /// - Throws: A ``StoreError``: `needsUpdate` when something is missing that a program adds when it opens the file
     ///   for writing.
     convenience init(
@@ -164,11 +181,13 @@ package final class StoreFile: Sendable {
         models: [any CloudKitRecord.Type],
         scopes: [DatabaseScope: ZoneID],
         hasZonePerRoot: Bool,
-        filesPath: String
+        filesPath: String,
+        key: PresentKey
     ) throws {
         let opened = try StoreError.wrapping {
             try database.read { db in
                 guard try Self.isStore(db) else { throw StoreError.noStore }
+                let fileKey = try Seals(db: db).open(with: key.value)
                 let format = try FileState.format(db) ?? 0
                 guard format == SystemTables.format, try SystemTables.hasLaterParts(db) else {
                     throw StoreError(
@@ -179,13 +198,23 @@ package final class StoreFile: Sendable {
                         """
                     )
                 }
+                guard fileKey != nil || key.value == nil else {
+                    throw StoreError(
+                        .needsUpdate,
+                        """
+                        The file is not sealed yet. Open the store once for writing with the key, which seals it: \
+                        MistStore(at:records:configuration:).
+                        """
+                    )
+                }
                 var homes: [DatabaseScope: ZoneRowID] = [:]
                 for (scope, zone) in scopes {
                     let zones = Zones(scope: scope, db: db)
                     let first = hasZonePerRoot && scope == .private ? try zones.first() : nil
                     homes[scope] = try first ?? zones.number(of: zone)
                 }
-                return (try SchemaUpdate(schemas, homeZone: 0).existing(in: db), homes)
+                let sealer = try fileKey.map { try Self.sealer($0, schemas, db) }
+                return (try SchemaUpdate(schemas, homeZone: 0, sealer: sealer).existing(in: db), homes, sealer)
             }
         }
         self.init(
@@ -197,7 +226,9 @@ package final class StoreFile: Sendable {
             scopes: Array(scopes.keys),
             hasZonePerRoot: hasZonePerRoot,
             lease: FileLease("sync", ofFile: nil),
-            filesPath: filesPath
+            filesPath: filesPath,
+            sealer: opened.2,
+            key: key
         )
     }
 
@@ -279,6 +310,46 @@ package final class StoreFile: Sendable {
             try database.write { db in
                 try body(db)
                 try FileState.withdraw(db)
+            }
+        }
+    }
+
+    /// A sealer for the fields that are encrypted in the program, or sealed in the file.
+    static func sealer(_ key: SymmetricKey, _ schemas: [RecordSchema], _ db: Database) throws -> FieldSealer {
+        let declared = schemas.map { schema in
+            let names = schema.fields.filter(\.isEncrypted).flatMap { [$0.name] + $0.formerNames }
+            return (schema.recordType, Set(names))
+        }
+        let sealed = try RecordTypes(db: db).sealedFields()
+        return FieldSealer(key: key, encryptedFields: sealed.merging(declared) { $0.union($1) })
+    }
+
+    /// Lets SQLite keep the pages that it needs to undo a statement in memory, and not in files elsewhere, while values
+    /// are sealed.
+    private static func keepTemporaryPagesInMemory(_ isOn: Bool, _ database: any DatabaseWriter) throws {
+        try database.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA temp_store = \(isOn ? "MEMORY" : "DEFAULT")")
+        }
+    }
+
+    /// Removes what unused pages of the file, and the log, still have from before values were sealed.
+    ///
+    /// Where another process reads, or the disk has no space, the remains stay until the file is opened again.
+    func removeUnsealedRemains() throws {
+        guard sealer != nil else { return }
+        do {
+            try database.writeWithoutTransaction { db in
+                guard try Seals(db: db).isUnclean else { return }
+                try db.execute(sql: "VACUUM")
+                try db.checkpoint(.truncate)
+                try db.inTransaction {
+                    try Seals(db: db).noteClean()
+                    return .commit
+                }
+            }
+        } catch let error as DatabaseError {
+            guard [.SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_FULL].contains(error.resultCode) else {
+                throw StoreError(error)
             }
         }
     }
@@ -456,16 +527,38 @@ package final class StoreFile: Sendable {
         return false
     }
 
-    /// Creates the store's own tables in an empty file, or updates them; refuses a file that is not a store.
-    private static func prepare(_ db: Database, newDevice: () -> Int64) throws {
-        if try isStore(db) {
+    /// Creates the store's own tables in an empty file, or updates them; refuses a file that is not a store, or that
+    /// another key has sealed.
+    ///
+    /// - Returns: The sealer; `nil` without a key.
+    private static func prepare(
+        _ db: Database,
+        key: StoreEncryptionKey?,
+        _ schemas: [RecordSchema],
+        newDevice: () -> Int64
+    ) throws -> FieldSealer? {
+        let isStore = try isStore(db)
+        // Before anything is written.
+        let fileKey = isStore ? try Seals(db: db).open(with: key) : nil
+        let sealer = try fileKey.map { try Self.sealer($0, schemas, db) }
+        if isStore {
             let isRepaired = try StoreRepair.repairState(db, newDevice: newDevice)
             try SystemTables.update(db)
-            if isRepaired { try StoreRepair.noteUnrecordedEdits(db) }
+            if isRepaired { try StoreRepair.noteUnrecordedEdits(sealer, db) }
         } else {
             try SystemTables.create(in: db, device: newDevice())
         }
         try SystemTables.addLaterParts(to: db)
+        guard let key, sealer == nil else { return sealer }
+        let first = try Self.sealer(try Seals(db: db).create(with: key, isUnclean: isStore), schemas, db)
+        try SealedColumns.sealCopies(first, db)
+        return first
+    }
+
+    /// Refuses to write without a key to a file that another process has sealed since this one has opened it: values
+    /// would be written as they are.
+    func checkSeal(_ db: Database) throws {
+        if sealer == nil { try Seals(db: db).checkIsNotSealed() }
     }
 
     /// Refuses to change a file that was opened for reading.

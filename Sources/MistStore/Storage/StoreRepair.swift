@@ -15,6 +15,8 @@ struct StoreRepair {
     let schemas: [RecordSchema]
     /// The scopes of the file, with the zone of records that are added without a zone.
     let scopes: [DatabaseScope: ZoneID]
+    /// Opens sealed values; `nil` in a file that is not sealed.
+    let sealer: FieldSealer?
 
     /// The zone of rows that are inserted without one: the first zone that the file ever had.
     private static let firstZone: ZoneRowID = 1
@@ -37,19 +39,25 @@ struct StoreRepair {
     /// Every field whose value is not the one that the service's version noted counts as edited just after that version,
     /// and a record that was never sent counts as inserted.
     ///
-    /// - Parameter db: The connection, within a transaction, with tables of the present format.
+    /// - Parameters:
+    ///   - sealer: Opens sealed values; `nil` in a file that is not sealed.
+    ///   - db: The connection, within a transaction, with tables of the present format.
     /// - Throws: A `DatabaseError` when the file fails.
-    static func noteUnrecordedEdits(_ db: Database) throws {
-        for table in try RecordTypes(db: db).tables() where try db.tableExists(table.recordType) {
-            try noteUnrecordedEdits(of: table, db)
+    static func noteUnrecordedEdits(_ sealer: FieldSealer?, _ db: Database) throws {
+        for table in try RecordTypes(db: db).tables(sealer) where try db.tableExists(table.recordType) {
+            try noteUnrecordedEdits(of: table, sealer, db)
         }
     }
 
-    private static func noteUnrecordedEdits(of table: RecordTable, _ db: Database) throws {
+    private static func noteUnrecordedEdits(
+        of table: RecordTable,
+        _ sealer: FieldSealer?,
+        _ db: Database
+    ) throws {
         let now = MachineTime(Int64(Date().timeIntervalSince1970 * 1000))
         let edits = PendingEdits(db: db)
         for row in try table.rows("true", [], db) {
-            guard let known = try KnownVersion.fetch(named: row.name, in: row.zone, db), known.tag != nil else {
+            guard let known = try KnownVersion.fetch(named: row.name, in: row.zone, sealer, db), known.tag != nil else {
                 try edits.note(nil, of: row.id, table, at: now.service(offset: 0), raw: now)
                 continue
             }
@@ -92,6 +100,7 @@ struct StoreRepair {
                     let type = Int64(match.1), let number = Int64(match.2)
                 else { continue }
                 try types.restore(field, FieldID(number), of: name, TableID(type))
+                if try isSealed(field, of: name, db) { try types.setIsSealed(FieldID(number)) }
             }
             guard try types.number(of: name) != nil else {
                 throw StoreError(
@@ -106,13 +115,23 @@ struct StoreRepair {
         }
     }
 
+    /// Whether the column of a field has sealed values, by its definition.
+    private func isSealed(_ field: RecordSchema.Field, of recordType: String, _ db: Database) throws -> Bool {
+        let sql = try db.value(
+            "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?",
+            [recordType],
+            as: String.self
+        )
+        return sql?.contains(quoted(StoredField.sealedConstraint(of: field.name))) == true
+    }
+
     /// A table that was dropped or renamed is no delete of its records: they are fetched again.
     private func forgetDroppedTables(_ db: Database) throws {
         for type in try RecordTypes(db: db).all() where try !db.tableExists(type.name) {
             try db.applying {
                 try RecordTypes(db: db).delete(type.id)
                 try PendingEdits(db: db).forgetAll(of: type.id)
-                try KnownVersions(db: db).forgetAll(of: type.id)
+                try KnownVersions(db: db, sealer: sealer).forgetAll(of: type.id)
             }
             try fetchEverything(db)
         }
@@ -130,7 +149,7 @@ struct StoreRepair {
         guard try Zones.lacks(Self.firstZone, db), try !RecordTypes(db: db).all().isEmpty,
             let (scope, zone) = scopes.min(by: { $0.key.number < $1.key.number })
         else { return }
-        let isKnown = try KnownVersions(db: db).hasAcknowledged(in: Self.firstZone)
+        let isKnown = try KnownVersions(db: db, sealer: sealer).hasAcknowledged(in: Self.firstZone)
         let exists = isKnown || zone.zoneName == ZoneID.default.zoneName
         try Zones(scope: scope, db: db).restore(
             Self.firstZone,
@@ -143,8 +162,8 @@ struct StoreRepair {
 
     /// Fetches everything again where a program has emptied the table of known versions.
     private func fetchForgottenVersions(_ db: Database) throws {
-        guard try Zones.hasTokens(db), try KnownVersions(db: db).isEmpty else { return }
-        let isForgotten = try RecordTypes(db: db).tables().contains { table in
+        guard try Zones.hasTokens(db), try KnownVersions(db: db, sealer: sealer).isEmpty else { return }
+        let isForgotten = try RecordTypes(db: db).tables(sealer).contains { table in
             try db.value(
                 "SELECT EXISTS (SELECT 1 FROM \(table.name) WHERE _changeTag IS NOT NULL)",
                 as: Bool.self

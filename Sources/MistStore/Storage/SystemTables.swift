@@ -6,7 +6,7 @@ import GRDB
 /// continues there. Each table is created, updated and used by its owner.
 enum SystemTables {
     /// The version of these tables. A file of a later version is not opened, and one of an earlier version is updated.
-    static let format: Int64 = 6
+    static let format: Int64 = 7
 
     /// The value of `PRAGMA application_id`, by which the store's files differ from other SQLite databases: "Mist".
     static let applicationID: Int64 = 0x4D69_7374
@@ -17,7 +17,7 @@ enum SystemTables {
             FileState.self, ScopeState.self, Zones.self, RecordTypes.self, Users.self, KnownVersions.self,
             PendingEdits.self, Tombstones.self, PendingCascades.self, ReportedDeletes.self, Requests.self,
             SentOperations.self, Parking.self, FollowedQueries.self, RecoveryEntries.self, ForeignRecords.self,
-            UndeliveredRecords.self, DeleteCounts.self, Moves.self,
+            UndeliveredRecords.self, DeleteCounts.self, Moves.self, Seals.self,
         ]
     }
 
@@ -85,6 +85,7 @@ enum SystemTables {
         guard try FileState.hasFormerDevices(db) else { return 2 }
         guard try Requests.haveItems(db) else { return 3 }
         guard try DeleteCounts.exist(in: db) else { return 4 }
-        return try Moves.exist(in: db) ? format : 5
+        guard try Moves.exist(in: db) else { return 5 }
+        return try Seals.exist(in: db) ? format : 6
     }
 }

@@ -25,6 +25,8 @@ enum TriggerRefusal: String, CaseIterable {
     case tooManyZones
     /// The store needs the row of one of its own tables.
     case rowIsNeeded
+    /// The row has sealed values, and would get another name.
+    case sealedName
 
     private static let prefix = "mist."
 
@@ -71,6 +73,14 @@ enum TriggerRefusal: String, CaseIterable {
                 """
             )
         case .tooManyZones: .tooManyZones()
+        case .sealedName:
+            StoreError(
+                .value,
+                """
+                Sealed values belong to the name of their record. Add a record of the new name with the values, and remove \
+                this one.
+                """
+            )
         case .rowIsNeeded:
             StoreError(
                 .value,

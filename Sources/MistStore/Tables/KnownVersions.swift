@@ -38,7 +38,7 @@ struct KnownVersion: Sendable {
         "id, type, zone, name, row, tag, created, modified, times, other, is_conflicting, written"
 
     /// Reads the current row of a statement, which selects ``columns``.
-    fileprivate init(_ statement: Statement) throws {
+    fileprivate init(_ statement: Statement, _ sealer: FieldSealer?) throws {
         func column(_ index: CInt) -> ColumnValue {
             ColumnValue(sqliteStatement: statement.sqliteStatement, index: index)
         }
@@ -50,28 +50,38 @@ struct KnownVersion: Sendable {
         tag = column(5).text
         created = column(6).integer.map { ServiceTime($0) }
         modified = column(7).integer.map { ServiceTime($0) }
-        times = column(8).blob.flatMap { EditTimes($0) } ?? EditTimes()
-        other = try column(9).text.map(OtherFields.read) ?? [:]
+        times = try sealer.opened(times: column(8).blob, of: name).flatMap { EditTimes($0) } ?? EditTimes()
+        other = try sealer.opened(try column(9).text.map(OtherFields.read) ?? [:], for: .version(name))
         isConflicting = column(10).integer == 1
-        writtenBytes = column(11).blob
+        writtenBytes = try sealer.opened(times: column(11).blob, of: name)
     }
 
-    static func fetch(named name: String, in zone: ZoneRowID, _ db: Database) throws -> KnownVersion? {
+    static func fetch(
+        named name: String,
+        in zone: ZoneRowID,
+        _ sealer: FieldSealer?,
+        _ db: Database
+    ) throws -> KnownVersion? {
         let statement = try db.cachedStatement(sql: KnownVersions.selectionByName)
         try statement.bind([ColumnValue(zone), .text(name)])
         // The cursor resets the statement when it is released.
         let cursor = try Row.fetchCursor(statement)
-        return try withExtendedLifetime(cursor) { try cursor.next() == nil ? nil : KnownVersion(statement) }
+        return try withExtendedLifetime(cursor) { try cursor.next() == nil ? nil : KnownVersion(statement, sealer) }
     }
 
     /// The versions of the records whose names are in a JSON array, by name.
-    static func fetch(named names: ColumnValue, in zone: ZoneRowID, _ db: Database) throws -> [String: KnownVersion] {
+    static func fetch(
+        named names: ColumnValue,
+        in zone: ZoneRowID,
+        _ sealer: FieldSealer?,
+        _ db: Database
+    ) throws -> [String: KnownVersion] {
         let statement = try db.cachedStatement(sql: KnownVersions.selectionByNames)
         try statement.bind([ColumnValue(zone), names])
         var versions: [String: KnownVersion] = [:]
         let cursor = try Row.fetchCursor(statement)
         while try cursor.next() != nil {
-            let version = try KnownVersion(statement)
+            let version = try KnownVersion(statement, sealer)
             versions[version.name] = version
         }
         return versions
@@ -140,6 +150,7 @@ struct KnownVersions: TableOwner {
     }
 
     let db: Database
+    let sealer: FieldSealer?
 }
 
 // MARK: - SQL for others
@@ -245,7 +256,7 @@ extension KnownVersions {
 
 extension KnownVersions {
     func fetch(named name: String, in zone: ZoneRowID) throws -> KnownVersion? {
-        try KnownVersion.fetch(named: name, in: zone, db)
+        try KnownVersion.fetch(named: name, in: zone, sealer, db)
     }
 
     /// Whether the service has a record of the name.
@@ -288,8 +299,12 @@ extension KnownVersions {
 
     /// The fields of a record that have no column, in a file of any format.
     func otherFields(of name: String, in zone: ZoneRowID) throws -> [String: FieldValue] {
-        try db.value("SELECT other FROM mist_record WHERE zone = ? AND name = ?", [zone, name], as: String.self)
-            .map(OtherFields.read) ?? [:]
+        let text = try db.value(
+            "SELECT other FROM mist_record WHERE zone = ? AND name = ?",
+            [zone, name],
+            as: String.self
+        )
+        return try sealer.opened(try text.map(OtherFields.read) ?? [:], for: .version(name))
     }
 
     /// The records of a type that have fields without a column.
@@ -404,33 +419,85 @@ extension KnownVersions {
                 ColumnValue(table.id), ColumnValue(zone.id), .text(name), ColumnValue(row), ColumnValue(stamps.tag),
                 ColumnValue(stamps.created), ColumnValue(stamps.creator), ColumnValue(stamps.modified),
                 ColumnValue(stamps.modifier), ColumnValue(record.parent?.recordName),
-                ColumnValue(record.share?.recordName), times.map { .blob($0) } ?? .null,
-                ColumnValue(try OtherFields.text(other)), .integer(zone.epoch),
+                ColumnValue(record.share?.recordName),
+                try sealer.sealed(times: times, of: name).map { .blob($0) } ?? .null,
+                ColumnValue(try OtherFields.text(try sealer.sealed(other, of: table.recordType, for: .version(name)))),
+                .integer(zone.epoch),
             ]
         )
     }
 
     /// Stores the system fields of a version that the service has acknowledged, and the edit times that were sent.
-    func acknowledge(_ record: KnownVersionID, _ stamps: Stamps, times: Data?, epoch: Int64) throws {
+    func acknowledge(
+        _ record: KnownVersionID,
+        named name: String,
+        _ stamps: Stamps,
+        times: Data?,
+        epoch: Int64
+    ) throws {
         try db.run(
             """
             UPDATE mist_record SET tag = ?, created = ?, creator = ?, modified = ?, modifier = ?, times = ?, epoch = ?
             WHERE id = ?
             """,
             [
-                stamps.tag, stamps.created, stamps.creator, stamps.modified, stamps.modifier, times, epoch, record,
+                stamps.tag, stamps.created, stamps.creator, stamps.modified, stamps.modifier,
+                try sealer.sealed(times: times, of: name), epoch, record,
             ]
         )
     }
 
     /// Sets the fields that have no column.
-    func setOther(_ other: [String: FieldValue], _ record: KnownVersionID) throws {
+    func setOther(
+        _ other: [String: FieldValue],
+        _ record: KnownVersionID,
+        named name: String,
+        of recordType: String
+    ) throws {
+        let other = try sealer.sealed(other, of: recordType, for: .version(name))
         try db.run("UPDATE mist_record SET other = ? WHERE id = ?", [try OtherFields.text(other), record])
     }
 
+    /// Seals the edit times of a file that was not sealed.
+    func sealTimes() throws {
+        for id in try Int64.fetchAll(db, sql: "SELECT id FROM mist_record WHERE times NOTNULL OR written NOTNULL") {
+            guard let row = try db.row("SELECT name, times, written FROM mist_record WHERE id = ?", [id]) else {
+                continue
+            }
+            try db.run(
+                "UPDATE mist_record SET times = ?, written = ? WHERE id = ?",
+                [
+                    try sealer.sealed(times: row["times"], of: row["name"]),
+                    try sealer.sealed(times: row["written"], of: row["name"]), id,
+                ]
+            )
+        }
+    }
+
+    /// Seals the fields without a column again, with the encrypted fields that are known now.
+    ///
+    /// - Parameters:
+    ///   - sealer: The sealer.
+    ///   - isSealed: Whether they are sealed already.
+    /// - Throws: A `DatabaseError` when the file fails.
+    func sealOther(_ sealer: FieldSealer, isSealed: Bool) throws {
+        for row in try db.rows(
+            """
+            SELECT mist_record.id AS id, mist_record.name AS name, other, type.name AS type
+            FROM mist_record JOIN (\(RecordTypes.numbers)) AS type ON type.id = mist_record.type WHERE other IS NOT NULL
+            """
+        ) {
+            let stored = try OtherFields.read(row["other"])
+            let subject = SealedSubject.version(row["name"])
+            let fields = isSealed ? try sealer.opened(stored, for: subject) : stored
+            try setOther(fields, row["id"], named: row["name"], of: row["type"])
+        }
+    }
+
     /// Sets the parts of counters that this file has sent.
-    func setWritten(_ times: EditTimes, _ record: KnownVersionID) throws {
-        try db.run("UPDATE mist_record SET written = ? WHERE id = ?", [Data(times.bytes), record])
+    func setWritten(_ times: EditTimes, _ record: KnownVersionID, named name: String) throws {
+        let bytes = try sealer.sealed(times: Data(times.bytes), of: name)
+        try db.run("UPDATE mist_record SET written = ? WHERE id = ?", [bytes, record])
     }
 
     /// Notes that a refetch has met a record.

@@ -76,7 +76,7 @@ struct Moves: TableOwner {
         /// The edit times of the former record, once its delete is pending.
         let times: EditTimes?
 
-        fileprivate init(_ row: Row) {
+        fileprivate init(_ row: Row, _ sealer: FieldSealer?) throws {
             type = row["type"]
             self.row = row["row"]
             zone = row["zone"]
@@ -86,7 +86,7 @@ struct Moves: TableOwner {
             time = row["time"]
             raw = row["raw"]
             parent = row["parent"]
-            times = (row["times"] as Data?).flatMap { EditTimes($0) }
+            times = try sealer.opened(times: row["times"], of: name).flatMap { EditTimes($0) }
         }
     }
 
@@ -107,6 +107,7 @@ struct Moves: TableOwner {
     }
 
     let db: Database
+    let sealer: FieldSealer?
 }
 
 // MARK: - SQL for others
@@ -157,26 +158,39 @@ extension Moves {
 
     /// The move of a record out of a zone.
     func entry(of name: String, from zone: ZoneRowID) throws -> Entry? {
-        try db.row("SELECT * FROM mist_move WHERE zone = ? AND name = ?", [zone, name]).map(Entry.init)
+        try db.row("SELECT * FROM mist_move WHERE zone = ? AND name = ?", [zone, name]).map { try Entry($0, sealer) }
     }
 
     /// The moves of a row, the latest first.
     func entries(of row: RecordRowID, _ table: TableID) throws -> [Entry] {
         try db.rows("SELECT * FROM mist_move WHERE type = ? AND row = ? ORDER BY number DESC", [table, row])
-            .map(Entry.init)
+            .map { try Entry($0, sealer) }
     }
 
     /// All moves, those of one call together.
     func all() throws -> [Entry] {
-        try db.rows("SELECT * FROM mist_move ORDER BY number, depth DESC, row").map(Entry.init)
+        try db.rows("SELECT * FROM mist_move ORDER BY number, depth DESC, row").map { try Entry($0, sealer) }
     }
 
     /// Notes the edit times of the former record, whose delete is pending now.
     func setTimes(_ times: EditTimes, of entry: Entry) throws {
         try db.run(
             "UPDATE mist_move SET times = ? WHERE type = ? AND row = ? AND zone = ?",
-            [Data(times.bytes), entry.type, entry.row, entry.zone]
+            [try sealer.sealed(times: Data(times.bytes), of: entry.name), entry.type, entry.row, entry.zone]
         )
+    }
+
+    /// Seals the edit times of a file that was not sealed.
+    func sealTimes() throws {
+        for row in try db.rows("SELECT type, row, zone, name, times FROM mist_move WHERE times IS NOT NULL") {
+            try db.run(
+                "UPDATE mist_move SET times = ? WHERE type = ? AND row = ? AND zone = ?",
+                [
+                    try sealer.sealed(times: row["times"], of: row["name"]), row["type"] as TableID,
+                    row["row"] as RecordRowID, row["zone"] as ZoneRowID,
+                ]
+            )
+        }
     }
 
     /// Changes the call and the time of a move whose copy was never sent: the record moves on.

@@ -96,12 +96,19 @@ extension PendingEdits {
         )
         try statement.bind([ColumnValue(table.id), ColumnValue(row)])
         var edits: [EditRow] = []
+        var name: String?
         let cursor = try Row.fetchCursor(statement)
         while let found = try cursor.next() {
             let number: FieldID = found[0]
             let field = table.fields.first { $0.id == number }
             if number != .insert, field == nil { continue }
-            let base = field?.serviceValue(ColumnValue(sqliteStatement: statement.sqliteStatement, index: 3))
+            var value = ColumnValue(sqliteStatement: statement.sqliteStatement, index: 3)
+            if let sealing = field?.sealing, value != .null {
+                name = try name ?? table.recordName(of: row, db)
+                // As a value that no field of the type can have, one that cannot be opened counts as absent.
+                value = (try? sealing.opened(value, of: name ?? "")) ?? .null
+            }
+            let base = field?.serviceValue(value)
             edits.append(EditRow(field: field, time: found[1], raw: found[2], base: base))
         }
         return edits
@@ -180,6 +187,7 @@ extension PendingEdits {
         raw: MachineTime,
         base: ColumnValue
     ) throws {
+        let base = try field.sealing.map { try $0.sealed(base, of: table.recordName(of: row, db) ?? "") } ?? base
         try db.run(
             "INSERT INTO mist_edit (type, row, field, time, raw, base) VALUES (?, ?, ?, ?, ?, ?)",
             binding: [
@@ -187,6 +195,30 @@ extension PendingEdits {
                 base,
             ]
         )
+    }
+
+    /// Seals the values of a field before its edits.
+    func sealBases(of field: StoredField, _ table: RecordTable, _ sealing: FieldSealing) throws {
+        try removeOrphans(of: table)
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT row, _recordName, base FROM mist_edit JOIN \(table.name) ON _id = row
+                WHERE type = ? AND field = ? AND base IS NOT NULL
+                """
+        )
+        try statement.bind([ColumnValue(table.id), ColumnValue(field.id)])
+        var sealed: [(RecordRowID, ColumnValue)] = []
+        let cursor = try Row.fetchCursor(statement)
+        while let found = try cursor.next() {
+            let base = ColumnValue(sqliteStatement: statement.sqliteStatement, index: 2)
+            sealed.append((found[0], try sealing.sealed(base, of: found[1])))
+        }
+        for (row, base) in sealed {
+            try db.run(
+                "UPDATE mist_edit SET base = ? WHERE type = ? AND row = ? AND field = ?",
+                binding: [base, ColumnValue(table.id), ColumnValue(row), ColumnValue(field.id)]
+            )
+        }
     }
 
     /// Adds an edit of a field of a new record: its value was left out when the record was sent.

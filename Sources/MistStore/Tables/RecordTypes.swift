@@ -24,9 +24,17 @@ struct RecordTypes: TableOwner {
             is_parent INTEGER NOT NULL DEFAULT 0,
             -- Of a field that was renamed: the one that has its place now.
             successor INTEGER,
+            \(sealed),
             UNIQUE (type, name)
         );
         """
+
+    /// 1: the values in the column, and in its copies, are sealed.
+    private static let sealed = "is_sealed INTEGER NOT NULL DEFAULT 0"
+
+    static func update(from format: Int64) -> [String] {
+        format < 7 ? ["ALTER TABLE mist_field ADD COLUMN \(sealed)"] : []
+    }
 
     let db: Database
 }
@@ -42,6 +50,9 @@ extension RecordTypes {
         "EXISTS (SELECT 1 FROM mist_type WHERE id = \(type) AND parked IS NOT NULL)"
     }
 
+    /// The numbers and the names of all types.
+    static let numbers = "SELECT id, name FROM mist_type"
+
     /// The names of all types.
     static let names = "SELECT name FROM mist_type"
 }
@@ -50,16 +61,30 @@ extension RecordTypes {
 
 extension RecordTypes {
     /// All tables of the file in the order of their numbers, including those of types that the program does not know.
-    func tables() throws -> [RecordTable] {
-        let fields = try db.rows("SELECT id, type, name, kind, is_parent, successor FROM mist_field ORDER BY id")
+    ///
+    /// - Parameter sealer: Opens sealed values. Without it, they are not read.
+    /// - Returns: The tables.
+    /// - Throws: A `DatabaseError` when the file fails.
+    func tables(_ sealer: FieldSealer?) throws -> [RecordTable] {
+        // A backup may have an earlier format.
+        let sealed = try hasSealedFields ? "is_sealed" : "0"
+        let fields = try db.rows(
+            "SELECT id, type, name, kind, is_parent, successor, \(sealed) AS is_sealed FROM mist_field ORDER BY id"
+        )
         let byType = Dictionary(grouping: fields) { row -> TableID in row["type"] }
         return try db.rows("SELECT id, name FROM mist_type ORDER BY id").map { row in
             let id: TableID = row["id"]
+            let recordType: String = row["name"]
+            let rows = byType[id] ?? []
             return RecordTable(
                 id: id,
-                recordType: row["name"],
-                fields: (byType[id] ?? []).map { field in
+                recordType: recordType,
+                fields: rows.map { field in
                     let kind: String = field["kind"]
+                    let isSealed: Bool = field["is_sealed"]
+                    let sealing = sealer.flatMap { sealer in
+                        isSealed ? Self.sealing(of: field, among: rows, recordType, sealer) : nil
+                    }
                     return StoredField(
                         id: field["id"],
                         schema: RecordSchema.Field(
@@ -67,11 +92,59 @@ extension RecordTypes {
                             type: FieldType(rawValue: kind),
                             isParent: field["is_parent"]
                         ),
-                        successor: field["successor"]
+                        successor: field["successor"],
+                        sealing: sealing
                     )
                 }
             )
         }
+    }
+
+    /// How a sealed field is sealed. Fields that replaced each other have the same sealed values.
+    private static func sealing(
+        of field: Row,
+        among fields: [Row],
+        _ recordType: String,
+        _ sealer: FieldSealer
+    ) -> FieldSealing {
+        let name: String = field["name"]
+        let successors = fields.reduce(into: [FieldID: FieldID]()) { $0[$1["id"]] = $1["successor"] as FieldID? }
+        func latest(_ row: Row) -> FieldID {
+            var id: FieldID = row["id"]
+            var seen: Set<FieldID> = []
+            while let next = successors[id], seen.insert(id).inserted { id = next }
+            return id
+        }
+        let related = fields.filter { latest($0) == latest(field) }
+        return FieldSealing(
+            sealer,
+            of: name,
+            recordType,
+            otherNames: related.map { $0["name"] as String }.filter { $0 != name },
+            type: FieldType(rawValue: field["kind"]).known
+        )
+    }
+
+    /// Whether the file is of a format that has sealed fields.
+    private var hasSealedFields: Bool {
+        get throws { try db.columns(in: "mist_field").contains { $0.name == "is_sealed" } }
+    }
+
+    /// The names of the sealed fields, by the name of the type.
+    func sealedFields() throws -> [String: Set<String>] {
+        guard try hasSealedFields else { return [:] }
+        let rows = try db.rows(
+            """
+            SELECT mist_type.name AS type, mist_field.name AS field
+            FROM mist_field JOIN mist_type ON mist_type.id = mist_field.type WHERE is_sealed
+            """
+        )
+        return rows.reduce(into: [:]) { $0[$1["type"], default: []].insert($1["field"]) }
+    }
+
+    /// Notes that the values of a field are sealed.
+    func setIsSealed(_ field: FieldID) throws {
+        try db.run("UPDATE mist_field SET is_sealed = 1 WHERE id = ?", [field])
     }
 
     /// The numbers and names of all types.

@@ -31,6 +31,7 @@ struct RecoveryEntries: TableOwner {
 
     let scope: DatabaseScope
     let db: Database
+    let sealer: FieldSealer?
 
     /// The contents of files that entries of the log refer to, as a query of one column.
     static let contents = """
@@ -57,7 +58,8 @@ struct RecoveryEntries: TableOwner {
         at now: MachineTime,
         isProvisional: Bool = false
     ) throws {
-        let text = try OtherFields.text(fields.mapValues { $0 ?? .null }) ?? "{}"
+        let values = fields.mapValues { $0 ?? .null }
+        let text = try OtherFields.text(try sealer.sealed(values, of: type, for: .recovery(type, name))) ?? "{}"
         try db.run(
             """
             INSERT INTO mist_recovery (time, scope, zone, owner, type, name, reason, fields, size, is_provisional)
@@ -70,12 +72,35 @@ struct RecoveryEntries: TableOwner {
         )
     }
 
+    /// Seals the entries of all scopes again, with the encrypted fields that are known now.
+    ///
+    /// - Parameters:
+    ///   - sealer: The sealer.
+    ///   - isSealed: Whether they are sealed already.
+    ///   - db: The connection.
+    /// - Throws: A `DatabaseError` when the file fails.
+    static func seal(_ sealer: FieldSealer, isSealed: Bool, _ db: Database) throws {
+        for id in try Int64.fetchAll(db, sql: "SELECT id FROM mist_recovery") {
+            guard let row = try db.row("SELECT type, name, fields FROM mist_recovery WHERE id = ?", [id]) else {
+                continue
+            }
+            let subject = SealedSubject.recovery(row["type"], row["name"])
+            let stored = try OtherFields.read(row["fields"])
+            let fields = isSealed ? try sealer.opened(stored, for: subject) : stored
+            let text = try OtherFields.text(try sealer.sealed(fields, of: row["type"], for: subject)) ?? "{}"
+            try db.run(
+                "UPDATE mist_recovery SET fields = ?, size = ? WHERE id = ?",
+                [text, text.utf8.count, id]
+            )
+        }
+    }
+
     /// The entries of the scope, the latest first.
     func latest(_ limit: Int) throws -> [RecoveredValues] {
         try db.rows(
             "SELECT * FROM mist_recovery WHERE scope = ? AND NOT is_provisional ORDER BY id DESC LIMIT ?",
             [scope.number, limit]
-        ).map(RecoveredValues.init)
+        ).map { try RecoveredValues($0, sealer) }
     }
 
     /// The entries of the scope by reason: their number, the time of the first one, and their bytes.
@@ -119,7 +144,11 @@ struct RecoveryEntries: TableOwner {
 }
 
 extension RecoveredValues {
-    fileprivate init(_ row: Row) throws {
+    fileprivate init(_ row: Row, _ sealer: FieldSealer?) throws {
+        let fields = try sealer.opened(
+            try OtherFields.read(row["fields"]),
+            for: .recovery(row["type"], row["name"])
+        )
         let owner: String = row["owner"]
         self.init(
             id: row["id"],
@@ -129,7 +158,7 @@ extension RecoveredValues {
             zoneID: ZoneID(zoneName: row["zone"], ownerRecordName: owner.isEmpty ? nil : owner),
             reason: LossReason(rawValue: row["reason"]),
             fields: CloudKitModel.Record.Fields(
-                try OtherFields.read(row["fields"]).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+                fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
             )
         )
     }

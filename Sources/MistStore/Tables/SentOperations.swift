@@ -19,11 +19,11 @@ struct SentOperation {
     /// The bytes of the field `mist_edits` that was sent.
     let times: Data?
 
-    fileprivate init(_ row: Row) {
+    fileprivate init(_ row: Row, _ sealer: FieldSealer?) throws {
         record = row["record"]
         name = row["name"]
         kind = Kind(rawValue: row["operation"]) ?? .update
-        times = row["times"]
+        times = try sealer.opened(times: row["times"], of: name)
     }
 }
 
@@ -62,6 +62,7 @@ struct SentOperations: TableOwner {
     }
 
     let db: Database
+    let sealer: FieldSealer?
 }
 
 // MARK: - SQL for others
@@ -113,7 +114,7 @@ extension SentOperations {
         try db.rows(
             "SELECT record, name, operation, times FROM mist_sent WHERE zone = ? AND request = ?",
             [zone, request]
-        ).map(SentOperation.init)
+        ).map { try SentOperation($0, sealer) }
     }
 
     /// The operation of a record whose reply was lost.
@@ -121,7 +122,7 @@ extension SentOperations {
         try db.row(
             "SELECT record, name, operation, times FROM mist_sent WHERE zone = ? AND name = ? AND is_uncertain",
             [zone, name]
-        ).map(SentOperation.init)
+        ).map { try SentOperation($0, sealer) }
     }
 
     /// The number of operations of a scope without a known outcome, by their kind.
@@ -166,7 +167,10 @@ extension SentOperations {
         while let found = try cursor.next() {
             let number: FieldID = found[0]
             guard let field = table.fields.first(where: { $0.id == number }) else { continue }
-            let value = ColumnValue(sqliteStatement: statement.sqliteStatement, index: 1)
+            var value = ColumnValue(sqliteStatement: statement.sqliteStatement, index: 1)
+            if let sealing = field.sealing, value != .null {
+                value = (try? sealing.opened(value, of: try recordName(of: record))) ?? .null
+            }
             values[field.name] = .some(field.serviceValue(value))
         }
         return values
@@ -198,7 +202,7 @@ extension SentOperations {
             INSERT OR REPLACE INTO mist_sent (record, zone, name, operation, times, request)
             VALUES (?, ?, ?, ?, ?, ?)
             """,
-            [record, zone, name, kind, times.map { Data($0.bytes) }, request]
+            [record, zone, name, kind, try sealer.sealed(times: times.map { Data($0.bytes) }, of: name), request]
         )
         if kind != .delete { try db.run("DELETE FROM mist_sent_field WHERE record = ?", [record]) }
     }
@@ -217,12 +221,50 @@ extension SentOperations {
 
     /// Notes the value of an edit that is sent; the insert has none.
     func insert(_ edit: EditRow, of record: KnownVersionID, value: ColumnValue) throws {
+        let value = try edit.field?.sealing?.sealed(value, of: try recordName(of: record)) ?? value
         try db.run(
             "INSERT INTO mist_sent_field (record, field, time, value) VALUES (?, ?, ?, ?)",
             binding: [
                 ColumnValue(record), ColumnValue(edit.field?.id ?? .insert), ColumnValue(edit.time), value,
             ]
         )
+    }
+
+    /// Seals the values of a field that were sent.
+    func sealValues(of field: StoredField, _ sealing: FieldSealing) throws {
+        let statement = try db.cachedStatement(
+            sql: "SELECT record, value FROM mist_sent_field WHERE field = ? AND value IS NOT NULL"
+        )
+        try statement.bind([ColumnValue(field.id)])
+        var plain: [(KnownVersionID, ColumnValue)] = []
+        let cursor = try Row.fetchCursor(statement)
+        while let found = try cursor.next() {
+            plain.append((found[0], ColumnValue(sqliteStatement: statement.sqliteStatement, index: 1)))
+        }
+        for (record, value) in plain {
+            try db.run(
+                "UPDATE mist_sent_field SET value = ? WHERE record = ? AND field = ?",
+                binding: [
+                    try sealing.sealed(value, of: try recordName(of: record)), ColumnValue(record),
+                    ColumnValue(field.id),
+                ]
+            )
+        }
+    }
+
+    /// Seals the edit times of a file that was not sealed.
+    func sealTimes() throws {
+        for row in try db.rows("SELECT record, name, times FROM mist_sent WHERE times IS NOT NULL") {
+            try db.run(
+                "UPDATE mist_sent SET times = ? WHERE record = ?",
+                [try sealer.sealed(times: row["times"], of: row["name"]), row["record"] as KnownVersionID]
+            )
+        }
+    }
+
+    /// The name of the record of an operation, with which its values are sealed.
+    private func recordName(of record: KnownVersionID) throws -> String {
+        try db.value("SELECT name FROM mist_sent WHERE record = ?", [record], as: String.self) ?? ""
     }
 
     /// Notes that the outcome of what was sent to a zone is unknown.

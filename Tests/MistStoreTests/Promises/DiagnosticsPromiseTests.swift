@@ -65,7 +65,7 @@ struct DiagnosticsPromiseTests {
             try await books.remove(Book.self, named: "zqDeleted")
             try await store.file(of: .private).database.write { db in
                 let zone = try StoredZone.fetch(1, db)
-                let recovery = RecoveryEntries(scope: .private, db: db)
+                let recovery = RecoveryEntries(scope: .private, db: db, sealer: nil)
                 try recovery.add(
                     .deleted,
                     ["title": .string("zqLost")],

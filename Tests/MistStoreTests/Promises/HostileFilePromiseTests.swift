@@ -242,7 +242,10 @@ struct HostileFilePromiseTests {
         #expect(try phone.value("SELECT count(*) FROM mist_zone") == 1)
     }
 
-    @Test("34, P8. A file of an earlier format without the row of `mist_state` is repaired", arguments: [1, 2, 3, 4])
+    @Test(
+        "34, P8. A file of an earlier format without the row of `mist_state` is repaired",
+        arguments: [1, 2, 3, 4, 6]
+    )
     func emptiedTablesOfOlderFilesAreRepaired(format: Int) throws {
         let scenario = try SyncScenario()
         let (phone, _) = try scenario.twoDevices()
@@ -258,7 +261,7 @@ struct HostileFilePromiseTests {
 
     @Test(
         "34. A file of an earlier format is updated with its pending work, and its request under way has an unknown outcome",
-        arguments: [1, 2, 3, 4],
+        arguments: [1, 2, 3, 4, 6],
         [false, true]
     )
     func filesOfEarlierFormatsKeepTheirWork(format: Int, isCarriedOut: Bool) throws {

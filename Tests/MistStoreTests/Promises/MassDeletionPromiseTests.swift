@@ -290,7 +290,7 @@ struct MassDeletionPromiseTests {
             try phone.sync()
             let sizes = try phone.value("SELECT sum(size) FROM mist_recovery")
             try phone.database.write { db in
-                let log = RecoveryEntries(scope: .private, db: db)
+                let log = RecoveryEntries(scope: .private, db: db, sealer: nil)
                 try log.trim(before: 0, toBytes: sizes)
                 #expect(try log.latest(100).count == 10)
                 try log.trim(before: 0, toBytes: sizes / 2)

@@ -203,7 +203,7 @@ final class ScenarioDevice {
     private let zones: ZoneLayout
     /// The record types of the device's program.
     private var types: [any CloudKitRecord.Type]
-    private let configuration: StoreConfiguration
+    private(set) var configuration: StoreConfiguration
     private let clock: TestClock
     private let service: EmulatorSyncService
 
@@ -233,6 +233,7 @@ final class ScenarioDevice {
             models: records,
             scopes: [scope: scope == .public ? .default : zones.homeZone],
             hasZonePerRoot: zones.isPerRoot,
+            key: PresentKey(configuration.encryptionKey),
             newDevice: { number }
         )
         engine = SyncEngine(file: file, scope: scope, configuration: configuration)
@@ -255,14 +256,20 @@ final class ScenarioDevice {
     private static let elsewhere = FileIdentity(machine: "m", volume: "1", number: "1", path: "/elsewhere")
 
     /// Ends the process and starts it again with the same file, maybe with another version of the program.
-    func restart(records: [any CloudKitRecord.Type]? = nil, at identity: FileIdentity? = nil) throws {
+    func restart(
+        records: [any CloudKitRecord.Type]? = nil,
+        at identity: FileIdentity? = nil,
+        key: StoreEncryptionKey? = nil
+    ) throws {
         types = records ?? types
+        if let key { configuration.encryptionKey = key }
         file = try StoreFile(
             database,
             schemas: types.map { $0.schema },
             models: types,
             scopes: [scope: scope == .public ? .default : zones.homeZone],
-            hasZonePerRoot: zones.isPerRoot
+            hasZonePerRoot: zones.isPerRoot,
+            key: PresentKey(configuration.encryptionKey)
         )
         if let identity { try file.note(identity, newDevice: configuration.newDevice, at: now) }
         engine = SyncEngine(file: file, scope: scope, configuration: configuration)
@@ -502,15 +509,18 @@ extension CloudKitError {
 extension ScenarioDevice {
     /// Makes the file one of an earlier format.
     func takeAwayParts(sinceFormat format: Int) throws {
-        var parts = [
-            "DROP TABLE mist_move", "DROP TABLE mist_moved", "DROP TABLE mist_held", "DROP TABLE mist_delete_count",
-        ]
-        parts += [
-            "state DROP COLUMN machine", "state DROP COLUMN volume", "state DROP COLUMN number",
-            "state DROP COLUMN path",
-            "tombstone DROP COLUMN is_permitted", "recovery DROP COLUMN is_provisional", "scope DROP COLUMN removed",
-            "scope DROP COLUMN mass_removed_at", "scope DROP COLUMN mass_removed", "scope DROP COLUMN mass_removed_of",
-        ].map { "ALTER TABLE mist_\($0)" }
+        var parts = ["DROP TABLE mist_seal", "ALTER TABLE mist_field DROP COLUMN is_sealed"]
+        if format < 6 { parts += ["DROP TABLE mist_move", "DROP TABLE mist_moved", "DROP TABLE mist_held"] }
+        if format < 5 { parts.append("DROP TABLE mist_delete_count") }
+        if format < 5 {
+            parts += [
+                "state DROP COLUMN machine", "state DROP COLUMN volume", "state DROP COLUMN number",
+                "state DROP COLUMN path", "tombstone DROP COLUMN is_permitted",
+                "recovery DROP COLUMN is_provisional", "scope DROP COLUMN removed",
+                "scope DROP COLUMN mass_removed_at", "scope DROP COLUMN mass_removed",
+                "scope DROP COLUMN mass_removed_of",
+            ].map { "ALTER TABLE mist_\($0)" }
+        }
         if format < 4 {
             parts.append("DROP TABLE mist_request_item")
             parts += ["request DROP COLUMN token", "request DROP COLUMN query", "sent DROP COLUMN request"]

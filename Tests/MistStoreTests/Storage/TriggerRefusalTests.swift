@@ -26,6 +26,8 @@ struct TriggerRefusalTests {
         let tablet = try SyncScenario().device("tablet")
         try tablet.run("INSERT INTO Shelf (_recordName) VALUES ('s')")
         try tablet.sync()
+        let safe = try scenario.device("safe", records: [Note.self]) { $0.encryptionKey = StoreEncryptionKey() }
+        try safe.write { try $0.add(Note(text: "sealed"), named: "a") }
         let rows: [(device: ScenarioDevice, statement: String, refusal: TriggerRefusal, code: StoreError.Code)] = [
             (phone, "INSERT INTO Shelf (_zone) VALUES (99)", .unknownZone, .value),
             (phone, "UPDATE Book SET _zone = 99", .unknownZone, .value),
@@ -42,6 +44,7 @@ struct TriggerRefusalTests {
                 .tooManyZones, .tooManyZones
             ),
             (phone, "DELETE FROM mist_zone", .rowIsNeeded, .value),
+            (safe, "UPDATE Note SET _recordName = 'b'", .sealedName, .value),
         ]
         for row in rows {
             let (found, code) = refusal(of: row.statement, on: row.device)
