@@ -128,9 +128,11 @@ struct StoreWritingCommandTests {
         let refused = try commands.mistkit("store", "sync", "notes", "--user", owner, "--database", "public")
         #expect(refused.status == 64)
         #expect(refused.errors.hasPrefix("mistkit: The public database is not synchronised with this file.\n"))
-        // Public changes stay those of the user whose records are open.
-        #expect(try await store.publicDatabase.status().pending == 1)
-        #expect(try await store.sync().sent == 1)
+        // Public changes stay those of the user whose records are open. They would be refused after a look of the other
+        // user's session at the public database.
+        try await store.publicDatabase.add(DemoList(name: "More"), named: "more")
+        #expect(try await store.publicDatabase.status().pending == 2)
+        #expect(try await store.sync().sent == 2)
         try store.close()
     }
 
