@@ -159,6 +159,7 @@ extension CommandError {
             case .newerFormat: (.data, "Use the version of mistkit that belongs to the program.")
             case .needsUpdate:
                 (.data, "Start the program of the store, built with the version of MistStore that mistkit has.")
+            case .otherUser: (.permission, "Sign in as the owner of the records, or name another file with --user.")
             case .query: (.usage, "`mistkit store sql --help` has examples.")
             case .busy:
                 (

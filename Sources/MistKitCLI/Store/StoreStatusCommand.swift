@@ -33,7 +33,14 @@ struct StoreStatusCommand: AsyncParsableCommand {
     func run() async throws {
         let users = try user.chooseAny(in: folder.url)
         var reports: [StoreDatabaseReport] = []
-        for user in users { reports.append(try await report(on: user, .private)) }
+        for user in users {
+            do {
+                reports.append(try await report(on: user, .private))
+            } catch let error as StoreError where !user.isOpen && users.count > 1 {
+                // A program updates the file of a user when it opens it next. The other files are what was asked for.
+                Terminal.writeHint(CommandError(error).message)
+            }
+        }
         if let open = users.first { reports.append(try await report(on: open, .public)) }
         guard output.format == .table else { return try ValueList.reports.write(reports, as: output) }
         Terminal.writeLine(reports.map { $0.text(at: Date()) }.joined(separator: "\n\n"))

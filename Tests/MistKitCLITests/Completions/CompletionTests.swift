@@ -254,12 +254,15 @@ struct CompletionTests {
     @Test func eachArgumentSaysWhatCompletesIt() throws {
         let open: Set = [
             // Numbers, texts and identifiers.
-            "count", "number", "seconds", "text", "tag", "token", "id", "identifier", "url", "host", "link", "person",
+            "count", "number", "numbers", "seconds", "text", "tag", "token", "id", "identifier", "url", "host", "link",
+            "person",
             "people",
             // Names of records, or of things that the command creates.
             "name", "names",
             // The command line of another program.
             "command",
+            // SQL.
+            "statement",
         ]
         // Options with the same name have the same completion in all commands.
         let named: Set = ["--type", "--zone", "--zone-owner", "--environment", "--database", "--fields"]

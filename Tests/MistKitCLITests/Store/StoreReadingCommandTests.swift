@@ -116,6 +116,17 @@ struct StoreReadingCommandTests {
             arguments: ["store", "sql", "notes", "SELECT name FROM DemoList", "--user", ben, "--format", "csv"]
         )
         #expect(names.output == "name\r\nWork\r\nTrip\r\n", "\(names.errors)")
+        // The file of a user who was not signed in since is updated when the user is signed in again.
+        try program.execute("UPDATE mist_state SET format = 1")
+        let rest = try commands.mistkit("store", "status", "notes")
+        #expect(rest.status == 0)
+        #expect(
+            rest.lines.filter { !$0.hasPrefix(" ") } == [
+                "private database, users/\(ben).sqlite of the user \(ben)", "public database, public.sqlite",
+            ]
+        )
+        #expect(rest.errors.hasPrefix("mistkit: note: needsUpdate: "), "\(rest.errors)")
+        #expect(try commands.mistkit("store", "status", "notes", "--user", first).status == 65)
         try second.close()
     }
 

@@ -104,6 +104,38 @@ struct StoreWritingCommandTests {
         try store.close()
     }
 
+    @Test func theRecordsOfAUserWhoIsNotSignedInAreSynchronisedAlone() async throws {
+        #expect(try commands.mistkit("users", "create", "Ben").status == 0)
+        let first = try await synchronisedStore()
+        let owner = try #require(try await first.account.owner)
+        try await first.privateDatabase.add(DemoList(name: "Work"), named: "work")
+        try first.close()
+        let store = try program.open(as: "Ben")
+        try await store.openSignedInUser()
+        try await store.publicDatabase.add(DemoList(name: "Bens"), named: "bens")
+        let sync = try commands.mistkit("store", "sync", "notes", "--user", owner, "--format", "csv")
+        #expect(sync.status == 0, "\(sync.errors)")
+        #expect(
+            sync.output == """
+                database,fetched,removed,sent,deleted,merged,lost,parked,waits\r
+                private,0,0,1,0,0,0,0,\r
+
+                """
+        )
+        let verified = try commands.mistkit("store", "verify", "notes", "--user", owner)
+        #expect(verified.status == 0, "\(verified.errors)")
+        #expect(verified.lines.first == "private, Records: 3 records compared, no differences")
+        let refused = try commands.mistkit("store", "sync", "notes", "--user", owner, "--database", "public")
+        #expect(refused.status == 64)
+        #expect(refused.errors.hasPrefix("mistkit: The public database is not synchronised with this file.\n"))
+        // Public changes stay those of the user whose records are open. They would be refused after a look of the other
+        // user's session at the public database.
+        try await store.publicDatabase.add(DemoList(name: "More"), named: "more")
+        #expect(try await store.publicDatabase.status().pending == 2)
+        #expect(try await store.sync().sent == 2)
+        try store.close()
+    }
+
     @Test func theServiceIsThatOfTheProgram() async throws {
         let store = try await synchronisedStore()
         for (option, value, reason) in [

@@ -246,6 +246,32 @@ struct OperatedStorePromiseTests {
         }
     }
 
+    @Test("47. A tool sends a field encrypted that the program has declared so, and keeps the program's zones")
+    func encryptedFieldsAreSentEncrypted() async throws {
+        try await withService { folder, service in
+            var configuration = StoreConfiguration()
+            configuration.zones = .single("Safe")
+            let program = try MistStore(
+                at: folder,
+                records: [Secret.self],
+                service: service,
+                configuration: configuration
+            )
+            try await program.sync()
+            try await program.privateDatabase.add(Secret(text: "S"), named: "s")
+            try await operating(folder, service) { store in
+                let summary = try await store.sync()
+                #expect(summary.sent == 1)
+            }
+            let sent = try await service.database(.private).fetch("s", inZone: ZoneID(zoneName: "Safe"))
+            guard case .encrypted("S") = sent.fields["text"] else {
+                Issue.record("\(sent)")
+                return
+            }
+            try program.close()
+        }
+    }
+
     @Test("47, P6. A tool does not send a record that the program could not read")
     func requiredFieldsAreKept() async throws {
         try await withService { folder, service in
@@ -264,6 +290,36 @@ struct OperatedStorePromiseTests {
             #expect(parked.first?.message.hasPrefix("The field \"name\" cannot be read.") == true, "\(parked)")
             try program.close()
         }
+    }
+}
+
+/// A record with a field that the service encrypts.
+private struct Secret: CloudKitRecord {
+    struct Fields: RecordFieldSet {
+        let text = EncryptedRecordField<String>("text")
+    }
+
+    var text: String?
+
+    static let recordType = "Secret"
+    static let fields = Fields()
+    static let fieldTable = FieldTable(fields.text)
+
+    init(text: String) {
+        self.text = text
+    }
+
+    init(fields reader: inout FieldReader) throws(FieldError) {
+        while let field = try reader.next() {
+            switch field {
+            case 0: text = try reader.value()
+            default: try reader.skip()
+            }
+        }
+    }
+
+    func write(fields writer: inout FieldWriter) {
+        writer.write(0, text)
     }
 }
 
