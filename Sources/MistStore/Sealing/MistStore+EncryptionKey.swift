@@ -92,7 +92,7 @@ struct KeyChange {
                     let queue = try DatabaseQueue(path: path, configuration: configuration)
                     defer { try? queue.close() }
                     try queue.write(body)
-                    // The log has it still. While another process reads, it stays there until the log is written anew.
+                    // The log has it still. While another process reads, it stays there until the log begins again.
                     _ = try? queue.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
                 }
             }

@@ -159,6 +159,18 @@ struct SealedFilesPromiseTests {
         #expect(try old.value("SELECT count(*) FROM mist_foreign") == 1)
         #expect(try narrow.value("SELECT count(*) FROM mist_record WHERE other IS NOT NULL") == 1)
         try expectNothing("an unknown type, and unknown fields")
+        // A program that does not know the fields reads them with the record, and keeps them when it edits it.
+        let found = try narrow.database.read { db in
+            try StoreReader(database: narrow.local, db: db).find(Query<TitledNote>())
+        }
+        #expect(found.map(\.model) == [TitledNote(title: "title")])
+        #expect(found.first?.otherFields["text"]?.plain == secrets[0].note.text.map { .string($0) })
+        try narrow.write { try $0.update(TitledNote.self, named: "a") { $0.title = "narrow" } }
+        try narrow.sync()
+        try expectNothing("an edit beside unknown fields")
+        try narrow.write { try $0.update(TitledNote.self, named: "a") { $0.title = "title" } }
+        try scenario.synchronise()
+        #expect(try note("a", on: laptop) == secrets[0].note)
 
         try phone.write { try $0.add(secrets[1].note, named: "a") }
         #expect(try phone.value("SELECT count(*) FROM mist_edit WHERE base IS NOT NULL") == 6)

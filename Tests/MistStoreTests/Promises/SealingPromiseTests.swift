@@ -193,6 +193,19 @@ struct SealingPromiseTests {
             #expect(try phone.database.read { db in try db.changeCount() } == before)
         }
         #expect(try fetch("a", from: phone) == Self.note)
+        // Where another program has removed the key of the file, no other key takes its place.
+        try phone.run("DROP TABLE mist_seal")
+        for key in [nil, Self.key] {
+            let error = #expect(throws: StoreError.self) {
+                try StoreFile(
+                    phone.database,
+                    schemas: tables,
+                    scopes: [.private: SyncScenario.zone],
+                    key: PresentKey(key)
+                )
+            }
+            #expect(error?.code == .damaged)
+        }
     }
 
     @Test("43, 34. A field that becomes encrypted is sealed, and a renamed field keeps its values")
