@@ -63,6 +63,9 @@ public final class MistStore: Sendable {
     let switching = AsyncMutex()
     let service: (any SyncService)?
     let configuration: StoreConfiguration
+    /// Whether the store opens the private records that its folder names as open. A tool stays with those that a person
+    /// has chosen.
+    private let followsFolder: Bool
 
     /// The private records that are open.
     private struct OpenRecords {
@@ -127,6 +130,7 @@ public final class MistStore: Sendable {
         self.service = service
         self.configuration = configuration
         let loop = try Self.loop(service, account.open, user, common, configuration)
+        followsFolder = true
         open = Mutex(OpenRecords(place: account.open, file: user, loop: loop))
     }
 
@@ -175,10 +179,11 @@ public final class MistStore: Sendable {
         publicFile = common
         service = nil
         self.configuration = configuration
+        followsFolder = true
         open = Mutex(OpenRecords(place: account.open, file: user, loop: nil))
     }
 
-    /// Makes a store of files that are open.
+    /// Makes a store of files that are open, and stays with them.
     init(
         _ folder: StoreFolder,
         publicFile: StoreFile,
@@ -191,6 +196,7 @@ public final class MistStore: Sendable {
         self.publicFile = publicFile
         self.service = service
         configuration = folder.configuration
+        followsFolder = false
         open = Mutex(OpenRecords(place: place, file: file, loop: loop))
     }
 
@@ -393,7 +399,7 @@ extension MistStore {
     ///
     /// - Throws: A ``StoreError`` when a file fails. Then the former records are open.
     func followOtherProcesses() async throws {
-        guard try !isOpenAsNoted(open.withLock { $0 }) else { return }
+        guard followsFolder, try !isOpenAsNoted(open.withLock { $0 }) else { return }
         try await switching.lock()
         defer { switching.unlock() }
         let former = open.withLock { $0 }

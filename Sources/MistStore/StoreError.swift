@@ -44,8 +44,8 @@ public struct StoreError: Error, Hashable, Sendable {
         /// Whether the failure concerns a file as a whole.
         var isAboutFile: Bool {
             [
-                .notAStore, .noStore, .newerFormat, .needsUpdate, .damaged, .storage, .busy, .full, .readOnly, .keyMissing,
-                .wrongKey,
+                .notAStore, .noStore, .newerFormat, .needsUpdate, .damaged, .storage, .busy, .full, .readOnly,
+                .keyMissing, .wrongKey,
             ].contains(kind)
         }
 

@@ -23,6 +23,7 @@ struct StoreBackupCommand: AsyncParsableCommand {
     @Argument(help: "The folder of the backup. It must not exist.", completion: .directory)
     var backup: String
     @OptionGroup var user: StoreUserOptions
+    @OptionGroup var key: StoreKeyOptions
 
     func run() async throws {
         guard !FileManager.default.fileExists(atPath: backup) else {
@@ -32,7 +33,7 @@ struct StoreBackupCommand: AsyncParsableCommand {
                 remedy: "Choose another name."
             )
         }
-        let store = try MistStore(readingStoreAt: folder.url, of: user.choose(in: folder.url))
+        let store = try MistStore(readingStoreAt: folder.url, of: user.choose(in: folder.url), key: key.key())
         defer { try? store.close() }
         let manifest = try await store.backup(to: URL(fileURLWithPath: backup))
         let records = manifest.records.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
@@ -74,11 +75,12 @@ struct StoreRestoreCommand: AsyncParsableCommand {
     @Flag(help: "Remove the records that the backup does not have.")
     var removeOthers = false
     @OptionGroup var database: StoreDatabaseOptions
+    @OptionGroup var key: StoreKeyOptions
     @OptionGroup var confirmation: ConfirmationOptions
 
     func run() async throws {
         let source = URL(fileURLWithPath: backup)
-        try await database.writing(folder.url) { database in
+        try await database.writing(folder.url, key) { database in
             if plan || !confirmation.yes {
                 let plan = try await database.restorePlan(from: source, removesOthers: removeOthers)
                 write(plan)

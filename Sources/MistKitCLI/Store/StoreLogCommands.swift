@@ -37,6 +37,7 @@ struct StoreLogListCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The most entries.", valueName: "count"))
     var limit = 100
     @OptionGroup var database: StoreDatabaseOptions
+    @OptionGroup var key: StoreKeyOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
@@ -44,7 +45,7 @@ struct StoreLogListCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await database.reading(folder.url) { database in
+        try await database.reading(folder.url, key) { database in
             let entries = try await database.recoveryLog(limit: limit)
             try ValueList.recovered.write(entries.map(RecoveredEntry.init), as: output)
             let total = try await database.counts().losses.reduce(0) { $0 + $1.count }
@@ -76,9 +77,10 @@ struct StoreLogRestoreCommand: AsyncParsableCommand {
     @Argument(help: "The numbers of entries.")
     var numbers: [Int64]
     @OptionGroup var database: StoreDatabaseOptions
+    @OptionGroup var key: StoreKeyOptions
 
     func run() async throws {
-        try await database.writing(folder.url) { database in
+        try await database.writing(folder.url, key) { database in
             let entries = try await database.recoveryLog(limit: .max)
             let chosen = try numbers.map { number throws(CommandError) in
                 guard let entry = entries.first(where: { $0.id == number }) else {

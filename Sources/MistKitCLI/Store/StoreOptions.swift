@@ -11,6 +11,34 @@ struct StoreFolderArgument: ParsableArguments {
     var url: URL { URL(fileURLWithPath: folder) }
 }
 
+/// The key of a store whose encrypted fields are sealed.
+struct StoreKeyOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "A file with the key of a store whose encrypted fields are sealed: 32 bytes, or their base64.",
+            valueName: "path"
+        ),
+        completion: .file()
+    )
+    var keyFile: String?
+
+    /// The key in the file; `nil` without the option.
+    func key() throws -> StoreEncryptionKey? {
+        guard let keyFile else { return nil }
+        let bytes = try Data(InputFile(path: keyFile).bytes())
+        let text = String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        let key = bytes.count == StoreEncryptionKey.byteCount ? bytes : Data(base64Encoded: text)
+        guard let key, key.count == StoreEncryptionKey.byteCount else {
+            throw CommandError(
+                code: .usage,
+                message: "\(keyFile) has no key.",
+                remedy: "It must have the \(StoreEncryptionKey.byteCount) bytes of the key, or their base64."
+            )
+        }
+        return try StoreEncryptionKey(bytes: key)
+    }
+}
+
 /// Whose private records of a store a command works on.
 struct StoreUserOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The user, where the store has records of several.", valueName: "name"))
@@ -85,11 +113,15 @@ struct StoreDatabaseOptions: ParsableArguments {
     ///
     /// - Parameters:
     ///   - folder: The folder of the store.
+    ///   - key: Its key, where it has one.
     ///   - body: A closure that gets the database.
     /// - Throws: A ``CommandError`` or a `StoreError`, or the error of `body`.
-    func reading(_ folder: URL, _ body: (LocalDatabase) async throws -> Void) async throws {
-        let user = try fileOfUser(in: folder)
-        let store = try MistStore(readingStoreAt: folder, of: user)
+    func reading(
+        _ folder: URL,
+        _ key: StoreKeyOptions,
+        _ body: (LocalDatabase) async throws -> Void
+    ) async throws {
+        let store = try MistStore(readingStoreAt: folder, of: fileOfUser(in: folder), key: key.key())
         defer { try? store.close() }
         try await body(database == .public ? store.publicDatabase : store.privateDatabase)
     }
@@ -98,10 +130,15 @@ struct StoreDatabaseOptions: ParsableArguments {
     ///
     /// - Parameters:
     ///   - folder: The folder of the store.
+    ///   - key: Its key, where it has one.
     ///   - body: A closure that gets the database.
     /// - Throws: A ``CommandError`` or a `StoreError`, or the error of `body`.
-    func writing(_ folder: URL, _ body: (LocalDatabase) async throws -> Void) async throws {
-        let store = try MistStore(operatingStoreAt: folder, of: fileOfUser(in: folder))
+    func writing(
+        _ folder: URL,
+        _ key: StoreKeyOptions,
+        _ body: (LocalDatabase) async throws -> Void
+    ) async throws {
+        let store = try MistStore(operatingStoreAt: folder, of: fileOfUser(in: folder), key: key.key())
         defer { try? store.close() }
         try await body(database == .public ? store.publicDatabase : store.privateDatabase)
     }

@@ -28,6 +28,7 @@ struct StoreStatusCommand: AsyncParsableCommand {
 
     @OptionGroup var folder: StoreFolderArgument
     @OptionGroup var user: StoreUserOptions
+    @OptionGroup var key: StoreKeyOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
@@ -47,7 +48,7 @@ struct StoreStatusCommand: AsyncParsableCommand {
     }
 
     private func report(on user: StoreUser, _ scope: DatabaseScope) async throws -> StoreDatabaseReport {
-        let store = try MistStore(readingStoreAt: folder.url, of: user)
+        let store = try MistStore(readingStoreAt: folder.url, of: user, key: key.key())
         defer { try? store.close() }
         let database = scope == .public ? store.publicDatabase : store.privateDatabase
         return StoreDatabaseReport(

@@ -28,11 +28,12 @@ struct StoreSyncCommand: AsyncParsableCommand {
 
     @OptionGroup var folder: StoreFolderArgument
     @OptionGroup var user: StoreUserOptions
+    @OptionGroup var key: StoreKeyOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        try await StoreSession.with(folder, user, connection) { session in
+        try await StoreSession.with(folder, user, key, connection) { session in
             let summary = try await session.store.sync(by: .program, of: session.scopes)
             let results = session.scopes.sorted { $0.rawValue < $1.rawValue }.map { scope in
                 ScopeResult(scope: scope, summary: summary.scopes[scope] ?? ScopeSummary())
@@ -80,6 +81,7 @@ struct StoreVerifyCommand: AsyncParsableCommand {
     @Flag(help: "Repair differences, and remove no record here.")
     var resync = false
     @OptionGroup var user: StoreUserOptions
+    @OptionGroup var key: StoreKeyOptions
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
@@ -92,7 +94,7 @@ struct StoreVerifyCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await StoreSession.with(folder, user, connection) { session in
+        try await StoreSession.with(folder, user, key, connection) { session in
             let report = try await session.store.verify(
                 repair ? .repair : resync ? .resync : .compare,
                 comparing: values ? .values : .versions
@@ -134,6 +136,7 @@ struct StoreSession {
     static func with(
         _ folder: StoreFolderArgument,
         _ options: StoreUserOptions,
+        _ key: StoreKeyOptions,
         _ connection: ConnectionOptions,
         _ body: (StoreSession) async throws -> Void
     ) async throws {
@@ -152,7 +155,7 @@ struct StoreSession {
         for change in try MistStore.policyChanges(ofStoreAt: folder.url, since: Date() - 30 * 24 * 60 * 60) {
             Terminal.writeHint(change)
         }
-        let store = try MistStore(operatingStoreAt: folder.url, of: user, service: opened.service)
+        let store = try MistStore(operatingStoreAt: folder.url, of: user, service: opened.service, key: key.key())
         defer { try? store.close() }
         if let process = try await store.privateDatabase.status().synchroniser {
             Terminal.writeHint(

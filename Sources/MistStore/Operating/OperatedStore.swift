@@ -13,12 +13,14 @@ extension MistStore {
     /// - Parameters:
     ///   - folder: The folder of the store.
     ///   - user: The file of private records that is read, whether programs that open the folder open it or not.
-    /// - Throws: A ``StoreError``: `needsUpdate` when an earlier version of the library wrote a file; or another code
-    ///   about a file.
-    package convenience init(readingStoreAt folder: URL, of user: StoreUser) throws {
+    ///   - key: The key of a store whose encrypted fields are sealed.
+    /// - Throws: A ``StoreError``: `needsUpdate` when an earlier version of the library wrote a file; `keyMissing` or
+    ///   `wrongKey` for files that are sealed; or another code about a file.
+    package convenience init(readingStoreAt folder: URL, of user: StoreUser, key: StoreEncryptionKey?) throws {
+        try Self.check(key, ofStoreAt: folder)
         let declaration = try? Self.declaration(ofStoreAt: folder)
         let configuration = declaration.map(StoreConfiguration.init) ?? StoreConfiguration()
-        let files = StoreFolder(url: folder, types: .files, configuration: configuration, key: PresentKey(nil))
+        let files = StoreFolder(url: folder, types: .files, configuration: configuration, key: PresentKey(key))
         let common = try files.openPublicForReading()
         let file = try files.openForReading(user.file)
         self.init(files, publicFile: common, place: user.file, file: file, service: nil, loop: nil)
@@ -32,11 +34,16 @@ extension MistStore {
     ///   - user: The file of private records. Public records are synchronised with those that programs open, since public
     ///     changes are sent in the name of their user.
     ///   - service: The service, with the session of the user; `nil` to change records on this machine alone.
+    ///   - key: The key of a store whose encrypted fields are sealed. It does not seal a store that is not.
     /// - Throws: A ``StoreError``: `needsUpdate` when no program has declared its types, or an earlier version of the
-    ///   library wrote a file; `schema` for a service and a field that a closure merges, which only the program has; or
-    ///   another code about a file.
-    package convenience init(operatingStoreAt folder: URL, of user: StoreUser, service: (any SyncService)? = nil) throws
-    {
+    ///   library wrote a file; `schema` for a service and a field that a closure merges, which only the program has;
+    ///   `keyMissing` or `wrongKey` for files that are sealed; or another code about a file.
+    package convenience init(
+        operatingStoreAt folder: URL,
+        of user: StoreUser,
+        service: (any SyncService)? = nil,
+        key: StoreEncryptionKey?
+    ) throws {
         let declaration = try Self.declaration(ofStoreAt: folder)
         if service != nil, let field = declaration.closures.first {
             throw StoreError(
@@ -47,8 +54,14 @@ extension MistStore {
                 """
             )
         }
+        try Self.check(key, ofStoreAt: folder)
         let configuration = StoreConfiguration(declaration)
-        let files = StoreFolder(url: folder, types: .declared(declaration), configuration: configuration, key: PresentKey(nil))
+        let files = StoreFolder(
+            url: folder,
+            types: .declared(declaration),
+            configuration: configuration,
+            key: PresentKey(key)
+        )
         let common = try files.openPublic(isExpected: true)
         let file = try files.open(user.file, isExpected: true)
         let loop = try service.map { service in
@@ -80,6 +93,19 @@ extension MistStore {
                     A program has changed the merge policy of \(change.recordType).\(change.fieldName) from \(change.former) to \
                     \(change.present), \(ColumnValue.date(change.time).formatted(.iso8601)). All programs of the store must have the same one.
                     """
+                }
+            }
+        }
+    }
+
+    /// Refuses a key for a store that has none: only its program seals it.
+    private static func check(_ key: StoreEncryptionKey?, ofStoreAt folder: URL) throws {
+        guard key != nil else { return }
+        let path = folder.appendingPathComponent(StoreFolder.publicPath).path
+        try StoreError.naming(path) {
+            try StoreFile.readPresentFormat(atPath: path) { db in
+                guard try Seals(db: db).isSealed else {
+                    throw StoreError(.wrongKey, "The store has no key. Nothing was changed. Leave the key out.")
                 }
             }
         }

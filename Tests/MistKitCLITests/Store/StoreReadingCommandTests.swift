@@ -77,6 +77,32 @@ struct StoreReadingCommandTests {
         try store.close()
     }
 
+    @Test func theKeyOfASealedStoreIsRead() async throws {
+        let key = StoreEncryptionKey()
+        var configuration = StoreConfiguration()
+        configuration.encryptionKey = key
+        let folder = commands.folder
+        let store = try MistStore(
+            at: folder.appending(path: "notes"),
+            records: [DemoList.self, DemoTodo.self],
+            configuration: configuration
+        )
+        try await store.privateDatabase.add(DemoList(name: "Home"), named: "home")
+        try store.close()
+        let refused = try commands.mistkit("store", "status", "notes")
+        #expect(refused.status == 77)
+        #expect(refused.errors.contains("--key-file"), "\(refused.errors)")
+        try Data("no key".utf8).write(to: folder.appending(path: "wrong"))
+        let wrong = try commands.mistkit("store", "status", "notes", "--key-file", "wrong")
+        #expect(wrong.status == 64)
+        try key.revealBytes().write(to: folder.appending(path: "key"))
+        try Data("\(key.revealBytes().base64EncodedString())\n".utf8).write(to: folder.appending(path: "text"))
+        for file in ["key", "text"] {
+            let status = try commands.mistkit("store", "status", "notes", "--key-file", file)
+            #expect(lines(status).contains("  records       1 DemoList, 0 DemoTodo"), "\(status.errors)")
+        }
+    }
+
     @Test func theFileOfOneOfSeveralUsersIsChosen() async throws {
         #expect(try commands.mistkit("users", "create", "Ben").status == 0)
         let store = try program.open()

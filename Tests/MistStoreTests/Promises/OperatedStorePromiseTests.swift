@@ -22,10 +22,11 @@ struct OperatedStorePromiseTests {
     private func operating<Value>(
         _ folder: URL,
         _ service: CloudKitService? = nil,
+        key: StoreEncryptionKey? = nil,
         _ body: (MistStore) async throws -> Value
     ) async throws -> Value {
         let user = try #require(try StoreUser.all(ofStoreAt: folder).first)
-        let store = try MistStore(operatingStoreAt: folder, of: user, service: service)
+        let store = try MistStore(operatingStoreAt: folder, of: user, service: service, key: key)
         defer { try? store.close() }
         return try await body(store)
     }
@@ -268,6 +269,51 @@ struct OperatedStorePromiseTests {
                 Issue.record("\(sent)")
                 return
             }
+            try program.close()
+        }
+    }
+
+    @Test("43, 47. A tool needs the key of a sealed store, seals none that is not, and merges what it seals")
+    func sealedStoresNeedTheirKey() async throws {
+        try await withService { folder, service in
+            let (mine, other) = (folder.appending(path: "mine"), folder.appending(path: "other"))
+            let key = StoreEncryptionKey()
+            var configuration = StoreConfiguration()
+            configuration.encryptionKey = key
+            var program = try MistStore(
+                at: mine,
+                records: [Secret.self],
+                service: service,
+                configuration: configuration
+            )
+            let elsewhere = try MistStore(at: other, records: [Secret.self], service: service)
+            try await program.privateDatabase.add(Secret(text: "mine"), named: "a")
+            try await program.sync()
+            try await elsewhere.sync()
+            try await program.privateDatabase.update(Secret.self, named: "a") { $0.text = "loses" }
+            try program.close()
+            try await elsewhere.privateDatabase.update(Secret.self, named: "a") { $0.text = "wins" }
+            try await elsewhere.sync()
+
+            #expect(await error { try await operating(mine, service) { _ in } }?.code == .keyMissing)
+            let wrong = StoreEncryptionKey()
+            #expect(await error { try await operating(mine, service, key: wrong) { _ in } }?.code == .wrongKey)
+            #expect(await error { try await operating(other, service, key: key) { _ in } }?.code == .wrongKey)
+            try await operating(mine, service, key: key) { store in
+                let summary = try await store.sync()
+                #expect([summary.fetched, summary.merged, summary.lost].reduce(0, +) > 0)
+                let lost = try await store.privateDatabase.recoveryLog(limit: 9).first
+                #expect(lost?.fields.first?.value.plain == .string("loses"), "\(String(describing: lost))")
+            }
+            try elsewhere.close()
+            for file in ["user.sqlite", "user.sqlite-wal"] {
+                guard let bytes = FileManager.default.contents(atPath: mine.appending(path: file).path) else {
+                    continue
+                }
+                for text in ["loses", "wins"] { #expect(bytes.range(of: Data(text.utf8)) == nil, "\(file): \(text)") }
+            }
+            program = try MistStore(at: mine, records: [Secret.self], configuration: configuration)
+            #expect(try await program.privateDatabase.fetch(Secret.self, named: "a").text == "wins")
             try program.close()
         }
     }

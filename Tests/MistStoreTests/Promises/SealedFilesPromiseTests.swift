@@ -341,7 +341,7 @@ struct SealedFilesPromiseTests {
                 try store.close()
                 let other = try StoreFolder(
                     url: folder,
-                    records: Self.types,
+                    types: .program(Self.types),
                     configuration: StoreConfiguration(),
                     key: PresentKey(nil)
                 ).open(.user("_other"), isExpected: false)
@@ -446,7 +446,7 @@ struct SealedFilesPromiseTests {
             let paths = ["public.sqlite", "user.sqlite", "users/_other.sqlite"].map { folder.appending(path: $0).path }
             let files = StoreFolder(
                 url: folder,
-                records: Self.types,
+                types: .program(Self.types),
                 configuration: configuration(former),
                 key: PresentKey(former)
             )
