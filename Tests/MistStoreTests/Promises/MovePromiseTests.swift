@@ -179,6 +179,23 @@ struct MovePromiseTests {
         #expect(try phone.moves() == 0 && laptop.moves() == 0)
     }
 
+    @Test("11, F5. A reference that another device has set in an old record meanwhile is in the copy")
+    func sentReferencesAreInherited() throws {
+        let (scenario, phone, laptop) = try devices()
+        try laptop.run("UPDATE Folder SET related = 'a' WHERE _recordName = 'b'")
+        try phone.move("a", below: "y")
+        try phone.sync { request in
+            // The laptop has not fetched the copies yet.
+            if request.line.contains("delete") { try laptop.go() }
+            return .answered
+        }
+        for _ in 0..<3 { try scenario.synchronise() }
+        try scenario.expect([
+            "Folder a above=→y opened=0 title=a", "Folder b above=→a opened=0 related=→a title=b",
+            "Folder x opened=0 title=x", "Folder y opened=0 title=y",
+        ])
+    }
+
     @Test("11, F5. A lost reply or a crash at any request of a move leaves no record behind", arguments: 0..<8)
     func lostRepliesAndCrashes(request: Int) throws {
         for delivery in [ScenarioDevice.Delivery.lostReply, .lostRequest, .crashBefore, .crashAfter] {
