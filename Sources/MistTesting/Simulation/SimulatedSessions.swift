@@ -45,7 +45,7 @@ extension SimulatedWorld {
         }
     }
 
-    /// Somebody signs out, or signs in, maybe while a request is under way.
+    /// A user signs out, or another one signs in, maybe while a request is under way.
     mutating func changeSession(of device: SimulatedDevice) throws {
         // The records of a file belong to the first user who is signed in.
         let owner = try device.read { db in try String.fetchOne(db, sql: "SELECT owner FROM mist_state") }
