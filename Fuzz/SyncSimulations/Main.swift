@@ -1,12 +1,13 @@
 import Foundation
 import MistKit
+import MistStore
 import MistTesting
 
 /// Runs simulations of the store with consecutive seeds, one after the other, and prints the numbers of operations,
 /// requests, conflicts and so on.
 ///
 /// ```
-/// SyncSimulations 1 20 3 60 private [files]
+/// SyncSimulations 1 20 3 60 private [files|moves|sessions]
 /// // seeds 20 operations 2400 requests 5710 conflicts 296 …
 /// ```
 ///
@@ -15,19 +16,36 @@ import MistTesting
 /// story is printed, and the exit code is 255, which stops `Scripts/simulate-sync`.
 @main
 struct Main {
+    /// What the simulations are about besides records.
+    private enum Kind: String {
+        case records, files, moves, sessions
+    }
+
     static func main() {
         let numbers = CommandLine.arguments.dropFirst().compactMap { UInt64($0) }
         let words = CommandLine.arguments.dropFirst().filter { UInt64($0) == nil }
         guard numbers.count == 4, let scope = words.first.flatMap(DatabaseScope.init(rawValue:)),
-            words.dropFirst().allSatisfy({ $0 == "files" })
+            words.count <= 2, let kind = words.dropFirst().first.map(Kind.init(rawValue:)) ?? .records
         else {
-            let usage = "usage: SyncSimulations <first seed> <count> <devices> <operations> private|public [files]\n"
+            let usage = """
+                usage: SyncSimulations <first seed> <count> <devices> <operations> private|public [files|moves|sessions]
+
+                """
             FileHandle.standardError.write(Data(usage.utf8))
             exit(2)
         }
-        let files: [any CloudKitRecord.Type] = words.count > 1 ? [Cover.self] : []
-        var simulation = SyncSimulation(records: [Shelf.self, Book.self] + files)
+        let records: [any CloudKitRecord.Type] =
+            switch kind {
+            case .records, .sessions: [Shelf.self, Book.self]
+            case .files: [Shelf.self, Book.self, Cover.self]
+            case .moves: [Branch.self, Book.self]
+            }
+        var simulation = SyncSimulation(records: records)
         simulation.scope = scope
+        if kind == .moves {
+            simulation.zones = .perRoot
+            simulation.moves = 0.2
+        }
         simulation.devices = Int(numbers[2])
         simulation.operations = Int(numbers[3])
         var counts = SimulationCounts()
@@ -39,6 +57,8 @@ struct Main {
                 default: ("network", .network)
                 }
             simulation.faults = faults
+            if kind == .moves { (simulation.faults.massDeletion, simulation.faults.verification) = (0, 0) }
+            if kind == .sessions { simulation.faults.otherSession = 0.05 }
             do {
                 counts += try simulation.run(seed: seed)
             } catch {
@@ -54,7 +74,7 @@ struct Main {
             network-losses \(counts.networkLosses) lost-requests \(counts.lostRequests) \
             lost-replies \(counts.lostReplies) duplicates \(counts.duplicates) throttles \(counts.throttles) \
             expired-tokens \(counts.expiredTokens) purges \(counts.purges) \
-            deletes-elsewhere \(counts.deletesElsewhere) stale-forms \(counts.staleForms) copies \(counts.copies) \
+            deletes-elsewhere \(counts.deletesElsewhere) stale-forms \(counts.staleForms) copies \(counts.copies) moves \(counts.moves) sessions \(counts.sessions) \
             mass-deletions \(counts.massDeletions) unclear-counts \(counts.unclearCounts) \
             transfers \(counts.transfers) rereferences \(counts.rereferences) collections \(counts.collections)
             """

@@ -91,6 +91,66 @@ extension Book: CloudKitRecord {
     }
 }
 
+/// A record below another one, with a field of each merge policy. It moves with the records below it.
+struct Branch: Hashable {
+    var above: RecordReference<Branch>?
+    var near: RecordReference<Branch>?
+    var title: String?
+    var note: String?
+    var visits = 0
+    var best: Int?
+    var tags: [String] = []
+}
+
+extension Branch: CloudKitRecord {
+    struct Fields: RecordFieldSet {
+        let above = RecordField<RecordReference<Branch>>("above", isParent: true)
+        let near = RecordField<RecordReference<Branch>>("near")
+        let title = RecordField<String>("title")
+        let note = RecordField<String>("note")
+        let visits = RecordField<Int>("visits", merge: .counter)
+        let best = RecordField<Int>("best", merge: .greatest)
+        let tags = RecordField<[String]>("tags", merge: .union)
+    }
+
+    static let recordType = "Branch"
+    static let fields = Fields()
+    static let fieldTable = FieldTable(
+        fields.above,
+        fields.near,
+        fields.title,
+        fields.note,
+        fields.visits,
+        fields.best,
+        fields.tags
+    )
+
+    init(fields reader: inout FieldReader) throws(FieldError) {
+        while let field = try reader.next() {
+            switch field {
+            case 0: above = try reader.value()
+            case 1: near = try reader.value()
+            case 2: title = try reader.value()
+            case 3: note = try reader.value()
+            case 4: visits = try reader.value() ?? 0
+            case 5: best = try reader.value()
+            case 6: tags = try reader.value() ?? []
+            default: try reader.skip()
+            }
+        }
+    }
+
+    func write(fields writer: inout FieldWriter) {
+        writer.write(0, above)
+        writer.write(1, near)
+        writer.write(2, title)
+        writer.write(3, note)
+        writer.write(4, visits)
+        writer.write(5, best)
+        writer.write(6, tags)
+    }
+}
+
 /// A record with a file.
 struct Cover: Hashable {
     var title: String?

@@ -57,6 +57,32 @@ struct SimulationTests {
         }
     }
 
+    @Test("11, O3. Devices agree about records that move between zones, each in one zone, and nothing is lost")
+    func devicesAgreeAboutMoves() async throws {
+        let simulation = SyncSimulation(records: [Branch.self, Book.self])
+        for faults in [SimulationFaults.network, .all, .wrongClocks] {
+            let counts = try await run(25, simulation) {
+                $0.zones = .perRoot
+                $0.moves = 0.2
+                $0.faults = faults
+                $0.faults.massDeletion = 0
+                $0.faults.verification = 0
+            }
+            #expect(counts.contains { $0.moves > 0 })
+        }
+    }
+
+    @Test("28, P4. Devices agree where other users sign in, who get no record and give none")
+    func devicesAgreeWithOtherSessions() async throws {
+        for faults in [SimulationFaults.network, .all] {
+            let counts = try await run(15) {
+                $0.faults = faults
+                $0.faults.otherSession = 0.05
+            }
+            #expect(counts.contains { $0.sessions > 0 })
+        }
+    }
+
     /// A public database has no change feed: changed records are found by their modification time, and deletes by
     /// missing names.
     @Test func devicesAgreeAboutAPublicDatabase() async throws {

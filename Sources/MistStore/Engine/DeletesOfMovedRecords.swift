@@ -24,7 +24,9 @@ extension MovedRecords {
             }
             return false
         }
-        guard let known = try knownVersions.fetch(named: name, in: zone.id), known.tag != nil, !known.isDistrusted,
+        // The delete of a record whose create was not acknowledged says that it was stored, and maybe moved.
+        guard let known = try knownVersions.fetch(named: name, in: zone.id), !known.isDistrusted,
+            try known.tag != nil || !reportedDeletes.isOwn(name, in: zone.id),
             let table = file.tablesByID[known.type], let row = try table.row(id: known.row, db), row.zone == zone.id
         else { return false }
         let isPlain = try localEdits(of: row, table).isEmpty && !deletes.hasDependents(name, in: zone)
@@ -97,11 +99,15 @@ extension MovedRecords {
         let hasCopy = try others(named: row.name, than: zone.id, table).contains { other in
             try other.id != row.id && knownVersions.fetch(named: other.name, in: other.zone)?.creation == known.creation
         }
-        guard try isUnsent(row), !hasCopy else { return try knownVersions.forget(known.id) }
+        // The zone of the copy was read as well: a copy without a tag never reached the service.
+        let copy = try knownVersions.fetch(named: row.name, in: row.zone)
+        guard copy?.tag == nil, !hasCopy else { return try knownVersions.forget(known.id) }
         try recovery.add(.deleted, row.receipt(), of: table.recordType, row.name, in: zone, at: now)
         try forgetEdits(of: row.id, table)
         try table.delete(row.id, db)
         try knownVersions.forget(known.id)
+        if let copy { try knownVersions.forget(copy.id) }
+        try sentOperations.forget(row.name, in: row.zone)
         summary.removed += 1
         if let target = try zones.fetch(row.zone) {
             try deletes.cascade(from: row.name, in: target, because: .deletedWithTarget)

@@ -19,19 +19,78 @@ extension MovedRecords {
     /// - Returns: What is to be done; `nil` for a record that was never moved, and for a copy that is older than the one
     ///   here.
     func arrival(of record: Record, named name: String, _ table: RecordTable, in zone: StoredZone) throws -> Arrival? {
-        // The bytes end with the former zone; 0 stands for none.
-        guard scope == .private, case .bytes(let data)? = record.fields[EditTimes.fieldName]?.plain,
-            let last = data.last, last != 0, let times = EditTimes(data), let move = times.move,
-            let creation = times.creation, let from = times.movedFrom
-        else { return nil }
+        guard let (move, creation, from) = origin(of: record) else { return nil }
         if try isDeletedHere(name, from: from) { return Arrival(isDeletedHere: true) }
         for row in try others(named: name, than: zone.id, table) {
-            guard let base = try version(of: row, table), base.creation == creation,
+            guard let base = try version(of: row, table), try self.creation(of: base, row, table) == creation,
                 try self.move(of: row, base, table).map({ $0 < move }) ?? true
             else { continue }
             return try adopt(row, base, table, into: zone, from: from)
         }
         return nil
+    }
+
+    /// Looks whether a version is an earlier copy of a record that this device has moved since, and whose own copy was
+    /// never sent. Then this device moves the record from there: the other one deletes it where both have found it.
+    ///
+    /// - Returns: Whether the version was applied.
+    func rebase(onto record: Record, named name: String, _ table: RecordTable, in zone: StoredZone) throws -> Bool {
+        guard try transaction.hasMoves, let (move, creation, _) = origin(of: record),
+            try tombstones.created(name, in: zone.id) == nil
+        else { return false }
+        for row in try others(named: name, than: zone.id, table) where try isUnsent(row) {
+            guard let base = try former(of: row, table), base.creation == creation,
+                base.times.move.map({ $0 < move }) ?? true, let own = try self.move(of: row, base, table), own > move,
+                let entry = try moves.entry(of: name, from: base.zone), base.zone != zone.id
+            else { continue }
+            try moves.release(name, in: base.zone)
+            try VersionMerge(
+                transaction: transaction,
+                record: try files.adopted(record, table),
+                name: name,
+                known: base,
+                table: table,
+                zone: zone,
+                movedRow: row
+            ).apply()
+            try moves.setZone(zone.id, of: entry)
+            try knownVersions.forget(base.id)
+            try sentOperations.forget(name, in: base.zone)
+            try keepInsert(of: row.id, table)
+            return true
+        }
+        return false
+    }
+
+    /// Whether a version is of a record of which this file has a later copy in another zone: its delete is only a matter
+    /// of time, and the device that made the copy takes over what is changed in it meanwhile.
+    func isSuperseded(_ record: Record, named name: String, _ table: RecordTable, in zone: StoredZone) throws -> Bool {
+        guard scope == .private, try !zones.isOnly(zone.id),
+            case .bytes(let data)? = record.fields[EditTimes.fieldName]?.plain
+        else { return false }
+        let rows = try others(named: name, than: zone.id, table)
+        guard !rows.isEmpty, let times = EditTimes(data),
+            let creation = times.creation ?? record.created?.time?.creation,
+            try knownVersions.fetch(named: name, in: zone.id) == nil, try tombstones.created(name, in: zone.id) == nil,
+            try table.row(named: name, in: zone.id, db) == nil
+        else { return false }
+        return try rows.contains { row in
+            guard let base = try version(of: row, table), base.creation == creation,
+                let move = try move(of: row, base, table)
+            else { return false }
+            return times.move.map { $0 < move } ?? true
+        }
+    }
+
+    /// When a copy was made, when its record was created first, and where it comes from; `nil` for a record that was
+    /// never moved.
+    private func origin(of record: Record) -> (move: EditTime, creation: EditTime, zone: String)? {
+        // The bytes end with the former zone; 0 stands for none.
+        guard scope == .private, case .bytes(let data)? = record.fields[EditTimes.fieldName]?.plain,
+            let last = data.last, last != 0, let times = EditTimes(data), let move = times.move,
+            let creation = times.creation, let zone = times.movedFrom
+        else { return nil }
+        return (move, creation, zone)
     }
 
     /// Whether this device has deleted the record that a copy was made of.
@@ -54,6 +113,16 @@ extension MovedRecords {
     func version(of row: LocalRow, _ table: RecordTable) throws -> KnownVersion? {
         let known = try knownVersions.fetch(named: row.name, in: row.zone)
         return known?.tag != nil ? known : try former(of: row, table) ?? known
+    }
+
+    /// When and where a record was created. A create whose outcome is unknown, or that arrived late, may be that of a
+    /// record that another device has moved since.
+    private func creation(of version: KnownVersion, _ row: LocalRow, _ table: RecordTable) throws -> EditTime? {
+        if version.tag != nil { return version.creation }
+        let sent = try sentOperations.uncertain(version.name, in: version.zone)?.times
+        if let creation = sent.flatMap({ EditTimes($0) })?.creation { return creation }
+        let insert = try pendingEdits.edits(of: row.id, table).first { $0.field == nil }
+        return try insert.map { EditTime($0.time, device: try fileState.device) }
     }
 
     /// When a row was moved to its zone.
@@ -140,6 +209,12 @@ extension MovedRecords {
                 let rows = try table.rows("\(parent.column) = ? AND _zone = ?", [.text(name), ColumnValue(zone)], db)
                 for row in rows where try knownVersions.fetch(named: row.name, in: zone) == nil {
                     guard try table.row(named: row.name, in: target, db) == nil else { continue }
+                    if let back = try moves.entries(of: row.id, table.id).first(where: { $0.zone == target }) {
+                        // It was moved here, and its copy was never sent: now it is where it was.
+                        try moves.forget(back)
+                        let isNew = try knownVersions.fetch(named: row.name, in: target)?.tag == nil
+                        if !isNew { try pendingEdits.forget(.insert, of: row.id, table.id) }
+                    }
                     try table.place(row.id, in: target, db)
                     try parking.forget(row.name, in: zone)
                     names.append(row.name)

@@ -189,13 +189,28 @@ extension MovedRecords {
             }
             guard !value.isSame(as: present) else { continue }
             let before = try ColumnPair(present, of: field, in: zone.zoneID).value
-            try table.update(row.id, [field.name: try ColumnPair(value, of: field, in: zone.zoneID)], at: nil, db)
+            let pair = try ColumnPair(value?.withoutZones, of: field, in: zone.zoneID)
+            try table.update(row.id, [field.name: pair], at: nil, db)
             let base = try edit.map { try ColumnPair($0.base, of: field, in: zone.zoneID).value } ?? before
             if edit != nil { try pendingEdits.forget(field.id, of: row.id, table.id) }
             let editTime = ServiceTime(max(time.milliseconds, edit?.time.rawValue ?? 0))
             try pendingEdits.insert(field, of: row.id, table, time: editTime, raw: now, base: base)
         }
         if !lost.isEmpty { try recovery.add(.laterEdit, lost, of: table.recordType, row.name, in: zone, at: now) }
+    }
+}
+
+extension FieldValue {
+    /// The value without the zones of its references, which are those of the record that it comes from.
+    fileprivate var withoutZones: FieldValue {
+        func withoutZone(_ reference: Reference) -> Reference {
+            Reference(recordName: reference.recordName, action: reference.action)
+        }
+        return switch plain {
+        case .reference(let reference): .reference(withoutZone(reference))
+        case .referenceList(let references): .referenceList(references.map(withoutZone))
+        default: self
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 import CloudKitModel
-import GRDB
+package import GRDB
 public import MistKit
 
 #if canImport(FoundationEssentials)
@@ -25,7 +25,7 @@ extension StoreWriter {
     ) throws -> StoredRecord<Model> {
         let parentTable = try database.file.table(of: Parent.recordType)
         let target = try reader.row(named: parent.recordName, in: parent.zoneID, parentTable)
-        return try move(record) { move in try move.toPlace(below: target, parent) }
+        return try move(record) { move in try move.toPlace(below: target, action: parent.action) }
     }
 
     /// Moves a record, with all records below it, out of its parent.
@@ -114,12 +114,39 @@ extension LocalDatabase {
     }
 }
 
+extension LocalDatabase {
+    /// Moves a row, with all rows below it, as ``StoreWriter/move(_:below:)`` and ``StoreWriter/moveToRoot(_:)`` do. The
+    /// types of the records need not be known.
+    ///
+    /// - Parameters:
+    ///   - row: The row.
+    ///   - table: Its table.
+    ///   - target: The row that it is to be below; `nil` to move it out of its parent.
+    ///   - newZoneName: Chooses the name of a zone.
+    ///   - db: The transaction. The caller ends it without its changes when the move is refused.
+    /// - Returns: The row's new zone.
+    /// - Throws: A ``StoreError``; see ``move(_:below:)``.
+    @discardableResult
+    package func move(
+        _ row: LocalRow,
+        of table: RecordTable,
+        below target: LocalRow?,
+        newZoneName: @escaping () -> String,
+        _ db: Database
+    ) throws -> ZoneRowID {
+        let move = RecordMove(database: self, db: db, row: row, table: table, newZoneName: newZoneName)
+        return try target.map { try move.toPlace(below: $0, action: .none) } ?? move.toRoot()
+    }
+}
+
 /// A call that moves a record: checks everything, and then changes the rows.
 struct RecordMove {
     let database: LocalDatabase
     let db: Database
     let row: LocalRow
     let table: RecordTable
+    /// Chooses the name of a zone.
+    var newZoneName: () -> String = { UUID().uuidString }
 
     private var file: StoreFile { database.file }
     private var assignment: ZoneAssignment { ZoneAssignment(file: file, scope: database.scope, db: db) }
@@ -127,7 +154,7 @@ struct RecordMove {
     /// Moves the record below another one.
     ///
     /// - Returns: The record's new zone.
-    func toPlace(below target: LocalRow, _ parent: RecordReference<some CloudKitRecord>) throws -> ZoneRowID {
+    func toPlace(below target: LocalRow, action: Reference.Action) throws -> ZoneRowID {
         try checkScope()
         guard let field = table.parentField else {
             throw error(.move, "The type \(table.recordType) has no parent. Declare one with @CloudKitParent.")
@@ -137,7 +164,7 @@ struct RecordMove {
             throw error(.move, "The record \(target.name) is the record itself or below it, and cannot be above it.")
         }
         let zone = try zone(target.zone)
-        let reference = Reference(recordName: target.name, action: parent.action, zoneID: zone.zoneID)
+        let reference = Reference(recordName: target.name, action: action, zoneID: zone.zoneID)
         try move(family, to: zone)
         return try set(.reference(reference), field, in: zone)
     }
@@ -164,7 +191,7 @@ struct RecordMove {
             }
             if isAlone { return row.zone }
         }
-        return try assignment.newZone(named: row.name, in: table)
+        return try assignment.newZone(named: row.name, in: table, newName: newZoneName)
     }
 
     private func zone(_ id: ZoneRowID) throws -> StoredZone {

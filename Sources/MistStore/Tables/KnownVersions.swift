@@ -22,7 +22,7 @@ struct KnownVersion: Sendable {
     let other: [String: FieldValue]
     let isConflicting: Bool
     /// When and on which device the record was created. It stays the same when a record is moved.
-    var creation: EditTime? { times.creation ?? created.map { EditTime($0, device: 0) } }
+    var creation: EditTime? { times.creation ?? created?.creation }
     /// Whether the file has a row for the record. It has none where a delete was taken back, until the record is found.
     var hasRow: Bool { row != Self.noRow }
     fileprivate static let noRow: RecordRowID = 0
@@ -592,4 +592,9 @@ extension KnownVersions {
     func forgetAll(of type: TableID) throws {
         try db.run("DELETE FROM mist_record WHERE type = ?", [type])
     }
+}
+
+extension ServiceTime {
+    /// The creation of a record without edit times, which the service stored at this time.
+    var creation: EditTime { EditTime(self, device: 0) }
 }

@@ -203,6 +203,14 @@ extension Moves {
         )
     }
 
+    /// Changes the former zone of a move: another device has moved the record before.
+    func setZone(_ zone: ZoneRowID, of entry: Entry) throws {
+        try db.run(
+            "UPDATE mist_move SET zone = ? WHERE type = ? AND row = ? AND zone = ?",
+            [zone, entry.type, entry.row, entry.zone]
+        )
+    }
+
     func forget(_ entry: Entry) throws {
         try db.run(
             "DELETE FROM mist_move WHERE type = ? AND row = ? AND zone = ?",

@@ -49,6 +49,9 @@ public struct SimulationFaults: Hashable, Sendable {
     /// A delete is the delete of most records of a type. The limit of `StoreConfiguration.massDeletionLimit` is small
     /// then, and a person permits the deletes or takes them back.
     public var massDeletion = 0.0
+    /// A person signs out, in as another user, or in again, maybe while a request is under way. The other user has a zone
+    /// and records of the same names. Use it with a private database.
+    public var otherSession = 0.0
     /// The maximum error of the clock of a device, in seconds. The clock is right after the faults have ended.
     public var clockError = 0.0
     /// The maximum error of the clock of a device, in seconds. The clock stays wrong, and the latest edits win
@@ -144,6 +147,10 @@ public struct SimulationCounts: Hashable, Sendable {
     public var staleForms = 0
     /// Files that were copied.
     public var copies = 0
+    /// Records that were moved to another zone, without those below them.
+    public var moves = 0
+    /// The number of times that another session began on a device.
+    public var sessions = 0
     /// The number of times that a person has decided about many deletes.
     public var massDeletions = 0
     /// Records with a counter of which a device could not know whether the service has its count. Only copies of a file
@@ -182,6 +189,8 @@ public struct SimulationCounts: Hashable, Sendable {
         left.staleForms += right.staleForms
         left.unclearCounts += right.unclearCounts
         left.copies += right.copies
+        left.moves += right.moves
+        left.sessions += right.sessions
         left.massDeletions += right.massDeletions
         left.rounds += right.rounds
         left.transfers += right.transfers

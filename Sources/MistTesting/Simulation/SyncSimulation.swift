@@ -44,6 +44,10 @@ public struct SyncSimulation: Sendable {
     public var scope = DatabaseScope.private
     /// The zones in which the devices keep the records of a private database.
     public var zones = ZoneLayout.single("Records")
+    /// The probability from 0 to 1 that an operation moves a record, with the records below it, to another place, which
+    /// is often in another zone. Use it with the zones `perRoot`, a private database and types that have a parent, and
+    /// without `SimulationFaults/massDeletion`. References other than parents have no action then.
+    public var moves = 0.0
     let schemas: [RecordSchema]
     let configuration: StoreConfiguration
 
@@ -101,7 +105,7 @@ public struct SimulationFailure: Error, CustomStringConvertible {
 }
 
 /// One device: a file, the processes that use it, and a clock that may be wrong.
-private final class SimulatedDevice {
+final class SimulatedDevice {
     /// A process with an opened file and a synchronisation engine.
     struct Process {
         var file: StoreFile
@@ -142,6 +146,12 @@ private final class SimulatedDevice {
     var underWay: Set<String> = []
     /// The names of the records that had edits which were not sent when the program deleted records.
     var unsent: Set<String> = []
+    /// Who is signed in.
+    var session = SimulatedSession.owner
+    /// The number of the session.
+    var sessionNumber = 0
+    /// The deletes that the device has read from the service.
+    var seenDeletes: Set<RecordPlace> = []
 
     var file: StoreFile { processes[current].file }
     var engine: SyncEngine { processes[current].engine }
@@ -176,6 +186,9 @@ private final class SimulatedDevice {
         var date: ServiceTime?
         /// Whether the request reaches the service only when the reply is due.
         let isSlowRequest: Bool
+        /// The session whose credentials the request has, with its number.
+        let session: SimulatedSession
+        let sessionNumber: Int
     }
 
     private let simulation: SyncSimulation
@@ -227,10 +240,11 @@ private final class SimulatedDevice {
             try FileManager.default.copyItem(atPath: "\(from)-files", toPath: "\(filesPath)-files")
         }
         clockError = other.clockError
+        (session, sessionNumber) = (other.session, other.sessionNumber)
         database = try DatabaseQueue()
         try other.database.backup(to: database)
         (permitted, sentDeletes) = (other.permitted, other.sentDeletes)
-        (underWay, unsent) = (other.underWay, other.unsent)
+        (underWay, unsent, seenDeletes) = (other.underWay, other.unsent, other.seenDeletes)
         processes = [try open(configuration)]
         if isNoticed {
             // The first place is that of the file that was copied.
@@ -307,11 +321,13 @@ extension SyncSimulation {
 }
 
 /// The state of a run.
-private struct SimulatedWorld {
+struct SimulatedWorld {
     let simulation: SyncSimulation
     let seed: UInt64
     let emulator: CloudKitEmulator
     let service: EmulatorSyncService
+    /// The service with the session of another user.
+    let otherService: EmulatorSyncService
     let configuration: StoreConfiguration
     let time: Mutex<Int64>.Box
     var generator: SplitMix64
@@ -320,6 +336,8 @@ private struct SimulatedWorld {
     var counts = SimulationCounts()
     var story: [String] = []
     var names = 0
+    /// What the service has done about records that moved.
+    let ledger = MoveLedger()
     let user: String
     /// The folder of the files of all devices; `nil` for a simulation without files.
     let folder: URL?
@@ -345,6 +363,8 @@ private struct SimulatedWorld {
         )
         user = try emulator.createUser()
         service = EmulatorSyncService(emulator, container: Self.container, user: user)
+        let other = simulation.faults.otherSession > 0 ? try emulator.createUser() : user
+        otherService = EmulatorSyncService(emulator, container: Self.container, user: other)
         var configuration = simulation.configuration
         let jitter = Mutex<SplitMix64>.Box(SplitMix64(seed: seed &+ 2))
         configuration.random = { jitter.withLock { Double.random(in: 0..<1, using: &$0) } }
@@ -377,13 +397,14 @@ private struct SimulatedWorld {
             devices.append(device)
         }
         self.generator = generator
+        if simulation.faults.otherSession > 0 { try addRecordsOfOtherUser() }
     }
 
     func failure(_ message: String) -> SimulationFailure {
         SimulationFailure(seed: seed, message: message, story: story)
     }
 
-    private mutating func tell(_ text: @autoclosure () -> String) {
+    mutating func tell(_ text: @autoclosure () -> String) {
         story.append("\(time.withLock { $0 } - 1_767_225_600_000) ms  \(text())")
     }
 
@@ -392,7 +413,7 @@ private struct SimulatedWorld {
         time.withLock { $0 += step }
     }
 
-    private func now(of device: SimulatedDevice) -> MachineTime {
+    func now(of device: SimulatedDevice) -> MachineTime {
         MachineTime(time.withLock { $0 } + device.clockError)
     }
 
@@ -426,6 +447,8 @@ private struct SimulatedWorld {
                 try copy(device, isNoticed: false)
             } else if generator.chance(simulation.faults.noticedCopy) {
                 try copy(device, isNoticed: true)
+            } else if generator.chance(simulation.faults.otherSession) {
+                try changeSession(of: device)
             } else if simulation.faults.massDeletion > 0, generator.chance(0.02) {
                 try decideAboutDeletes(of: device)
             } else if generator.chance(0.4) {
@@ -489,6 +512,7 @@ private struct SimulatedWorld {
         guard case .success? = reply.zones?.first else { return }
         counts.purges += 1
         model.isRelaxed = true
+        ledger.forget(zoneID)
         tell("the zone \(zoneID.zoneName) is deleted at the service")
     }
 
@@ -581,7 +605,9 @@ private struct SimulatedWorld {
             number: number,
             request: request,
             reply: nil,
-            isSlowRequest: generator.chance(faults.delay / 2)
+            isSlowRequest: generator.chance(faults.delay / 2),
+            session: device.session,
+            sessionNumber: device.sessionNumber
         )
         if generator.chance(faults.lostRequest) {
             counts.lostRequests += 1
@@ -589,16 +615,16 @@ private struct SimulatedWorld {
             flight.reply = .failure(.broken(mayHaveBeenDone: request.isWrite))
         } else if generator.chance(faults.lostReply) {
             counts.lostReplies += 1
-            _ = answer(request)
+            _ = answer(request, from: device)
             tell("… and the reply is lost")
             noteUnknownOutcome(of: request)
             flight.reply = .failure(.broken(mayHaveBeenDone: request.isWrite))
             try deleteElsewhere(request.createdNames)
         } else if generator.chance(faults.duplicate) {
             counts.duplicates += 1
-            _ = answer(request)
+            _ = answer(request, from: device)
             tell("… which arrives twice")
-            flight.reply = answer(request)
+            flight.reply = answer(request, from: device)
             try deleteElsewhere(request.createdNames)
         } else if generator.chance(faults.throttle) {
             counts.throttles += 1
@@ -626,7 +652,7 @@ private struct SimulatedWorld {
                     flight.reply = .success(.records(results))
                 }
             } else if !operations.isEmpty {
-                switch answer(.modify(operations, zone: zone, isAtomic: isAtomic)) {
+                switch answer(.modify(operations, zone: zone, isAtomic: isAtomic), from: device) {
                 case .success(.records(let records)): results = records
                 case let other: flight.reply = other
                 }
@@ -636,14 +662,14 @@ private struct SimulatedWorld {
                 flight.reply = .success(.records(results))
             }
         } else if request.fetchesRecords, generator.chance(faults.undeliveredRecord) {
-            flight.reply = answer(request)
+            flight.reply = answer(request, from: device)
             if let name = flight.reply?.leaveOutARecord(using: &generator) {
                 counts.undeliveredRecords += 1
                 tell("… and \(name) is to come later")
                 try deleteElsewhere([name])
             }
         } else if !flight.isSlowRequest {
-            flight.reply = answer(request)
+            flight.reply = answer(request, from: device)
         }
         if let reply = flight.reply, !reply.isLost { flight.date = date }
         device.flight = flight
@@ -653,9 +679,21 @@ private struct SimulatedWorld {
     /// The header field `Date` of a response at this moment, in milliseconds since 1970: it has whole seconds.
     private var date: ServiceTime { ServiceTime(time.withLock { $0 / 1000 * 1000 }) }
 
-    private func answer(_ request: SyncRequest) -> Result<SyncReply, CloudKitError> {
+    /// Lets the service carry out a request, of a device or of another program.
+    private func answer(
+        _ request: SyncRequest,
+        from device: SimulatedDevice? = nil,
+        in session: SimulatedSession? = nil
+    ) -> Result<SyncReply, CloudKitError> {
         do throws(CloudKitError) {
-            return .success(try service.reply(to: request, in: simulation.scope))
+            switch session ?? device?.session ?? .owner {
+            case .owner: break
+            case .other: return .success(try otherService.reply(to: request, in: simulation.scope))
+            case .none: throw CloudKitError(ErrorResponse(serverErrorCode: .authenticationRequired))
+            }
+            let reply = try service.reply(to: request, in: simulation.scope)
+            if simulation.moves > 0 { ledger.note(request, reply, from: device) }
+            return .success(reply)
         } catch {
             return .failure(error)
         }
@@ -674,7 +712,12 @@ private struct SimulatedWorld {
         device.flight = nil
         // A create that arrives after another process took over may bring back a record that was deleted meanwhile.
         if flight.reply == nil, !device.file.lease.isHeld { model.isShared.formUnion(flight.request.createdNames) }
-        let reply = flight.reply ?? answer(flight.request)
+        let reply = flight.reply ?? answer(flight.request, from: device, in: flight.session)
+        if flight.sessionNumber != device.sessionNumber {
+            // The loop drops it: it may be about another user's records.
+            tell("\(device.processName) drops a reply of another session: \(reply.summary)")
+            return
+        }
         tell("\(device.processName) gets \(reply.summary)")
         try handle(reply, to: flight.number, on: device, date: flight.reply == nil ? date : flight.date)
         device.lastReplies = device.lastReplies.suffix(3) + [(flight.number, reply)]
@@ -690,6 +733,7 @@ private struct SimulatedWorld {
     ) throws {
         let edits = try device.read { db in try PendingValues(device.file, db) }
         let before = try deletedNames(of: device)
+        if simulation.moves > 0 { try noteDeletes(in: reply, to: number, on: device) }
         let summary = try device.engine.handle(reply, to: number, at: now(of: device), date: date)
         try checkVerification(of: device)
         counts.conflicts += summary.merged
@@ -975,12 +1019,13 @@ private struct SimulatedWorld {
         let now = now(of: device)
         let table = device.file.orderedTables[Int.random(in: 0..<device.file.orderedTables.count, using: &generator)]
         let kind = Double.random(in: 0..<1, using: &generator)
+        if simulation.moves > 0, generator.chance(simulation.moves), try moveARecord(of: table, on: device) { return }
         var generator = self.generator
         var lines: [String] = []
         var model = self.model
         var names = self.names
         let file = device.file
-        let (scope, faults) = (simulation.scope, simulation.faults)
+        let (scope, faults, hasMoves) = (simulation.scope, simulation.faults, simulation.moves > 0)
         var staleForms = 0
         let trueTime = simulation.faults.lastingClockError > 0 ? time.withLock { $0 } : nil
         let assignment = { (db: Database) in ZoneAssignment(file: file, scope: scope, db: db) }
@@ -1003,9 +1048,14 @@ private struct SimulatedWorld {
                 let isShared = Double.random(in: 0..<1, using: &generator) < 0.1 && !file.hasZonePerRoot
                 let name = isShared ? "key\(table.id)-\(Int.random(in: 1...3, using: &generator))" : "r\(names)"
                 if try table.row(named: name, in: file.homeZones[scope] ?? 0, db) != nil { return }
-                var fields = try randomFields(of: table, file, &generator, makeFile, db)
-                let zone = try assignment(db).zone(for: fields, named: name, in: table) {
-                    "Z\(UInt64.random(in: 0...UInt64.max, using: &generator))"
+                var fields = try randomFields(of: table, file, &generator, hasMoves: hasMoves, makeFile, db)
+                let newZone = { "Z\(UInt64.random(in: 0...UInt64.max, using: &generator))" }
+                let zone: ZoneRowID
+                do {
+                    zone = try assignment(db).zone(for: fields, named: name, in: table, newName: newZone)
+                } catch let error as StoreError where hasMoves && error.code == .link {
+                    // The parent is at the service both in its former zone and in its new one.
+                    return
                 }
                 let zoneID = try assignment(db).removeOutside(&fields, of: table, zone: zone)
                 let pairs = try table.columnPairs(of: fields, named: name, in: zoneID)
@@ -1022,8 +1072,10 @@ private struct SimulatedWorld {
                 let form = generator.chance(faults.staleForm * 3) ? try device.closeStaleForm(of: table, db) : nil
                 let (read, row) = form ?? (chosenRow, chosenRow)
                 if form != nil { staleForms += 1 }
-                let all = try randomFields(of: table, file, &generator, makeFile, db)
-                let chosen = table.fields.filter { _ in Double.random(in: 0..<1, using: &generator) < 0.4 }
+                let all = try randomFields(of: table, file, &generator, hasMoves: hasMoves, makeFile, db)
+                var chosen = table.fields.filter { _ in Double.random(in: 0..<1, using: &generator) < 0.4 }
+                // Records change their places by moves.
+                if hasMoves { chosen.removeAll { $0.schema.isParent } }
                 var typed: [String: FieldValue] = [:]
                 for field in chosen {
                     var value = all[field.name] ?? .null
@@ -1075,6 +1127,12 @@ private struct SimulatedWorld {
                     model.deletedBy[row.name, default: []].insert(device.name)
                 }
                 try Cascades(file: file, db: db).complete()
+                // Their edits that were not sent have ended, even if a copy in another zone outlives the delete.
+                if hasMoves {
+                    let present = try file.orderedTables.flatMap { try $0.allRows(db).map(\.name) }
+                    model.isJoinedNoMore.formUnion(device.unsent.subtracting(present))
+                    model.hasEndedEdits.formUnion(device.unsent.subtracting(present))
+                }
             }
         }
         (self.generator, self.model, self.names) = (generator, model, names)
@@ -1090,6 +1148,7 @@ private struct SimulatedWorld {
         if simulation.faults.lastingClockError == 0 {
             for device in devices { device.clockError = 0 }
         }
+        for device in devices { signIn(.owner, on: device) }
         var silent = 0
         while silent < 2 {
             counts.rounds += 1
@@ -1122,7 +1181,7 @@ private struct SimulatedWorld {
                 guard requests < 1000 else { throw failure("\(device.name) does not come to an end.") }
                 tell("\(device.name) sends \(request.summary)")
                 try checkDeletes(in: request, of: device)
-                let reply = answer(request)
+                let reply = answer(request, from: device)
                 tell("\(device.name) gets \(reply.summary)")
                 try handle(reply, to: number, on: device, date: date)
             case .wait(let until):
@@ -1286,6 +1345,9 @@ private struct SimulatedWorld {
 
     mutating func check() throws {
         var unclear: [String: Set<String>] = [:]
+        let records = try serviceRecords()
+        if simulation.moves > 0 { try checkPlaces(of: records) }
+        if simulation.faults.otherSession > 0 { try checkRecordsOfOtherUser() }
         let truth = try serviceContents()
         for device in devices {
             let own = try contents(of: device)
@@ -1299,7 +1361,7 @@ private struct SimulatedWorld {
             let left = try device.read { db in
                 try [
                     "mist_edit", "mist_tombstone", "mist_request", "mist_request_item", "mist_sent", "mist_parked",
-                    "mist_cascade", "mist_transfer WHERE asset IS NULL",
+                    "mist_cascade", "mist_transfer WHERE asset IS NULL", "mist_move", "mist_held",
                 ]
                 .compactMap {
                     let rows = try Row.fetchAll(db, sql: "SELECT * FROM \($0)")
@@ -1325,11 +1387,13 @@ private struct SimulatedWorld {
             for (name, fields) in try device.read(unclearCounts) { unclear[name, default: []].formUnion(fields) }
         }
         counts.unclearCounts += unclear.count
-        let records = try serviceRecords()
         try checkFiles(of: records)
         if simulation.faults.clockError == 0, !model.isRelaxed {
-            if let problem = model.problem(with: records, simulation.schemas, unclear: unclear) {
-                throw failure(problem)
+            var model = model
+            if simulation.moves > 0 { try model.forgetEditsThatEnded(as: receiptsOfDeletes()) }
+            let outlived = ledger.outlived
+            if let problem = model.problem(with: records, simulation.schemas, unclear: unclear, outlived: outlived) {
+                throw failure(simulation.moves > 0 ? problem + (try receipts()) : problem)
             }
         }
     }
@@ -1350,6 +1414,7 @@ private func randomFields(
     of table: RecordTable,
     _ file: StoreFile,
     _ generator: inout SplitMix64,
+    hasMoves: Bool,
     _ makeFile: (Int64) throws -> FieldValue,
     _ db: Database
 ) throws -> [String: FieldValue] {
@@ -1370,9 +1435,12 @@ private func randomFields(
                 targets += try other.allRows(db).map { ($0.name, other.id == table.id) }
             }
             // A parent of the same type would make cycles, which the service refuses.
-            targets.removeAll { $0.isSelf && field.schema.isParent }
+            if !hasMoves { targets.removeAll { $0.isSelf && field.schema.isParent } }
+            // References that are no parents keep records from moving.
+            if hasMoves, !field.schema.isParent, generator.chance(0.9) { continue }
             guard let target = targets.randomElement(using: &generator) else { continue }
-            let action: Reference.Action = field.schema.isParent || number < 7 ? .none : .deleteSelf
+            let isPlain = field.schema.isParent || hasMoves || number < 7
+            let action: Reference.Action = isPlain ? .none : .deleteSelf
             fields[field.name] = .reference(Reference(recordName: target.name, action: action))
         case .asset: fields[field.name] = try makeFile(number)
         case .location: fields[field.name] = .location(Location(latitude: Double(number), longitude: 0))
@@ -1452,8 +1520,11 @@ private struct PendingValues {
 
     /// The numbers of the edited fields by row.
     private static func pendingFields(of table: RecordTable, _ db: Database) throws -> [RecordRowID: Set<FieldID>] {
+        // The insert of a moved record says that its copy is to be created. Its fields were not edited.
         let rows = try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT row, field FROM mist_edit WHERE type = ?"),
+            db.cachedStatement(
+                sql: "SELECT row, field FROM mist_edit WHERE type = ?1 AND NOT (field = 0 AND row IN (\(movedRows)))"
+            ),
             arguments: [table.id]
         )
         return Dictionary(rows.map { ($0[0], [$0[1]]) }, uniquingKeysWith: { $0.union($1) })
@@ -1468,11 +1539,12 @@ private struct PendingValues {
     /// - Returns: A description of the lost edit; `nil` when no edit was lost.
     /// - Throws: A `DatabaseError` when the file fails.
     func lost(_ file: StoreFile, _ db: Database, after reply: Result<SyncReply, CloudKitError>) throws -> String? {
-        let arrived = Dictionary(reply.records.map { ($0.recordName ?? "", $0.fields) }, uniquingKeysWith: { $1 })
+        let arrived = Dictionary(grouping: reply.records, by: { $0.recordName ?? "" })
         var pending: [TableID: [RecordRowID: Set<FieldID>]] = [:]
         for table in file.orderedTables { pending[table.id] = try Self.pendingFields(of: table, db) }
         for edit in edits {
-            let row = try edit.table.row(named: edit.name, in: edit.zone, db)
+            let rows = try edit.table.rows(ofAnyZone: edit.name, db)
+            let row = rows.first { $0.zone == edit.zone } ?? rows.first
             if let row {
                 let fields = pending[edit.table.id]?[row.id] ?? []
                 if fields.contains(edit.field.id) || fields.contains(.insert) { continue }
@@ -1482,8 +1554,11 @@ private struct PendingValues {
             }
             // The service may have the edit, and then the record was deleted with another record.
             if row == nil, edit.isUncertain { continue }
-            if row == nil, let fields = arrived[edit.name] {
-                let isSame = fields[edit.field.name]?.brief == edit.value?.brief
+            // The service may have had the edit in one zone, and a later one in another zone.
+            if row == nil || rows.first?.zone != edit.zone, let versions = arrived[edit.name] {
+                let isSame = versions.contains { version in
+                    version.fields[edit.field.name].flatMap { $0.isNull ? nil : $0 }?.brief == edit.value?.brief
+                }
                 if isSame || edit.field.schema.merge != .latest { continue }
             }
             if try hasReceipt(edit, db) { continue }
@@ -1508,7 +1583,7 @@ private struct PendingValues {
 }
 
 /// The expected final state: the edits of all devices as dictionaries, and the merge by its definition.
-private struct ReferenceModel {
+struct ReferenceModel {
     struct Edit {
         let time: Int64
         let device: Int64
@@ -1528,6 +1603,10 @@ private struct ReferenceModel {
     var isShared: Set<String> = []
     /// Whether something happened after which the model cannot predict the final state.
     var isRelaxed = false
+    /// The records whose values that only grow, and counters, cannot be predicted.
+    var isJoinedNoMore: Set<String> = []
+    /// The records of which edits that were not sent have ended with a delete on the same device.
+    var hasEndedEdits: Set<String> = []
     /// How much earlier than the latest edit the winner may be, in milliseconds.
     var tolerance: Int64 = 0
 
@@ -1551,7 +1630,10 @@ private struct ReferenceModel {
         for field in table.fields where fields[field.name] != nil {
             let time = try Int64.fetchOne(
                 db,
-                sql: "SELECT max(time) FROM mist_edit WHERE type = ? AND row = ? AND field IN (0, ?)",
+                sql: """
+                    SELECT max(time) FROM mist_edit WHERE type = ?1 AND row = ?2
+                    AND (field = ?3 OR (field = 0 AND row NOT IN (\(movedRows))))
+                    """,
                 arguments: [table.id, row.id, field.id]
             )
             // Without a time there was no edit: the value was the same as before.
@@ -1563,6 +1645,23 @@ private struct ReferenceModel {
             edits[name, default: [:]][field.name, default: []].append(
                 Edit(time: trueTime ?? time, device: device, value: value)
             )
+        }
+    }
+
+    /// Forgets the edits that ended with a delete of their record, of which a copy in another zone has outlived it.
+    mutating func forgetEditsThatEnded(as receipts: [String: [[String: FieldValue]]]) {
+        for (name, fields) in edits {
+            guard let ended = receipts[name] else { continue }
+            for (field, list) in fields {
+                edits[name]?[field] = list.filter { edit in
+                    !ended.contains { receipt in
+                        guard let value = receipt[field] else { return false }
+                        return (value.isNull ? nil : value)?.brief == edit.value?.brief
+                    }
+                }
+            }
+            // What of the other values was pending is not in a receipt.
+            isJoinedNoMore.insert(name)
         }
     }
 
@@ -1583,14 +1682,16 @@ private struct ReferenceModel {
     ///   - records: The service's records.
     ///   - schemas: The record types.
     ///   - unclear: The counters that may have another value, by record.
+    ///   - outlived: The records of which a copy in another zone may have outlived a delete.
     /// - Returns: A description of the difference; `nil` where there is none.
-    func problem(
+    fileprivate func problem(
         with records: [Record],
         _ schemas: [RecordSchema],
-        unclear: [String: Set<String>]
+        unclear: [String: Set<String>],
+        outlived: Set<String>
     ) -> String? {
         let byName = Dictionary(records.map { ($0.recordName ?? "", $0) }, uniquingKeysWith: { $1 })
-        for name in isDeleted.subtracting(isShared) where byName[name] != nil {
+        for name in isDeleted.subtracting(isShared).subtracting(outlived) where byName[name] != nil {
             return "\(name) was deleted, and is at the service."
         }
         for (name, fields) in edits.sorted(by: { $0.key < $1.key }) where !isShared.contains(name) {
@@ -1599,11 +1700,12 @@ private struct ReferenceModel {
                 return "\(name) was added and never deleted, and is not at the service."
             }
             guard let schema = schemas.first(where: { $0.recordType == record.recordType }) else { continue }
-            for field in schema.fields {
+            for field in schema.fields where field.merge == .latest || !isJoinedNoMore.contains(name) {
                 let edits = fields[field.name] ?? []
                 let value = record.fields[field.name].flatMap { $0.isNull ? nil : $0 }
                 switch field.merge {
                 case .latest:
+                    if hasEndedEdits.contains(name) { continue }
                     let winner = edits.max { ($0.time, $0.device) < ($1.time, $1.device) }
                     guard let winner, value?.brief != winner.value?.brief else { continue }
                     let isClose = edits.contains {
@@ -1642,7 +1744,7 @@ private struct ReferenceModel {
 
 extension Mutex {
     /// A mutex that closures share.
-    fileprivate final class Box: Sendable where Value: Sendable {
+    final class Box: Sendable where Value: Sendable {
         private let mutex: Mutex<Value>
 
         init(_ value: Value) {
@@ -1720,11 +1822,12 @@ extension SyncRequest {
         case .databaseChanges(let token): token == nil ? "changes/database from the start" : "changes/database"
         case .zoneChanges(let cursors):
             "changes/zone" + (cursors.contains { $0.token == nil } ? " from the start" : "")
+                + cursors.map { " \($0.zoneID.brief)" }.joined()
         case .zoneListing(let cursor, _): "changes/zone for a list" + (cursor.token == nil ? " from the start" : "")
-        case .createZones: "zones/modify"
-        case .lookup(let names, _): "records/lookup of \(names.joined(separator: ", "))"
-        case .modify(let operations, _, let isAtomic):
-            (isAtomic ? "records/modify, atomic: " : "records/modify: ")
+        case .createZones(let zones): "zones/modify" + zones.map { " \($0.brief)" }.joined()
+        case .lookup(let names, let zone): "records/lookup in \(zone.brief) of \(names.joined(separator: ", "))"
+        case .modify(let operations, let zone, let isAtomic):
+            "records/modify in \(zone.brief)\(isAtomic ? ", atomic" : ""): "
                 + operations.map { "\($0.operationType.rawValue) \($0.record.recordName ?? "")" }.joined(
                     separator: ", "
                 )
@@ -1812,6 +1915,11 @@ extension Result where Success == SyncReply, Failure == CloudKitError {
         case .success(.query(let page)): "\(page.results.count) records"
         }
     }
+}
+
+extension ZoneID {
+    /// The end of the name.
+    var brief: String { String(zoneName.suffix(4)) }
 }
 
 extension [String: FieldValue] {

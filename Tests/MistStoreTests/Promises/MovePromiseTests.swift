@@ -179,6 +179,102 @@ struct MovePromiseTests {
         #expect(try phone.moves() == 0 && laptop.moves() == 0)
     }
 
+    @Test("11, F5. A reference that another device has set in an old record meanwhile is in the copy")
+    func sentReferencesAreInherited() throws {
+        let (scenario, phone, laptop) = try devices()
+        try laptop.run("UPDATE Folder SET related = 'a' WHERE _recordName = 'b'")
+        try phone.move("a", below: "y")
+        try phone.sync { request in
+            // The laptop has not fetched the copies yet.
+            if request.line.contains("delete") { try laptop.go() }
+            return .answered
+        }
+        for _ in 0..<3 { try scenario.synchronise() }
+        try scenario.expect([
+            "Folder a above=→y opened=0 title=a", "Folder b above=→a opened=0 related=→a title=b",
+            "Folder x opened=0 title=x", "Folder y opened=0 title=y",
+        ])
+    }
+
+    @Test("11, F5. A later move begins at the copy of an earlier one that was done before it was sent")
+    func laterMovesBeginAtEarlierCopies() throws {
+        let (scenario, phone, laptop) = try devices()
+        try phone.run("INSERT INTO Folder (_recordName, title, opened) VALUES ('z', 'z', 0)")
+        try scenario.synchronise()
+        try phone.run("UPDATE Folder SET title = 'edited' WHERE _recordName = 'b'")
+        try phone.move("a", below: "y")
+        try laptop.move("a", below: "z")
+        try laptop.run("UPDATE Folder SET opened = opened + 1 WHERE _recordName = 'b'")
+        try phone.sync()
+        for _ in 0..<3 { try scenario.synchronise() }
+        try scenario.expect([
+            "Folder a above=→z opened=0 title=a", "Folder b above=→a opened=1 title=edited",
+            "Folder x opened=0 title=x", "Folder y opened=0 title=y", "Folder z opened=0 title=z",
+        ])
+        #expect(try phone.recordsByZone() == ["a b z", "x", "y"])
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
+    }
+
+    @Test("11, F5. A device that fetches a record and its copy together has the copy only")
+    func oldRecordsAreNotShownBesideTheirCopies() throws {
+        let (scenario, phone, laptop) = try devices()
+        let tablet = try scenario.device("tablet", records: [Folder.self], zones: .perRoot)
+        try phone.move("a", below: "y")
+        var seen: [[String]] = []
+        try phone.sync { request in
+            guard request.line.contains("delete") else { return .answered }
+            for device in [tablet, laptop] {
+                try device.sync()
+                seen.append(try device.recordsByZone())
+            }
+            return .answered
+        }
+        #expect(seen == [["a b y", "x"], ["a b y", "x"]])
+        try scenario.synchronise()
+        try scenario.expect(Self.moved)
+    }
+
+    @Test("11, 6. A delete wins over a move whose copy never arrived, and over one that ends where it began")
+    func deletesWinOverMovesThatNeverArrived() throws {
+        let (scenario, phone, laptop) = try devices()
+        try phone.move("a", below: "y")
+        try phone.sync { $0.line.contains("create") ? .lostRequest : .answered }
+        try laptop.run("DELETE FROM Folder WHERE _recordName = 'a'")
+        try laptop.sync()
+        scenario.clock.advance(by: 600)
+        for _ in 0..<3 { try scenario.synchronise() }
+        #expect(try phone.recordsByZone() == ["x", "y"])
+        #expect(try laptop.recordsByZone() == ["x", "y"])
+        #expect(try phone.moves() == 0)
+
+        let (second, mover, other) = try devices()
+        try mover.move("a", below: "y")
+        try other.run("DELETE FROM Folder WHERE _recordName = 'a'")
+        // The record above the moved one goes to the zone that it was moved from.
+        try other.move("y", below: "x")
+        try other.sync()
+        for _ in 0..<3 { try second.synchronise() }
+        #expect(try mover.recordsByZone() == ["x y"])
+        #expect(try other.recordsByZone() == ["x y"])
+        #expect(try mover.moves() == 0)
+    }
+
+    @Test("11, 3. A record that was moved elsewhere before its create was acknowledged is that record")
+    func createsOfUnknownOutcomeAreMoved() throws {
+        let (scenario, phone, laptop) = try devices()
+        try laptop.run("INSERT INTO Folder (_recordName, above, title, opened) VALUES ('c', 'x', 'c', 2)")
+        try laptop.sync { $0.line.contains("create") ? .lostReply : .answered }
+        try phone.sync()
+        try phone.move("c", below: "y")
+        try phone.sync()
+        try laptop.run("INSERT INTO Folder (_recordName, above, title, opened) VALUES ('d', 'c', 'd', 0)")
+        scenario.clock.advance(by: 600)
+        for _ in 0..<3 { try scenario.synchronise() }
+        #expect(try phone.recordsByZone() == ["a b x", "c d y"])
+        #expect(try laptop.recordsByZone() == ["a b x", "c d y"])
+        #expect(try laptop.value("SELECT opened FROM Folder WHERE _recordName = 'c'") == 2)
+    }
+
     @Test("11, F5. A lost reply or a crash at any request of a move leaves no record behind", arguments: 0..<8)
     func lostRepliesAndCrashes(request: Int) throws {
         for delivery in [ScenarioDevice.Delivery.lostReply, .lostRequest, .crashBefore, .crashAfter] {
