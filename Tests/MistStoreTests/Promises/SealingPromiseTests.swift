@@ -194,7 +194,7 @@ struct SealingPromiseTests {
         }
         #expect(try fetch("a", from: phone) == Self.note)
         // Where another program has removed the key of the file, no other key takes its place.
-        try phone.run("DROP TABLE mist_seal")
+        try phone.run("DROP TRIGGER mist_keep_mist_seal", "DELETE FROM mist_seal")
         for key in [nil, Self.key] {
             let error = #expect(throws: StoreError.self) {
                 try StoreFile(
