@@ -61,7 +61,7 @@ struct SimulationTests {
     func devicesAgreeAboutMoves() async throws {
         let simulation = SyncSimulation(records: [Branch.self, Book.self])
         for faults in [SimulationFaults.network, .all, .wrongClocks] {
-            let counts = try await run(25, simulation) {
+            let counts = try await run(8, simulation) {
                 $0.zones = .perRoot
                 $0.moves = 0.2
                 $0.faults = faults
@@ -75,7 +75,7 @@ struct SimulationTests {
     @Test("28, P4. Devices agree where other users sign in, who get no record and give none")
     func devicesAgreeWithOtherSessions() async throws {
         for faults in [SimulationFaults.network, .all] {
-            let counts = try await run(15) {
+            let counts = try await run(8) {
                 $0.faults = faults
                 $0.faults.otherSession = 0.05
             }

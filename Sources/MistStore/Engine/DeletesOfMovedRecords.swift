@@ -95,6 +95,8 @@ extension MovedRecords {
         }
         try moves.forget(entry)
         try tombstones.forget(entry.name, in: zone.id)
+        // The outcome of what was sent is known: the service had the record, and has it no more.
+        try sentOperations.forget(entry.name, in: zone.id)
         guard let known = try knownVersions.fetch(named: entry.name, in: zone.id) else { return }
         let hasCopy = try others(named: row.name, than: zone.id, table).contains { other in
             try other.id != row.id && knownVersions.fetch(named: other.name, in: other.zone)?.creation == known.creation

@@ -165,6 +165,8 @@ extension MovedRecords {
                 transaction.noteMoves()
             } else {
                 try knownVersions.forget(known.id)
+                // The outcome of a create is known then: the service had the record.
+                if known.tag == nil { try sentOperations.forget(row.name, in: row.zone) }
             }
         }
         if base.tag != nil { try pendingEdits.forget(.insert, of: row.id, table.id) }
