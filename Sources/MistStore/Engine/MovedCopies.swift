@@ -44,6 +44,8 @@ extension MovedRecords {
                 let entry = try moves.entry(of: name, from: base.zone), base.zone != zone.id
             else { continue }
             try moves.release(name, in: base.zone)
+            // The other device made its copy without what was changed in the former zone meanwhile.
+            let earlier = try values(of: row, base, table)
             try VersionMerge(
                 transaction: transaction,
                 record: try files.adopted(record, table),
@@ -57,6 +59,9 @@ extension MovedRecords {
             try knownVersions.forget(base.id)
             try sentOperations.forget(name, in: base.zone)
             try keepInsert(of: row.id, table)
+            let known = try knownVersions.fetch(named: name, in: zone.id)
+            // Counts are added once: by the other device, which finds them in the former zone.
+            try absorb(earlier, since: earlier.times, into: row, table, over: known)
             return true
         }
         return false

@@ -138,17 +138,19 @@ extension MovedRecords {
     ///   - row: The row.
     ///   - table: Its table.
     ///   - pending: Edits of this device in the version that were not acknowledged.
+    ///   - known: The version that the row's edits are made on, where the row is in another zone since.
     /// - Throws: A ``StoreError`` when the file fails.
     func absorb(
         _ version: RemoteVersion,
         since base: EditTimes,
         into row: LocalRow,
         _ table: RecordTable,
-        pending: LocalEdits = LocalEdits()
+        pending: LocalEdits = LocalEdits(),
+        over known: KnownVersion? = nil
     ) throws {
         guard let row = try table.row(id: row.id, db), let zone = try zones.fetch(row.zone) else { return }
         let edits = try pendingEdits.edits(of: row.id, table)
-        let known = try knownVersions.fetch(named: row.name, in: row.zone)
+        let known = try known ?? knownVersions.fetch(named: row.name, in: row.zone)
         let own = RemoteVersion(
             fields: row.fields,
             times: known?.times ?? EditTimes(),

@@ -215,6 +215,36 @@ struct MovePromiseTests {
         #expect(try phone.moves() == 0 && laptop.moves() == 0)
     }
 
+    @Test("11, F5. A later move keeps what was changed in the former zone after an earlier copy was made")
+    func laterMovesKeepChangesOfTheFormerZone() throws {
+        let (scenario, phone, laptop) = try devices()
+        try phone.run("INSERT INTO Folder (_recordName, title, opened) VALUES ('z', 'z', 0)")
+        try scenario.synchronise()
+        try phone.move("a", below: "y")
+        var seen: [Int64] = []
+        let change = "SELECT opened * 10 + (title = 'edited') FROM Folder WHERE _recordName = 'b'"
+        try phone.sync { request in
+            if request.line.contains("create"), seen.isEmpty {
+                try laptop.run("UPDATE Folder SET title = 'edited', opened = opened + 1 WHERE _recordName = 'b'")
+                try laptop.sync()
+                try laptop.move("a", below: "z")
+                seen.append(try laptop.value(change))
+            } else if request.line.contains("delete"), seen.count == 1 {
+                // The copy that the laptop fetches now does not have the change. The phone adds the count to it.
+                try laptop.sync()
+                seen.append(try laptop.value(change))
+            }
+            return .answered
+        }
+        #expect(seen == [11, 1])
+        for _ in 0..<3 { try scenario.synchronise() }
+        try scenario.expect([
+            "Folder a above=→z opened=0 title=a", "Folder b above=→a opened=1 title=edited",
+            "Folder x opened=0 title=x", "Folder y opened=0 title=y", "Folder z opened=0 title=z",
+        ])
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
+    }
+
     @Test("11, F5. A device that fetches a record and its copy together has the copy only")
     func oldRecordsAreNotShownBesideTheirCopies() throws {
         let (scenario, phone, laptop) = try devices()
