@@ -153,11 +153,13 @@ extension MovedRecords {
         try moves.forgetAll(from: zone.id)
     }
 
-    /// Puts the former parent back.
+    /// Puts the former parent back. The receipt has the one that the person chose.
     private func takeBackParent(of row: LocalRow, _ table: RecordTable) throws {
         guard let field = table.parentField, let zone = try zones.fetch(row.zone),
             let edit = try pendingEdits.edits(of: row.id, table).first(where: { $0.field?.id == field.id })
         else { return }
+        let value = row.fields[field.name]
+        try recovery.add(.moveUndone, [field.name: value], of: table.recordType, row.name, in: zone, at: now)
         try table.update(row.id, [field.name: try ColumnPair(edit.base, of: field, in: zone.zoneID)], at: nil, db)
         try pendingEdits.forget(field.id, of: row.id, table.id)
     }

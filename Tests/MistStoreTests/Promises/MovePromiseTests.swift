@@ -453,6 +453,7 @@ struct MovePromiseTests {
         #expect(try phone.recordsByZone() == ["a b x"])
         #expect(try laptop.recordsByZone() == ["a b x"])
         #expect(try phone.moves() == 0)
+        #expect(try phone.recovery() == ["phone: Folder a moveUndone above=→y"])
     }
 
     @Test("11. Only records of types with edit times move, and only in the private database")
