@@ -19,9 +19,8 @@ extension MistStore {
     /// ```
     ///
     /// Everyone can read these records, so they are no place for what is private. A synchronisation fetches the one of
-    /// the present user; ``run()`` asks for it again every quarter of an hour
-    /// (``StoreConfiguration/sweepInterval``). Changes are sent and merged as those of any record. No one can add or
-    /// remove such a record: ``StoreError/Code-swift.struct/userRecord``.
+    /// the present user; ``run()`` asks for it again every quarter of an hour. Changes are sent and merged as those of any
+    /// record. No one can add or remove such a record: ``StoreError/Code-swift.struct/userRecord``.
     ///
     /// - Parameter type: The type of the program, whose record type is `Users`.
     /// - Returns: The record; `nil` while the open records belong to no one, and until the record was fetched.
