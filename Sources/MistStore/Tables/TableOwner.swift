@@ -34,8 +34,14 @@ extension TableOwner {
 
     static func exist(in db: Database) throws -> Bool { try tableNames.allSatisfy { try db.tableExists($0) } }
 
-    /// The names of the tables, from their definitions.
+    /// The names of the tables, from their definitions: each begins on a line of its own.
+    ///
+    /// Each opening of a file asks for some of them, which would take a regular expression a millisecond.
     static var tableNames: [String] {
-        definition.matches(of: /CREATE TABLE (?:IF NOT EXISTS )?(mist_\w+)/).map { String($0.1) }
+        definition.split(separator: "\n").compactMap { line in
+            let words = line.split(separator: " ")
+            guard words.starts(with: ["CREATE", "TABLE"]) else { return nil }
+            return words.first { $0.hasPrefix("mist_") }.map(String.init)
+        }
     }
 }
