@@ -52,15 +52,18 @@ struct StoreFolder: Sendable {
     /// - Returns: The file.
     /// - Throws: A ``StoreError``: `otherUser` when the file of a user belongs to another user; or a code about the file.
     func open(_ file: UserFile, isExpected: Bool) throws -> StoreFile {
-        // A crash, or another process, has left it to be removed.
-        if StoreFile.isWithdrawn(atPath: path(of: file.path)) { try remove(file) }
         let layout = configuration.zones
-        let opened = try open(
-            file.path,
-            [.private: layout.homeZone],
-            perRoot: layout.isPerRoot,
-            isExpected: isExpected
-        )
+        func opening() throws -> StoreFile {
+            try open(file.path, [.private: layout.homeZone], perRoot: layout.isPerRoot, isExpected: isExpected)
+        }
+        let opened: StoreFile
+        do {
+            opened = try opening()
+        } catch let error as StoreError where isWithdrawn(file, error) {
+            // A crash, or another process, has left it to be removed.
+            try remove(file)
+            opened = try opening()
+        }
         guard let user = file.user else { return opened }
         let isOwner = try opened.wrapping { try opened.database.write { db in try FileState(db).noteUser(user) } }
         guard isOwner else {
@@ -83,8 +86,16 @@ struct StoreFolder: Sendable {
     /// - Throws: A ``StoreError``: `noStore`, `needsUpdate`, or another code about the file.
     func openForReading(_ file: UserFile) throws -> StoreFile {
         let layout = configuration.zones
-        if StoreFile.isWithdrawn(atPath: path(of: file.path)) { throw StoreError.noStore }
-        return try openForReading(file.path, [.private: layout.homeZone], perRoot: layout.isPerRoot)
+        do {
+            return try openForReading(file.path, [.private: layout.homeZone], perRoot: layout.isPerRoot)
+        } catch let error as StoreError where isWithdrawn(file, error) {
+            throw StoreError.noStore
+        }
+    }
+
+    /// Whether a file was not opened because it is being removed. Its state is gone then, as in a damaged file.
+    private func isWithdrawn(_ file: UserFile, _ error: StoreError) -> Bool {
+        error.code == .damaged && StoreFile.isWithdrawn(atPath: path(of: file.path))
     }
 
     private func openForReading(

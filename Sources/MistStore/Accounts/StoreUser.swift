@@ -32,14 +32,8 @@ extension StoreUser {
                 try Accounts.exist(in: db) ? try Accounts(db: db).row().open : .first
             }
         }
-        var files: [UserFile] = [.first, .signedOut]
-        let users = folder.appendingPathComponent(UserFile.folder).path
-        // A long name is a path of several components.
-        let paths = (try? FileManager.default.subpathsOfDirectory(atPath: users)) ?? []
-        files += paths.sorted().compactMap { UserFile(pathInUsers: $0) }
-        return try files.compactMap { file -> StoreUser? in
+        return try UserFile.present(in: folder).map { file in
             let path = folder.appendingPathComponent(file.path).path
-            guard StoreFile.hasContent(atPath: path), !StoreFile.isWithdrawn(atPath: path) else { return nil }
             let owner = try StoreError.naming(path) {
                 try StoreFile.check(atPath: path, isExpected: true)
                 return try StoreFile.read(atPath: path) { db in try FileState(db).owner }

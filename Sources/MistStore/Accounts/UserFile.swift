@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// A file of private records in the folder of a store.
 enum UserFile: Hashable, Sendable {
     /// The file of the first user who was signed in, and of no one before that.
@@ -67,6 +73,18 @@ enum UserFile: Hashable, Sendable {
         case .first: "user.sqlite"
         case .user(let name): "\(Self.folder)/\(Self.encoded(name)).sqlite"
         case .signedOut: "signed-out.sqlite"
+        }
+    }
+
+    /// The files that a folder has. One that is being removed is not among them.
+    static func present(in folder: URL) -> [UserFile] {
+        let users = folder.appendingPathComponent(Self.folder).path
+        // A long name is a path of several components.
+        let paths = (try? FileManager.default.subpathsOfDirectory(atPath: users)) ?? []
+        let files = [.first, .signedOut] + paths.sorted().compactMap { UserFile(pathInUsers: $0) }
+        return files.filter { file in
+            let path = folder.appendingPathComponent(file.path).path
+            return StoreFile.hasContent(atPath: path) && !StoreFile.isWithdrawn(atPath: path)
         }
     }
 

@@ -103,14 +103,8 @@ struct KeyChange {
 extension StoreFolder {
     /// The paths of the files that exist: of the public database, of all users, and of no one.
     func existingPaths() -> [String] {
-        ([Self.publicPath] + privateFiles().map(\.path)).map(path).filter(StoreFile.hasContent)
-    }
-
-    /// The files of private records that a folder may have.
-    private func privateFiles() -> [UserFile] {
-        // A long name is a path of several components.
-        let paths = (try? FileManager.default.subpathsOfDirectory(atPath: path(of: UserFile.folder))) ?? []
-        return [.first, .signedOut] + paths.sorted().compactMap { UserFile(pathInUsers: $0) }
+        [path(of: Self.publicPath)].filter(StoreFile.hasContent)
+            + UserFile.present(in: url).map { path(of: $0.path) }
     }
 
     /// Refuses a key that does not open all sealed files of the folder: otherwise a file that is not sealed yet would get
@@ -129,7 +123,7 @@ extension StoreFolder {
     /// Seals the files of the users whose records are not open.
     func sealOthers(than open: UserFile) throws {
         guard key.value != nil else { return }
-        for file in privateFiles() where file != open && StoreFile.hasContent(atPath: path(of: file.path)) {
+        for file in UserFile.present(in: url) where file != open {
             let path = path(of: file.path)
             let isSealed = try StoreError.naming(path) {
                 try StoreFile.read(atPath: path) { db in
