@@ -450,8 +450,7 @@ extension MistStore {
         try publicFile.wrapping {
             try publicFile.database.write { db in
                 try Accounts(db: db).set(open: place, removing: removing)
-                let hasChanges = try !PendingEdits(db: db).isEmpty || !Tombstones(db: db).isEmpty
-                try FileState(db).passOn(to: user, hasChanges: hasChanges)
+                try FileState(db).passOn(to: user)
             }
         }
     }

@@ -214,8 +214,8 @@ final class SyncLoop: Sendable {
             let scopeSummary = try engine.scopeSummary(of: cycle, at: now)
             if let removal = scopeSummary.massRemoval { observer.report(removal) }
             summary.scopes[engine.scope] = scopeSummary
-            if let user = try engine.confirmedUser {
-                for other in engines where other.keepsUsers { try other.note(user: user) }
+            for other in engines where other.keepsUsers {
+                if let user = try engine.confirmedUser { try other.note(user: user) }
             }
         }
         if let refusal { throw refusal }

@@ -12,7 +12,7 @@ struct UserRecord: EngineProcedure {
     /// Marks the record of the user for a lookup. The store's own loop asks for it as rarely as for deletes.
     func beginLookup(by asker: SyncEngine.Asker) throws {
         guard let table = file.tables[ContainerSchema.userType], let home = file.homeZones[.public],
-            let user = try fileState.visit?.visitor ?? fileState.owner
+            let user = try fileState.signedInUser
         else { return }
         let isKnown = try knownVersions.isAcknowledged(user, in: home)
         guard asker == .program || !isKnown || isDue else { return }
@@ -43,9 +43,7 @@ extension SyncEngine {
         try file.wrapping {
             try file.database.write { db in
                 let state = FileState(db)
-                guard try state.visit?.visitor ?? state.owner != user else { return }
-                let hasChanges = try !PendingEdits(db: db).isEmpty || !Tombstones(db: db).isEmpty
-                try state.passOn(to: user, hasChanges: hasChanges)
+                if try state.signedInUser != user { try state.passOn(to: user) }
             }
         }
     }

@@ -282,6 +282,9 @@ extension FileState {
         }
     }
 
+    /// The user who is signed in, as far as the file knows: the owner, or another one.
+    var signedInUser: String? { get throws { try visit?.visitor ?? owner } }
+
     /// Notes the user who is signed in. The first user becomes the owner.
     ///
     /// - Returns: Whether the user is the owner.
@@ -298,11 +301,10 @@ extension FileState {
     /// Passes the file of the public database on to the user whose private records are open. Changes are sent in the
     /// name of the user who made them: while there are some of another user, that user stays the owner.
     ///
-    /// - Parameters:
-    ///   - user: The user; `nil` for no one.
-    ///   - hasChanges: Whether the file has changes that were not acknowledged.
+    /// - Parameter user: The user; `nil` for no one.
     /// - Throws: A `DatabaseError` when the file fails.
-    func passOn(to user: String?, hasChanges: Bool) throws {
+    func passOn(to user: String?) throws {
+        let hasChanges = try !PendingEdits(db: db).isEmpty || !Tombstones(db: db).isEmpty
         try db.run(
             """
             UPDATE mist_state SET
