@@ -113,7 +113,7 @@ extension MistStore {
 
     /// The number of this copy of the store, and what it wants to hear of in a database.
     private func wanted(in scope: DatabaseScope) async throws -> (device: Int64, Wanted) {
-        let database = scope == .public ? publicDatabase : privateDatabase
+        let database = database(of: scope)
         return try await database.read { reader in
             let device = try FileState(reader.db).device
             guard scope == .public else {

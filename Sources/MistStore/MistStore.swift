@@ -236,6 +236,11 @@ public final class MistStore: Sendable {
         LocalDatabase(file: publicFile, scope: .public, configuration: configuration, loop: loop)
     }
 
+    /// The records of a database.
+    package func database(of scope: DatabaseScope) -> LocalDatabase {
+        scope == .public ? publicDatabase : privateDatabase
+    }
+
     /// The loop that synchronises the open records; `nil` without a service.
     var loop: SyncLoop? { open.withLock { $0.loop } }
 

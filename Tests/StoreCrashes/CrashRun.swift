@@ -276,7 +276,7 @@ final class CrashRun {
         var lines: [String] = []
         for name in CrashScenario.Device.all {
             let device = try device(name)
-            let local = scenario.scope == .public ? device.store.publicDatabase : device.store.privateDatabase
+            let local = device.store.database(of: scenario.scope)
             lines += try records(of: device)
             for entry in try await local.recoveryLog(limit: 10_000).reversed() {
                 let fields = Dictionary(entry.fields.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })

@@ -121,9 +121,7 @@ struct StoreDatabaseOptions: ParsableArguments {
         _ key: StoreKeyOptions,
         _ body: (LocalDatabase) async throws -> Void
     ) async throws {
-        let store = try MistStore(readingStoreAt: folder, of: fileOfUser(in: folder), key: key.key())
-        defer { try? store.close() }
-        try await body(database == .public ? store.publicDatabase : store.privateDatabase)
+        try await using(MistStore(readingStoreAt: folder, of: fileOfUser(in: folder), key: key.key()), body)
     }
 
     /// Calls a closure with the database, opened for writing.
@@ -138,9 +136,12 @@ struct StoreDatabaseOptions: ParsableArguments {
         _ key: StoreKeyOptions,
         _ body: (LocalDatabase) async throws -> Void
     ) async throws {
-        let store = try MistStore(operatingStoreAt: folder, of: fileOfUser(in: folder), key: key.key())
+        try await using(MistStore(operatingStoreAt: folder, of: fileOfUser(in: folder), key: key.key()), body)
+    }
+
+    private func using(_ store: MistStore, _ body: (LocalDatabase) async throws -> Void) async throws {
         defer { try? store.close() }
-        try await body(database == .public ? store.publicDatabase : store.privateDatabase)
+        try await body(store.database(of: database.scope))
     }
 
     /// The file of private records. For the public database, any file will do: the open one.

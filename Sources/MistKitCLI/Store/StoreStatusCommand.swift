@@ -34,25 +34,31 @@ struct StoreStatusCommand: AsyncParsableCommand {
     func run() async throws {
         let users = try user.chooseAny(in: folder.url)
         var reports: [StoreDatabaseReport] = []
+        var publicReport: StoreDatabaseReport?
         for user in users {
             do {
-                reports.append(try await report(on: user, .private))
+                let store = try MistStore(readingStoreAt: folder.url, of: user, key: key.key())
+                defer { try? store.close() }
+                reports.append(try await report(on: store, .private, of: user))
+                if publicReport == nil { publicReport = try await report(on: store, .public, of: nil) }
             } catch let error as StoreError where !user.isOpen && users.count > 1 {
                 // A program updates the file of a user when it opens it next. The other files are what was asked for.
                 Terminal.writeHint(CommandError(error).message)
             }
         }
-        if let open = users.first { reports.append(try await report(on: open, .public)) }
+        reports += [publicReport].compactMap(\.self)
         guard output.format == .table else { return try ValueList.reports.write(reports, as: output) }
         Terminal.writeLine(reports.map { $0.text(at: Date()) }.joined(separator: "\n\n"))
     }
 
-    private func report(on user: StoreUser, _ scope: DatabaseScope) async throws -> StoreDatabaseReport {
-        let store = try MistStore(readingStoreAt: folder.url, of: user, key: key.key())
-        defer { try? store.close() }
-        let database = scope == .public ? store.publicDatabase : store.privateDatabase
+    private func report(
+        on store: MistStore,
+        _ scope: DatabaseScope,
+        of user: StoreUser?
+    ) async throws -> StoreDatabaseReport {
+        let database = store.database(of: scope)
         return StoreDatabaseReport(
-            user: scope == .public ? nil : user,
+            user: user,
             status: try await database.status(),
             counts: try await database.counts()
         )
@@ -66,7 +72,7 @@ struct StoreDatabaseReport {
     var status: ScopeStatus
     var counts: DatabaseCounts
 
-    private var file: String { user?.path ?? "public.sqlite" }
+    fileprivate var file: String { user?.path ?? "public.sqlite" }
 
     /// The condition, in one word or more.
     fileprivate var summary: String {
@@ -222,7 +228,7 @@ extension ValueList<StoreDatabaseReport> {
         emptyNote: "",
         columns: [
             Column("database") { $0.status.scope.rawValue },
-            Column("file") { $0.user?.path ?? "public.sqlite" },
+            Column("file") { $0.file },
             Column("user") { $0.user?.name },
             Column("state") { $0.summary },
             Column("pending") { "\($0.status.pending)" },

@@ -126,7 +126,7 @@ struct StoreSession {
     func waitingRecords() async throws -> Int {
         var count = 0
         for scope in scopes {
-            count += try await (scope == .public ? store.publicDatabase : store.privateDatabase).status().parked.count
+            count += try await store.database(of: scope).status().parked.count
         }
         return count
     }
