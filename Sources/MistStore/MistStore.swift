@@ -94,14 +94,7 @@ public final class MistStore: Sendable {
         service: (any SyncService)? = nil,
         configuration: StoreConfiguration = StoreConfiguration()
     ) throws {
-        try configuration.check(records.map { $0.schema })
-        try configuration.zones.check()
-        let files = StoreFolder(
-            url: folder,
-            types: .program(records),
-            configuration: configuration,
-            key: PresentKey(configuration.encryptionKey)
-        )
+        let files = try StoreFolder(folder, of: records, configuration)
         try files.createFolder(folder)
         try files.checkKey()
         // The files are created in this order, and the first file has a note when both exist. A file that is empty
@@ -157,21 +150,14 @@ public final class MistStore: Sendable {
     ///   - configuration: The settings of the store. Those about synchronisation have no effect.
     /// - Throws: A ``StoreError``: `noStore` when there is no store in the folder; `needsUpdate` when the files have no
     ///   table of a type, no column of a field, or an earlier format, or are not sealed yet; `keyMissing` or `wrongKey`
-    ///   for files that are sealed; `schema` for record types that do not fit each
-    ///   other or the files; or a code about the file.
+    ///   for files that are sealed; `schema` for record types that do not fit each other or the files; or a code about
+    ///   the file.
     public init(
         readingAt folder: URL,
         records: [any CloudKitRecord.Type],
         configuration: StoreConfiguration = StoreConfiguration()
     ) throws {
-        try configuration.check(records.map { $0.schema })
-        try configuration.zones.check()
-        let files = StoreFolder(
-            url: folder,
-            types: .program(records),
-            configuration: configuration,
-            key: PresentKey(configuration.encryptionKey)
-        )
+        let files = try StoreFolder(folder, of: records, configuration)
         let common = try files.openPublicForReading()
         let account = try common.wrapping { try common.database.read { db in try Accounts(db: db).row() } }
         let user = try files.openForReading(account.open)

@@ -11,8 +11,8 @@ import MistKit
 ///
 /// They become new records of that file. A record that the file has already, by its type, zone and name, stays as it is
 /// there. The copy is one transaction of the user's file, within the transaction that withdraws the source; the source is
-/// removed after it, with its folder of files, so the files of the records are copied as well. If the process dies in between, the copy is made again, and finds its own
-/// records.
+/// removed after it, with its folder of files, so the files of the records are copied as well. If the process dies in
+/// between, the copy is made again, and finds its own records.
 struct JoinedRecords {
     private let rows: [(table: String, zone: ZoneID, row: LocalRow)]
     /// The files of the records.

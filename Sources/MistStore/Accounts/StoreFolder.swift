@@ -209,3 +209,19 @@ struct StoreFolder: Sendable {
         }
     }
 }
+
+extension StoreFolder {
+    /// The folder of a program.
+    ///
+    /// - Throws: A ``StoreError`` for settings that do not fit the types, or that the service does not accept.
+    init(_ url: URL, of records: [any CloudKitRecord.Type], _ configuration: StoreConfiguration) throws {
+        try configuration.check(records.map { $0.schema })
+        try configuration.zones.check()
+        self.init(
+            url: url,
+            types: .program(records),
+            configuration: configuration,
+            key: PresentKey(configuration.encryptionKey)
+        )
+    }
+}

@@ -52,7 +52,8 @@ extension LocalDatabase {
     ///   - key: The key that the store had when the backup was made; `nil` for the present one.
     /// - Returns: What was changed.
     /// - Throws: A ``StoreError``: `notAStore`, `newerFormat` or `damaged` for a folder that is no backup, or no whole
-    ///   one; `keyMissing` or `wrongKey` for a backup that is sealed; `otherUser` for the private records of another user; or a code about the file. Then nothing was changed.
+    ///   one; `keyMissing` or `wrongKey` for a backup that is sealed; `otherUser` for the private records of another user;
+    ///   or a code about the file. Then nothing was changed.
     @discardableResult
     public func restore(
         from folder: URL,

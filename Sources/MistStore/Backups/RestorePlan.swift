@@ -1,7 +1,8 @@
 public import MistKit
 
-/// What a restore of a backup changes, or has changed: the result of ``LocalDatabase/restorePlan(from:removesOthers:encryptionKey:)``
-/// and of ``LocalDatabase/restore(from:removesOthers:encryptionKey:)``.
+/// What a restore of a backup changes, or has changed: the result of
+/// ``LocalDatabase/restorePlan(from:removesOthers:encryptionKey:)`` and of
+/// ``LocalDatabase/restore(from:removesOthers:encryptionKey:)``.
 public struct RestorePlan: Hashable, Sendable {
     /// A record that changes.
     public struct Change: Hashable, Sendable {

@@ -62,7 +62,8 @@ public struct LossReason: RawRepresentable, Hashable, Sendable {
     /// request was lost, and then another copy of the file has counted, or many other devices. It was not added again.
     public static let unclearCount = Self(rawValue: "unclearCount")
 
-    /// A restore of a backup replaced the values, or removed the record: ``LocalDatabase/restore(from:removesOthers:encryptionKey:)``.
+    /// A restore of a backup replaced the values, or removed the record:
+    /// ``LocalDatabase/restore(from:removesOthers:encryptionKey:)``.
     public static let restored = Self(rawValue: "restored")
 
     /// The policy of the field put another value back: a field that is the greatest value was lowered, or elements were
