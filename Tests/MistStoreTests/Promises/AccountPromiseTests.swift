@@ -14,36 +14,16 @@ import Testing
 struct AccountPromiseTests {
     /// A device whose user changes: a store with the credentials of its service.
     private struct Device {
-        let manager: AdaptiveTokenManager
-        let service: CloudKitService
+        let session: UserSession
         let folder: URL
-        let emulator: RunningEmulator
 
         init(_ name: String, in folder: URL, _ emulator: RunningEmulator) {
-            manager = AdaptiveTokenManager(apiToken: emulator.apiToken)
-            service = CloudKitService(
-                containerIdentifier: emulator.containerIdentifier,
-                environment: emulator.environment,
-                tokenManager: manager,
-                configuration: emulator.serviceConfiguration
-            )
+            session = UserSession(emulator)
             self.folder = folder.appending(path: name)
-            self.emulator = emulator
         }
 
         func open() throws -> MistStore {
-            try MistStore(at: folder, records: [Shelf.self, Book.self], service: service)
-        }
-
-        @discardableResult
-        func signIn(_ user: String, to store: MistStore) async throws -> StoreAccount {
-            try await store.signIn {
-                try await manager.signIn(webAuthToken: emulator.rules.issueWebAuthToken(for: user))
-            }
-        }
-
-        func signOut(of store: MistStore, _ records: SignedOutRecords = .kept) async throws {
-            try await store.signOut(records) { try await manager.signOut() }
+            try MistStore(at: folder, records: [Shelf.self, Book.self], service: session.service)
         }
     }
 
@@ -71,11 +51,11 @@ struct AccountPromiseTests {
             // Made before anyone signed in: it belongs to the first user who does.
             try await store.privateDatabase.add(Book(title: "early"), named: "e")
             #expect(try await store.sync().scopes[.private]?.condition == .signedOut)
-            #expect(try await phone.signIn(mei, to: store) == StoreAccount(owner: mei, session: .owner))
+            #expect(try await phone.session.signIn(mei, to: store) == StoreAccount(owner: mei, session: .owner))
             #expect(try await store.sync().sent == 1)
             try await store.privateDatabase.add(Book(title: "Mei's"), named: "m")
 
-            #expect(try await phone.signIn(ben, to: store) == StoreAccount(owner: ben, session: .owner))
+            #expect(try await phone.session.signIn(ben, to: store) == StoreAccount(owner: ben, session: .owner))
             #expect(try await titles(store) == [])
             try await store.privateDatabase.add(Book(title: "Ben's"), named: "b")
             #expect(try await store.sync().sent == 1)
@@ -86,18 +66,18 @@ struct AccountPromiseTests {
             store = try phone.open()
             #expect(try await store.account.owner == ben)
             #expect(try await titles(store) == ["Ben's", "Ben's second"])
-            try await phone.signOut(of: store)
+            try await phone.session.signOut(of: store)
             #expect(try await store.account == StoreAccount(owner: nil, session: .signedOut(signInPage: nil)))
             #expect(try await titles(store) == [])
             #expect(try await store.sync().scopes[.private]?.condition == .signedOut)
 
-            try await phone.signIn(mei, to: store)
+            try await phone.session.signIn(mei, to: store)
             #expect(try await titles(store) == ["early", "Mei's"])
             emulator.faults.forgetRequests()
             #expect(try await store.sync().sent == 1)
             // The tokens are those of before: the zone is not read from its start.
             #expect(try await store.privateDatabase.status().isSynchronised)
-            try await phone.signIn(ben, to: store)
+            try await phone.session.signIn(ben, to: store)
             #expect(try await store.sync().sent == 1)
             try store.close()
 
@@ -112,7 +92,7 @@ struct AccountPromiseTests {
             // On a second device, Ben is the first user.
             let laptop = Device("laptop", in: folder, emulator)
             let second = try laptop.open()
-            try await laptop.signIn(ben, to: second)
+            try await laptop.session.signIn(ben, to: second)
             try await second.sync()
             #expect(try await titles(second) == ["Ben's", "Ben's second"])
             try second.close()
@@ -131,25 +111,25 @@ struct AccountPromiseTests {
             let store = try MistStore(
                 at: phone.folder,
                 records: [Shelf.self, Book.self],
-                service: phone.service,
+                service: phone.session.service,
                 configuration: configuration
             )
             try await store.privateDatabase.add(Book(title: "before"), named: "b")
-            try await phone.signIn(mei, to: store)
+            try await phone.session.signIn(mei, to: store)
             try await store.privateDatabase.add(Book(title: "known"), named: "k")
             try await store.sync()
-            try await phone.signOut(of: store)
+            try await phone.session.signOut(of: store)
             #expect(try await titles(store) == (joins ? [] : ["before"]))
             let shelf = try await store.privateDatabase.add(Shelf(name: "S"), named: "s")
             try await store.privateDatabase.add(Book(shelf: shelf.reference(), title: "out"), named: "o")
             try await store.privateDatabase.add(Book(title: "other"), named: "k")
-            try await phone.signIn(mei, to: store)
+            try await phone.session.signIn(mei, to: store)
             #expect(try await titles(store) == (joins ? ["before", "known", "out"] : ["known"]))
             #expect(try await store.sync().sent == (joins ? 2 : 0))
             // They belong to one user: no further one gets them.
-            try await phone.signIn(ben, to: store)
+            try await phone.session.signIn(ben, to: store)
             #expect(try await titles(store) == [])
-            try await phone.signOut(of: store)
+            try await phone.session.signOut(of: store)
             #expect(try await titles(store) == (joins ? [] : ["before", "other", "out"]))
             #expect(try emulator.contents(of: .private, ofUser: ben) == "")
             try store.close()
@@ -163,9 +143,9 @@ struct AccountPromiseTests {
         try await withUsers { emulator, folder, mei, ben in
             let phone = Device("phone", in: folder, emulator)
             let store = try phone.open()
-            try await phone.signIn(mei, to: store)
+            try await phone.session.signIn(mei, to: store)
             try await store.privateDatabase.add(Book(title: "Mei's"), named: "m")
-            try await phone.manager.signIn(webAuthToken: emulator.rules.issueWebAuthToken(for: ben))
+            try await phone.session.begin(ben)
             let error = await #expect(throws: StoreError.self) { try await store.sync() }
             #expect(error?.code == .otherUser)
             #expect(try await store.account == StoreAccount(owner: mei, session: .otherUser(ben)))
@@ -173,7 +153,7 @@ struct AccountPromiseTests {
             try await store.sync()
             #expect(try await titles(store) == [])
             #expect(try emulator.contents(of: .private, ofUser: ben) == "")
-            try await phone.signIn(mei, to: store)
+            try await phone.session.signIn(mei, to: store)
             #expect(try await store.sync().sent == 1)
             try store.close()
         }
@@ -184,14 +164,14 @@ struct AccountPromiseTests {
         try await withUsers { emulator, folder, mei, ben in
             let phone = Device("phone", in: folder, emulator)
             let store = try phone.open()
-            try await phone.signIn(mei, to: store)
+            try await phone.session.signIn(mei, to: store)
             let ofMei = store.privateDatabase
             try await ofMei.add(Book(title: "Mei's"), named: "m")
             var updates = ofMei.recordUpdates(of: Query<Book>()).makeAsyncIterator()
             #expect(try await updates.next(isolation: nil)?.count == 1)
             var accounts = store.accountUpdates.makeAsyncIterator()
             #expect(try await accounts.next(isolation: nil)?.owner == mei)
-            try await phone.signIn(ben, to: store)
+            try await phone.session.signIn(ben, to: store)
             for call in [
                 { _ = try await ofMei.find(Query<Book>()) }, { try await ofMei.add(Book(title: "x"), named: "x") },
                 { try await ofMei.remove(Book.self, named: "m") }, { _ = try await ofMei.status() },
@@ -202,7 +182,7 @@ struct AccountPromiseTests {
             let end = await #expect(throws: StoreError.self) { while try await updates.next(isolation: nil) != nil {} }
             #expect(end?.code == .accountChanged)
             while let account = try await accounts.next(isolation: nil), account.owner != ben {}
-            try await phone.signIn(mei, to: store)
+            try await phone.session.signIn(mei, to: store)
             #expect(try await titles(store) == ["Mei's"])
             try store.close()
         }
@@ -213,7 +193,7 @@ struct AccountPromiseTests {
         try await withUsers { emulator, folder, mei, ben in
             let phone = Device("phone", in: folder, emulator)
             var store = try phone.open()
-            try await phone.signIn(mei, to: store)
+            try await phone.session.signIn(mei, to: store)
             try await store.privateDatabase.add(Book(title: "sent"), named: "s")
             try await store.privateDatabase.add(Book(title: "gone"), named: "g")
             try await store.sync()
@@ -223,24 +203,26 @@ struct AccountPromiseTests {
             #expect(pending == PendingChanges(edited: ["Book": ["p"]], deleted: ["Book": ["g"]]))
             #expect(pending.count == 2)
             try await store.privateDatabase.add(Book(title: "later"), named: "l")
-            let error = await #expect(throws: StoreError.self) { try await phone.signOut(of: store, .removed(pending)) }
+            let error = await #expect(throws: StoreError.self) {
+                try await phone.session.signOut(of: store, .removed(pending))
+            }
             #expect(error?.code == .pendingChanges)
             #expect(try await store.account.owner == mei)
             #expect(try await titles(store) == ["later", "pending", "sent"])
-            try await phone.signOut(of: store, .removed(try await store.pendingChanges()))
+            try await phone.session.signOut(of: store, .removed(try await store.pendingChanges()))
             #expect(try await titles(store) == [])
             #expect(try await store.account.owner == nil)
             try store.close()
             store = try phone.open()
             #expect(try await titles(store) == [])
-            try await phone.signIn(mei, to: store)
+            try await phone.session.signIn(mei, to: store)
             try await store.sync()
             #expect(try await titles(store).sorted() == ["gone", "sent"])
             // A further user's file is removed, too.
-            try await phone.signIn(ben, to: store)
+            try await phone.session.signIn(ben, to: store)
             let path = phone.folder.appending(path: UserFile.user(ben).path).path
             #expect(FileManager.default.fileExists(atPath: path))
-            try await phone.signOut(of: store, .removed(PendingChanges()))
+            try await phone.session.signOut(of: store, .removed(PendingChanges()))
             #expect(!FileManager.default.fileExists(atPath: path))
             try store.close()
         }
@@ -251,8 +233,8 @@ struct AccountPromiseTests {
         try await withUsers { emulator, folder, mei, ben in
             let phone = Device("phone", in: folder, emulator)
             var store = try phone.open()
-            try await phone.signIn(mei, to: store)
-            if !isFirst { try await phone.signIn(ben, to: store) }
+            try await phone.session.signIn(mei, to: store)
+            if !isFirst { try await phone.session.signIn(ben, to: store) }
             try await store.privateDatabase.add(Book(title: "x"), named: "x")
             let removed = isFirst ? UserFile.first : .user(ben)
             try await store.file(of: .public).database.write { db in
@@ -274,9 +256,9 @@ struct AccountPromiseTests {
         try await withUsers { emulator, folder, mei, ben in
             let phone = Device("phone", in: folder, emulator)
             let store = try phone.open()
-            try await phone.signIn(mei, to: store)
+            try await phone.session.signIn(mei, to: store)
             try await store.publicDatabase.add(Book(title: "Mei's"), named: "m")
-            try await phone.signIn(ben, to: store)
+            try await phone.session.signIn(ben, to: store)
             let error = await #expect(throws: StoreError.self) {
                 try await store.publicDatabase.add(Book(title: "Ben's"), named: "b")
             }
@@ -285,13 +267,13 @@ struct AccountPromiseTests {
             let summary = try await store.sync()
             #expect(summary.scopes[.private]?.counts.sent == 1)
             #expect(summary.scopes[.public]?.condition == .otherUser)
-            try await phone.signIn(mei, to: store)
+            try await phone.session.signIn(mei, to: store)
             #expect(try await store.sync().sent == 1)
-            try await phone.signIn(ben, to: store)
+            try await phone.session.signIn(ben, to: store)
             try await store.publicDatabase.add(Book(title: "Ben's"), named: "b")
             #expect(try await store.sync().sent == 1)
             for (name, user) in [("m", mei), ("b", ben)] {
-                let author = try await phone.service.publicDatabase.fetch(name).created?.userRecordName
+                let author = try await phone.session.service.publicDatabase.fetch(name).created?.userRecordName
                 #expect(author == user)
             }
             try store.close()
@@ -302,13 +284,17 @@ struct AccountPromiseTests {
     func filesGoWithRecordsMadeSignedOut() async throws {
         try await withUsers { emulator, folder, mei, _ in
             let phone = Device("phone", in: folder, emulator)
-            let store = try MistStore(at: phone.folder, records: [Album.self, Photo.self], service: phone.service)
-            try await phone.signIn(mei, to: store)
-            try await phone.signOut(of: store)
+            let store = try MistStore(
+                at: phone.folder,
+                records: [Album.self, Photo.self],
+                service: phone.session.service
+            )
+            try await phone.session.signIn(mei, to: store)
+            try await phone.session.signOut(of: store)
             let bytes = [UInt8]((0..<10_000).map { UInt8(truncatingIfNeeded: $0 &* 13) })
             let image = try await store.privateDatabase.addFile(bytes)
             try await store.privateDatabase.add(Photo(title: "Beach", image: image), named: "beach")
-            try await phone.signIn(mei, to: store)
+            try await phone.session.signIn(mei, to: store)
             func file(of store: MistStore) async throws -> [UInt8]? {
                 let photo = try await store.privateDatabase.fetch(Photo.self, named: "beach")
                 let url = photo.image.flatMap { store.privateDatabase.file(of: $0) }
@@ -332,16 +318,16 @@ struct AccountPromiseTests {
         try await withUsers { emulator, folder, mei, ben in
             let phone = Device("phone", in: folder, emulator)
             let store = try phone.open()
-            try await phone.signIn(mei, to: store)
-            try await phone.signIn(ben, to: store)
+            try await phone.session.signIn(mei, to: store)
+            try await phone.session.signIn(ben, to: store)
             try await store.privateDatabase.add(Book(title: "Ben's"), named: "b")
-            try await phone.signIn(mei, to: store)
+            try await phone.session.signIn(mei, to: store)
             let eve = try emulator.rules.createUser(emailAddress: "eve@example.com")
             try FileManager.default.copyItem(
                 at: phone.folder.appending(path: UserFile.user(ben).path),
                 to: phone.folder.appending(path: UserFile.user(eve).path)
             )
-            let error = await #expect(throws: StoreError.self) { try await phone.signIn(eve, to: store) }
+            let error = await #expect(throws: StoreError.self) { try await phone.session.signIn(eve, to: store) }
             #expect(error?.code == .otherUser)
             #expect(try await store.account.owner == mei)
             try store.close()
@@ -352,14 +338,18 @@ struct AccountPromiseTests {
     func requestsBelongToASession() async throws {
         try await withUsers { emulator, folder, mei, ben in
             let phone = Device("phone", in: folder, emulator)
-            try await phone.manager.signIn(webAuthToken: emulator.rules.issueWebAuthToken(for: mei))
-            let session = phone.service.session
-            try await phone.manager.signIn(webAuthToken: emulator.rules.issueWebAuthToken(for: ben))
+            try await phone.session.begin(mei)
+            let session = phone.session.service.session
+            try await phone.session.begin(ben)
             emulator.faults.forgetRequests()
-            let response = try await phone.service.response(to: .caller, in: .private, ofSession: session)
+            let response = try await phone.session.service.response(to: .caller, in: .private, ofSession: session)
             #expect(throws: CloudKitError.self) { try response.result.get() }
             #expect(emulator.faults.requests == [])
-            let own = try await phone.service.response(to: .caller, in: .private, ofSession: phone.service.session)
+            let own = try await phone.session.service.response(
+                to: .caller,
+                in: .private,
+                ofSession: phone.session.service.session
+            )
             guard case .success(.caller(let user)) = own.result else {
                 Issue.record("\(own.result)")
                 return
@@ -372,9 +362,9 @@ struct AccountPromiseTests {
     func repliesOfAnotherSession() async throws {
         try await withUsers { emulator, folder, mei, ben in
             let phone = Device("phone", in: folder, emulator)
-            try await phone.manager.signIn(webAuthToken: emulator.rules.issueWebAuthToken(for: mei))
-            let service = SwitchingService(service: phone.service) {
-                try await phone.manager.signIn(webAuthToken: emulator.rules.issueWebAuthToken(for: ben))
+            try await phone.session.begin(mei)
+            let service = SwitchingService(service: phone.session.service) {
+                try await phone.session.begin(ben)
             }
             let store = try MistStore(at: phone.folder, records: [Shelf.self, Book.self], service: service)
             try await store.openSignedInUser()
@@ -385,7 +375,7 @@ struct AccountPromiseTests {
             #expect(try emulator.contents(of: .private, ofUser: ben) == "")
             let status = try await store.privateDatabase.status()
             #expect(status.pending == 1)
-            try await phone.signIn(mei, to: store)
+            try await phone.session.signIn(mei, to: store)
             try await store.sync()
             #expect(try await store.privateDatabase.status().isSynchronised)
             #expect(try emulator.contents(of: .private) == "Records\n  Book m: loans=0 tags=[] title=Mei's")

@@ -56,19 +56,9 @@ struct CurrentUserPromiseTests {
         try await withCloudKitEmulator { emulator in
             try await inTemporaryFolder { folder in
                 let ben = try emulator.rules.createUser(emailAddress: "ben@example.com")
-                let manager = AdaptiveTokenManager(apiToken: emulator.apiToken)
-                let service = CloudKitService(
-                    containerIdentifier: emulator.containerIdentifier,
-                    environment: emulator.environment,
-                    tokenManager: manager,
-                    configuration: emulator.serviceConfiguration
-                )
-                let store = try open("phone", in: folder, service)
-                func signIn(_ user: String) async throws {
-                    try await store.signIn {
-                        try await manager.signIn(webAuthToken: emulator.rules.issueWebAuthToken(for: user))
-                    }
-                }
+                let session = UserSession(emulator)
+                let store = try open("phone", in: folder, session.service)
+                func signIn(_ user: String) async throws { try await session.signIn(user, to: store) }
                 var names = store.currentUserUpdates(of: Person.self).makeAsyncIterator()
                 let first = try await names.next()
                 #expect(first.map { $0 == nil } == true)
@@ -92,7 +82,7 @@ struct CurrentUserPromiseTests {
                     shown = try await names.next()
                     #expect(shown != nil)
                 }
-                try await store.signOut { try await manager.signOut() }
+                try await session.signOut(of: store)
                 #expect(try await store.currentUser(Person.self) == nil)
                 while case .some(.some) = shown { shown = try await names.next() }
                 try await signIn(emulator.userRecordName)

@@ -158,25 +158,16 @@ struct FileTransferPromiseTests: PhotoTests {
             try await inTemporaryFolder { folder in
                 let mei = emulator.userRecordName
                 let ben = try emulator.rules.createUser(emailAddress: "ben@example.com")
-                let manager = AdaptiveTokenManager(apiToken: emulator.apiToken)
-                let real = CloudKitService(
-                    containerIdentifier: emulator.containerIdentifier,
-                    environment: emulator.environment,
-                    tokenManager: manager,
-                    configuration: emulator.serviceConfiguration
-                )
-                @Sendable func signIn(_ user: String) async throws {
-                    try await manager.signIn(webAuthToken: emulator.rules.issueWebAuthToken(for: user))
-                }
-                try await signIn(mei)
-                let service = WatchedService(real)
+                let session = UserSession(emulator)
+                try await session.begin(mei)
+                let service = WatchedService(session.service)
                 let store = try open(folder.appending(path: "phone"), service)
                 try await store.openSignedInUser()
                 try await store.privateDatabase.add(Photo(title: "first"), named: "first")
                 try await store.sync()
                 let before = try emulator.contents(of: .private)
                 try await add("m", picture, to: store)
-                service.duringNextUpload(beforeIt: switchesBefore) { try await signIn(ben) }
+                service.duringNextUpload(beforeIt: switchesBefore) { try await session.begin(ben) }
                 emulator.faults.forgetRequests()
                 let error = await #expect(throws: StoreError.self) { try await store.sync() }
                 #expect(error?.code == .otherUser)
@@ -189,7 +180,7 @@ struct FileTransferPromiseTests: PhotoTests {
                     try reader.db.value("SELECT count(*) FROM mist_transfer WHERE asset IS NOT NULL", as: Int.self)
                 }
                 #expect(isNoted == 0)
-                try await store.signIn { try await signIn(mei) }
+                try await store.signIn { try await session.begin(mei) }
                 try await store.sync()
                 #expect(try await store.privateDatabase.status().isSynchronised)
                 #expect(try emulator.contents(of: .private, ofUser: ben) == "")

@@ -14,27 +14,15 @@ import Testing
 struct SwitchPromiseTests {
     /// A process on a folder that others use, too, with a session of its own.
     private struct Process {
-        let manager: AdaptiveTokenManager
+        let session: UserSession
         let store: MistStore
-        let emulator: RunningEmulator
 
         init(on folder: URL, _ emulator: RunningEmulator) throws {
-            manager = AdaptiveTokenManager(apiToken: emulator.apiToken)
-            let service = CloudKitService(
-                containerIdentifier: emulator.containerIdentifier,
-                environment: emulator.environment,
-                tokenManager: manager,
-                configuration: emulator.serviceConfiguration
-            )
-            store = try MistStore(at: folder, records: [Shelf.self, Book.self], service: service)
-            self.emulator = emulator
+            session = UserSession(emulator)
+            store = try MistStore(at: folder, records: [Shelf.self, Book.self], service: session.service)
         }
 
-        func signIn(_ user: String) async throws {
-            try await store.signIn {
-                try await manager.signIn(webAuthToken: emulator.rules.issueWebAuthToken(for: user))
-            }
-        }
+        func signIn(_ user: String) async throws { try await session.signIn(user, to: store) }
 
         func titles() async throws -> [String] {
             try await store.privateDatabase.find(Query<Book>()).compactMap(\.title)
@@ -96,7 +84,7 @@ struct SwitchPromiseTests {
             defer { run.cancel() }
             try await tool.signIn(ben)
             try await app.signIn(mei)
-            try await tool.manager.signIn(webAuthToken: tool.emulator.rules.issueWebAuthToken(for: mei))
+            try await tool.session.begin(mei)
             try await app.store.privateDatabase.add(Book(title: "Mei's"), named: "m")
             var pending = app.store.privateDatabase.statusUpdates().makeAsyncIterator()
             while let status = try await pending.next(), status.pending > 0 {}
@@ -132,7 +120,7 @@ struct SwitchPromiseTests {
             #expect(try await tool.titles() == ["between"])
 
             let all = try await app.store.pendingChanges()
-            try await app.store.signOut(.removed(all)) { try await app.manager.signOut() }
+            try await app.session.signOut(of: app.store, .removed(all))
             // The file is gone, and the process still has it open.
             let late = await #expect(throws: StoreError.self) { try await ofMei.add(Book(title: "late"), named: "l") }
             #expect(late?.code == .accountChanged)
@@ -146,7 +134,7 @@ struct SwitchPromiseTests {
     @Test("29, 33. A record that another process makes while a user signs in belongs to the user, or is refused")
     func recordsBesideAJoin() async throws {
         try await withTwoProcesses { app, tool, mei, ben in
-            try await app.store.signOut { try await app.manager.signOut() }
+            try await app.session.signOut(of: app.store)
             try await app.store.privateDatabase.add(Book(title: "made signed out"), named: "s")
             #expect(try await tool.store.account.owner == nil)
             let ofNoOne = tool.store.privateDatabase

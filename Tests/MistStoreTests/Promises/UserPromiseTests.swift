@@ -73,25 +73,19 @@ struct UserPromiseTests {
         try await withCloudKitEmulator { emulator in
             try await inTemporaryFolder { folder in
                 let ben = try emulator.rules.createUser(emailAddress: "ben@example.com")
-                let manager = AdaptiveTokenManager(apiToken: emulator.apiToken, webAuthToken: emulator.webAuthToken)
-                let service = CloudKitService(
-                    containerIdentifier: emulator.containerIdentifier,
-                    environment: emulator.environment,
-                    tokenManager: manager,
-                    configuration: emulator.serviceConfiguration
-                )
-                let store = try open(folder, service)
+                let session = UserSession(emulator, webAuthToken: emulator.webAuthToken)
+                let store = try open(folder, session.service)
                 for _ in 1...3 { try await store.sync() }
                 func calls() -> Int { emulator.faults.requests.count { $0 == "public/users/caller" } }
                 #expect(calls() == 1)
                 try await store.privateDatabase.add(Book(title: "Mei's"), named: "a")
-                try await manager.signIn(webAuthToken: emulator.rules.issueWebAuthToken(for: ben))
+                try await session.begin(ben)
                 let error = await #expect(throws: StoreError.self) { try await store.sync() }
                 #expect(error?.code == .otherUser)
                 #expect(try emulator.contents(of: .private, ofUser: ben) == "")
-                try await manager.signOut()
+                try await session.end()
                 #expect(try await store.sync().scopes[.private]?.condition == .signedOut)
-                try await manager.signIn(webAuthToken: emulator.rules.issueWebAuthToken(for: emulator.userRecordName))
+                try await session.begin(emulator.userRecordName)
                 #expect(try await store.sync().sent == 1)
                 #expect(calls() == 4)
                 try store.close()
