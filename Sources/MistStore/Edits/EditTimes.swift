@@ -56,6 +56,9 @@ struct EditTimes: Hashable, Sendable {
     /// the time of a field without a name, whose value is the former zone.
     var move: EditTime? { movedFrom.flatMap { time(of: "", .string($0)) } }
 
+    /// Whether the record was never moved, or earlier than another move.
+    func isMoved(before other: EditTime) -> Bool { move.map { $0 < other } ?? true }
+
     /// Notes a move.
     mutating func setMove(_ time: EditTime, from zone: String) {
         if let movedFrom { times[Checksum.of("", .string(movedFrom))] = nil }

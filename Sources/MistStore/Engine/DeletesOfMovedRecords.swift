@@ -80,7 +80,7 @@ extension MovedRecords {
             guard let version = try knownVersions.fetch(named: other.name, in: other.zone),
                 version.creation == known.creation, let move = version.times.move
             else { return false }
-            return known.times.move.map { $0 < move } ?? true
+            return known.times.isMoved(before: move)
         }
     }
 

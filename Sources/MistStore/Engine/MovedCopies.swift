@@ -40,7 +40,7 @@ extension MovedRecords {
         else { return false }
         for row in try others(named: name, than: zone.id, table) where try isUnsent(row) {
             guard let base = try former(of: row, table), base.creation == creation,
-                base.times.move.map({ $0 < move }) ?? true, let own = try self.move(of: row, base, table), own > move,
+                base.times.isMoved(before: move), let own = try self.move(of: row, base, table), own > move,
                 let entry = try moves.entry(of: name, from: base.zone), base.zone != zone.id
             else { continue }
             try moves.release(name, in: base.zone)
@@ -83,7 +83,7 @@ extension MovedRecords {
             guard let base = try version(of: row, table), base.creation == creation,
                 let move = try move(of: row, base, table)
             else { return false }
-            return times.move.map { $0 < move } ?? true
+            return times.isMoved(before: move)
         }
     }
 
