@@ -4,7 +4,7 @@ import GRDB
 import MistKit
 import MistStore
 
-/// Who is signed in on a device.
+/// The user whose session a simulated device has.
 enum SimulatedSession: CaseIterable {
     /// The user to whom the records of the device belong.
     case owner

@@ -146,7 +146,7 @@ final class SimulatedDevice {
     var underWay: Set<String> = []
     /// The names of the records that had edits which were not sent when the program deleted records.
     var unsent: Set<String> = []
-    /// Who is signed in.
+    /// The user who is signed in.
     var session = SimulatedSession.owner
     /// The number of the session.
     var sessionNumber = 0
