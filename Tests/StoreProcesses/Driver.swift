@@ -25,6 +25,9 @@ struct Driver {
     /// The longest time, in milliseconds, from the end of a process that synchronises to the next request of another.
     private static let limit = 5000
 
+    /// The longest time, in milliseconds, for which a run goes on until a process has died that synchronises.
+    private static let extraTime = 120_000
+
     let seconds: Int
     let seed: UInt64
 
@@ -93,6 +96,9 @@ struct Driver {
     }
 
     /// Kills and stops workers until the time is over. Then no worker is left.
+    ///
+    /// It goes on until one of them has died while it synchronised. In ten seconds of a slow machine chance may choose
+    /// none, and such a run shows nothing.
     private func disturb(_ folder: URL, _ emulator: RunningEmulator, _ problems: inout [String]) async throws -> Events
     {
         var generator = SeededGenerator(seed: seed)
@@ -111,7 +117,11 @@ struct Driver {
         let path = folder.appending(path: "store/user.sqlite").path
         let file = try DatabaseQueue(path: path, configuration: configuration)
         let end = milliseconds() + seconds * 1000
-        while milliseconds() < end, problems.isEmpty {
+        func isOver() -> Bool {
+            let time = milliseconds()
+            return time >= end && (!events.holders.isEmpty || time >= end + Self.extraTime)
+        }
+        while !isOver(), problems.isEmpty {
             try await Task.sleep(for: .milliseconds(Int.random(in: 100...700, using: &generator)))
             for (number, worker) in workers.enumerated() where !worker.isRunning {
                 problems.append("worker \(number) has failed with \(worker.terminationStatus)")
