@@ -160,6 +160,7 @@ extension CommandError {
             case .needsUpdate:
                 (.data, "Start the program of the store, built with the version of MistStore that mistkit has.")
             case .otherUser: (.permission, "Sign in as the owner of the records, or name another file with --user.")
+            case .otherService: (.usage, "Name the service of the program: --server-url, or its credentials.")
             case .keyMissing, .wrongKey: (.permission, "Name a file with the key of the program: --key-file.")
             case .query: (.usage, "`mistkit store sql --help` has examples.")
             case .busy:

@@ -87,7 +87,9 @@ public final class MistStore: Sendable {
     ///   - configuration: The settings of the store.
     /// - Throws: A ``StoreError``: `schema` for record types that do not fit each other or the file, and for a trigger of
     ///   another program that changes records while versions of the service are stored; `value` for a zone name that
-    ///   the service does not accept; `keyMissing` or `wrongKey` for files that are sealed; or a code about the file.
+    ///   the service does not accept; `keyMissing` or `wrongKey` for files that are sealed; `otherService` for a store
+    ///   that was synchronised with another container or environment, or with an emulator in place of Apple's service;
+    ///   or a code about the file.
     public init(
         at folder: URL,
         records: [any CloudKitRecord.Type],
@@ -103,7 +105,8 @@ public final class MistStore: Sendable {
         let first = try files.open(.first, isExpected: hasPublic)
         let common = try files.openPublic(isExpected: first.knowsOtherFile())
         try first.noteOtherFile()
-        try common.note(StoreDeclaration(records, configuration, service), at: configuration.clock().machineTime)
+        if let service = service.flatMap(StoreService.init) { try common.note(service, isUsed: false) }
+        try common.note(StoreDeclaration(records, configuration), at: configuration.clock().machineTime)
         let account = try common.wrapping { try common.database.read { db in try Accounts(db: db).row() } }
         var user = first
         if account.removing == .first || account.open != .first { try first.close(because: .storeIsClosed) }
@@ -201,7 +204,12 @@ public final class MistStore: Sendable {
         if !isOfNoOne || isClaimed {
             engines.append(SyncEngine(file: file, scope: .private, configuration: configuration))
         }
-        return try SyncLoop(engines: engines, service: service, configuration: configuration)
+        return try SyncLoop(
+            engines: engines,
+            publicFile: publicFile,
+            service: service,
+            configuration: configuration
+        )
     }
 
     /// The private records that are open: those of ``StoreAccount/owner``, or those of no one yet.
@@ -251,6 +259,7 @@ public final class MistStore: Sendable {
     /// - Returns: The counts of records that were fetched, sent and so on, and for each database the reason why it waits.
     /// - Throws: A ``StoreError``: `noService` when the store has no service, and `readOnly` when it was opened for
     ///   reading; `otherUser` when another user is signed in, so that nothing of the owner was sent or fetched;
+    ///   `otherService` when another process has synchronised the store with another service since this one opened it;
     ///   `accountChanged` when the records of another user were opened meanwhile; `closed` when the store is closed, also
     ///   meanwhile; or a code about the file, also where it has a trigger of another program that changes records.
     ///   `CancellationError` when the task is cancelled. A service that cannot be reached is not an error: the changes

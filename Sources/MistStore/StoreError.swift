@@ -34,7 +34,8 @@ public struct StoreError: Error, Hashable, Sendable {
         fileprivate enum Kind: String, Hashable, Sendable {
             case notAStore, noStore, newerFormat, needsUpdate, damaged, storage, busy, full, readOnly
             case schema, unknownRecordType, value, recordName, link, tooManyZones
-            case move, notFound, nameTaken, query, file, closed, noService, otherUser, accountChanged
+            case move, notFound, nameTaken, query, file, closed, noService, otherService
+            case otherUser, accountChanged
             case pendingChanges, userRecord
             case keyMissing, wrongKey
         }
@@ -103,6 +104,11 @@ extension StoreError.Code {
 extension StoreError.Code {
     /// The store was opened without a service, so that it cannot synchronise.
     public static let noService = Self(.noService)
+
+    /// The store was synchronised with another service: another container, another environment, or an emulator where the
+    /// program names Apple's service. What one service has says nothing about another, whose records would be taken for
+    /// changes and deletes. Nothing was sent or fetched. Each service needs a folder of its own.
+    public static let otherService = Self(.otherService)
 
     /// Another user is signed in than the one whose records are open. Nothing of them was sent or fetched; the records
     /// and their changes stay in the folder. ``MistStore/MistStore/openSignedInUser()`` opens those of the user who is

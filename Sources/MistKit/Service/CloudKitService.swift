@@ -116,6 +116,9 @@ public struct CloudKitService: Sendable {
     /// Where Apple serves CloudKit Web Services.
     public static let appleServerURL = URL(string: "https://api.apple-cloudkit.com")!
 
+    /// Whether the requests go to Apple, and not to an emulator or another service with the same protocol.
+    package var isApple: Bool { connection.configuration.serverURL.host == Self.appleServerURL.host }
+
     /// Makes a service with credentials of any kind.
     ///
     /// - Parameters:

@@ -14,6 +14,8 @@ import Synchronization
 /// task ends when no call waits any more.
 final class SyncLoop: Sendable {
     let engines: [SyncEngine]
+    /// The file that has the service of the store.
+    private let publicFile: StoreFile
     private let service: any SyncService
     private let configuration: StoreConfiguration
     private let state = Mutex(State())
@@ -48,8 +50,14 @@ final class SyncLoop: Sendable {
         var isCancelled = false
     }
 
-    init(engines: [SyncEngine], service: any SyncService, configuration: StoreConfiguration) throws {
+    init(
+        engines: [SyncEngine],
+        publicFile: StoreFile,
+        service: any SyncService,
+        configuration: StoreConfiguration
+    ) throws {
         self.engines = engines
+        self.publicFile = publicFile
         self.service = service
         self.configuration = configuration
         for engine in engines { try engine.open(at: now) }
@@ -194,6 +202,7 @@ final class SyncLoop: Sendable {
     // MARK: Working
 
     private func cycle(by asker: SyncEngine.Asker, of scopes: Set<DatabaseScope>) async throws -> SyncSummary {
+        if let service = StoreService(service) { try publicFile.note(service, isUsed: true) }
         var summary = SyncSummary()
         var refusal: StoreError?
         let engines = engines.filter { scopes.contains($0.scope) }.inOrderOfUsers

@@ -69,7 +69,12 @@ extension MistStore {
                 user.isOpen ? SyncEngine(file: common, scope: .public, configuration: configuration) : nil,
                 user.name != nil ? SyncEngine(file: file, scope: .private, configuration: configuration) : nil,
             ]
-            return try SyncLoop(engines: engines.compactMap(\.self), service: service, configuration: configuration)
+            return try SyncLoop(
+                engines: engines.compactMap(\.self),
+                publicFile: common,
+                service: service,
+                configuration: configuration
+            )
         }
         self.init(files, publicFile: common, place: user.file, file: file, service: service, loop: loop)
     }
@@ -77,10 +82,15 @@ extension MistStore {
     /// The service that the programs of a store synchronise with.
     ///
     /// - Parameter folder: The folder of the store.
-    /// - Returns: The container and the environment; `nil` where no program has named them.
-    /// - Throws: A ``StoreError``, as ``init(operatingStoreAt:of:service:)``.
-    package static func service(ofStoreAt folder: URL) throws -> (container: String, environment: String)? {
-        try declaration(ofStoreAt: folder).service.map { ($0.container, $0.environment) }
+    /// - Returns: The service; `nil` where no program has named one.
+    /// - Throws: A ``StoreError`` with a code about the file.
+    package static func service(ofStoreAt folder: URL) throws -> StoreService? {
+        let path = folder.appendingPathComponent(StoreFolder.publicPath).path
+        return try StoreError.naming(path) {
+            try StoreFile.readPresentFormat(atPath: path) { db in
+                try NotedService.exist(in: db) ? try NotedService(db: db).read() : nil
+            }
+        }
     }
 
     /// The merge policies that a program has changed since a time, as sentences.

@@ -34,35 +34,16 @@ struct StoreDeclaration: Hashable, Sendable {
         var joinsRecordsMadeSignedOut: Bool
     }
 
-    /// The service that the program synchronises with.
-    struct Service: Hashable, Sendable {
-        var container: String
-        var environment: String
-    }
-
     var types: [DeclaredType]
     var settings: Settings
-    /// `nil` where the program has no service, or one that it has made itself.
-    var service: Service?
-}
-
-/// A service that passes requests on to CloudKit's.
-package protocol ForwardingSyncService: SyncService {
-    /// The service that gets the requests.
-    var target: CloudKitService { get }
 }
 
 extension StoreDeclaration {
     /// The declaration of a program.
     init(
         _ records: [any CloudKitRecord.Type],
-        _ configuration: StoreConfiguration,
-        _ service: (any SyncService)?
+        _ configuration: StoreConfiguration
     ) {
-        let target = service as? CloudKitService ?? (service as? any ForwardingSyncService)?.target
-        self.service = target.map {
-            Service(container: $0.containerIdentifier, environment: $0.environment.rawValue)
-        }
         types = records.map { model in
             let recordType = model.recordType
             let required = model.requiredFields()

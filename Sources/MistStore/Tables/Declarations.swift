@@ -53,10 +53,7 @@ struct Declarations: TableOwner {
             fraction REAL,
             recovery_days INTEGER NOT NULL,
             recovery_bytes INTEGER NOT NULL,
-            joins_signed_out INTEGER NOT NULL,
-            -- The service that a program synchronises with; NULL where no program has named one.
-            container TEXT,
-            environment TEXT
+            joins_signed_out INTEGER NOT NULL
         )
         """
 
@@ -92,19 +89,15 @@ extension Declarations {
         let settings = declaration.settings
         try db.run(
             """
-            INSERT INTO mist_setting (
-                id, zone, deletes, fraction, recovery_days, recovery_bytes, joins_signed_out, container, environment
-            )
-            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            INSERT INTO mist_setting (id, zone, deletes, fraction, recovery_days, recovery_bytes, joins_signed_out)
+            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6)
             ON CONFLICT (id) DO UPDATE SET
-                zone = ?1, deletes = ?2, fraction = ?3, recovery_days = ?4, recovery_bytes = ?5, joins_signed_out = ?6,
-                container = coalesce(?7, container), environment = coalesce(?8, environment)
+                zone = ?1, deletes = ?2, fraction = ?3, recovery_days = ?4, recovery_bytes = ?5, joins_signed_out = ?6
             """,
             [
                 settings.zones.isPerRoot ? nil : settings.zones.homeZone.zoneName,
                 settings.massDeletionLimit?.records, settings.massDeletionLimit?.fraction, settings.recoveryDays,
-                settings.recoveryBytes, settings.joinsRecordsMadeSignedOut, declaration.service?.container,
-                declaration.service?.environment,
+                settings.recoveryBytes, settings.joinsRecordsMadeSignedOut,
             ]
         )
     }
@@ -177,11 +170,9 @@ extension Declarations {
         let time: MachineTime
     }
 
-    /// Whether the file has this declaration already: the types and fields of it, its settings, and its service.
+    /// Whether the file has this declaration already: the types and fields of it, and its settings.
     func have(_ declaration: StoreDeclaration) throws -> Bool {
-        guard let present = try read(), present.settings == declaration.settings,
-            declaration.service == nil || declaration.service == present.service
-        else { return false }
+        guard let present = try read(), present.settings == declaration.settings else { return false }
         return declaration.types.allSatisfy { type in
             guard let known = present.types.first(where: { $0.recordType == type.recordType }),
                 known.hasEditTimes == type.hasEditTimes
@@ -208,13 +199,7 @@ extension Declarations {
                 fields: try (fields[name] ?? []).map(Self.field)
             )
         }
-        return StoreDeclaration(types: types, settings: settings, service: try service())
-    }
-
-    private func service() throws -> StoreDeclaration.Service? {
-        try db.row("SELECT container, environment FROM mist_setting WHERE container IS NOT NULL").map { row in
-            StoreDeclaration.Service(container: row["container"], environment: row["environment"] ?? "")
-        }
+        return StoreDeclaration(types: types, settings: settings)
     }
 
     /// The merge policies that were changed, the latest first.

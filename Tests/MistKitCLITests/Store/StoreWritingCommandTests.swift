@@ -152,7 +152,7 @@ struct StoreWritingCommandTests {
                 "\(refused.errors)"
             )
         }
-        try program.execute("UPDATE mist_setting SET container = NULL", in: "public.sqlite")
+        try program.execute("DELETE FROM mist_service", in: "public.sqlite")
         let unknown = try commands.mistkit("store", "sync", "notes", "--environment", "production")
         #expect(unknown.status == 64)
         #expect(unknown.errors.contains("--container and --environment"), "\(unknown.errors)")
