@@ -32,6 +32,7 @@ struct NotedService: TableOwner {
     /// - Parameters:
     ///   - service: The service of a program.
     ///   - isUsed: Whether a synchronisation begins.
+    /// - Returns: Whether nothing need be written.
     /// - Throws: A ``StoreError`` with the code `otherService` when programs have synchronised with another service.
     func has(_ service: StoreService, isUsed: Bool) throws -> Bool {
         guard let row = try row() else { return false }
