@@ -310,23 +310,27 @@ private final class WatchedService: SyncService {
         ofSession session: UInt64,
         progress: @escaping ProgressHandler<TransferProgress>
     ) async throws {
-        let breaksAfter = state.withLock { state in
-            state.firstProgress = nil
-            defer { state.breaksAfter = nil }
-            return state.breaksAfter
-        }
+        state.withLock { $0.firstProgress = nil }
         // As in a process that ends, the task is cancelled in the middle.
+        let isBroken = Mutex(false)
         let download = Task { [service] in
             try await service.download(field, to: file, from: scope, ofSession: session) { value in
                 self.state.withLock { $0.firstProgress = $0.firstProgress ?? value.completedBytes }
                 progress(value)
-                if let breaksAfter, value.completedBytes > breaksAfter { withUnsafeCurrentTask { $0?.cancel() } }
+                let breaks = self.state.withLock { state in
+                    guard let count = state.breaksAfter, value.completedBytes > count else { return false }
+                    state.breaksAfter = nil
+                    return true
+                }
+                guard breaks else { return }
+                isBroken.withLock { $0 = true }
+                withUnsafeCurrentTask { $0?.cancel() }
             }
         }
         do {
             try await download.value
         } catch {
-            if breaksAfter != nil { throw CancellationError() }
+            if isBroken.withLock({ $0 }) { throw CancellationError() }
             throw error
         }
     }
