@@ -17,7 +17,7 @@ extension MovedRecords {
             try hold(name, in: zone)
             return true
         }
-        guard try !zones.isOnly(zone.id) else { return false }
+        guard try !transaction.isOnly(zone.id) else { return false }
         if try tombstones.created(name, in: zone.id) != nil {
             if try !sentOperations.hasUncertainDelete(of: name, in: zone.id) {
                 try hold(name, in: zone, isDeletedHere: true)

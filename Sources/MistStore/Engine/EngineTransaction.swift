@@ -27,6 +27,8 @@ final class EngineTransaction {
     let users: Users
     /// Whether records are being moved, or deletes wait to be decided on; `nil` where the transaction has not asked.
     private var knownMoves: Bool?
+    /// The zones of which the transaction has asked whether they are the only one, with the answers.
+    private var onlyZones: [ZoneRowID: Bool] = [:]
 
     init(
         file: StoreFile,
@@ -59,6 +61,15 @@ final class EngineTransaction {
 
     /// Notes that this transaction has added a move, or a delete to be decided on.
     func noteMoves() { knownMoves = true }
+
+    /// Whether only one zone may have records, so that none of them can be a copy in another zone. A transaction asks
+    /// once for each zone: a zone that it adds has no records, and to look into one that is gone costs only time.
+    func isOnly(_ zone: ZoneRowID) throws -> Bool {
+        if let isOnly = onlyZones[zone] { return isOnly }
+        let isOnly = try Zones(scope: scope, db: db).isOnly(zone)
+        onlyZones[zone] = isOnly
+        return isOnly
+    }
 }
 
 /// A part of the engine's work in one transaction.

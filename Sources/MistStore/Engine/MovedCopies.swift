@@ -70,7 +70,7 @@ extension MovedRecords {
     /// Whether a version is of a record of which this file has a later copy in another zone: its delete is only a matter
     /// of time, and the device that made the copy takes over what is changed in it meanwhile.
     func isSuperseded(_ record: Record, named name: String, _ table: RecordTable, in zone: StoredZone) throws -> Bool {
-        guard scope == .private, try !zones.isOnly(zone.id),
+        guard scope == .private, try !transaction.isOnly(zone.id),
             case .bytes(let data)? = record.fields[EditTimes.fieldName]?.plain
         else { return false }
         let rows = try others(named: name, than: zone.id, table)

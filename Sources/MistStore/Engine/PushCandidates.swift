@@ -27,6 +27,8 @@ struct PushCandidates: EngineProcedure {
     private var excluded: Set<String> = []
     /// Whether the service does not know a type, by the number of the type.
     private var parkedTypes: [TableID: Bool] = [:]
+    /// Whether a newer program has added fields that this one does not know; `nil` where it was not asked yet.
+    private var hasNewerFields: Bool?
     private var size = 0
 
     init(transaction: EngineTransaction, zone: StoredZone, limit: Int) {
@@ -87,6 +89,13 @@ struct PushCandidates: EngineProcedure {
         let isParked = try recordTypes.missingField(of: table.id) != nil
         parkedTypes[table.id] = isParked
         return isParked
+    }
+
+    private mutating func knowsNewerFields() throws -> Bool {
+        if let hasNewerFields { return hasNewerFields }
+        let hasFields = try recordTypes.hasFields(after: file.lastFieldID)
+        hasNewerFields = hasFields
+        return hasFields
     }
 
     /// Adds a record, after the new records that it refers to, and before the new records below it.
@@ -231,7 +240,7 @@ struct PushCandidates: EngineProcedure {
             excluded.insert(row.name)
             return try parkMisfit(row, table, problem)
         }
-        try pendingEdits.noteFields(after: file.lastFieldID, of: row.id, table.id)
+        if try knowsNewerFields() { try pendingEdits.noteFields(after: file.lastFieldID, of: row.id, table.id) }
         let edits = try joined(try pendingEdits.edits(of: row.id, table), of: &row, table)
         guard !edits.isEmpty else { return }
         guard try files.prepare(&row, of: table, edits, isCreate: known?.tag == nil, in: zone) == .ready else {

@@ -324,7 +324,10 @@ extension RecordTable {
                 _createdTimestamp = ?, _createdUser = ?, _modifiedTimestamp = ?, _modifiedUser = ?, _changeTag = ?
             WHERE _id = ?
             """,
-            [stamps.created, stamps.creator, stamps.modified, stamps.modifier, stamps.tag, row]
+            binding: [
+                ColumnValue(stamps.created), ColumnValue(stamps.creator), ColumnValue(stamps.modified),
+                ColumnValue(stamps.modifier), ColumnValue(stamps.tag), ColumnValue(row),
+            ]
         )
     }
 }

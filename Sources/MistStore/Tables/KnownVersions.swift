@@ -440,9 +440,11 @@ extension KnownVersions {
             UPDATE mist_record SET tag = ?, created = ?, creator = ?, modified = ?, modifier = ?, times = ?, epoch = ?
             WHERE id = ?
             """,
-            [
-                stamps.tag, stamps.created, stamps.creator, stamps.modified, stamps.modifier,
-                try sealer.sealed(times: times, of: name), epoch, record,
+            binding: [
+                ColumnValue(stamps.tag), ColumnValue(stamps.created), ColumnValue(stamps.creator),
+                ColumnValue(stamps.modified), ColumnValue(stamps.modifier),
+                try sealer.sealed(times: times, of: name).map { .blob($0) } ?? .null, .integer(epoch),
+                ColumnValue(record),
             ]
         )
     }

@@ -120,7 +120,7 @@ extension Parking {
     }
 
     func forget(_ name: String, in zone: ZoneRowID) throws {
-        try db.run("DELETE FROM mist_parked WHERE zone = ? AND name = ?", [zone, name])
+        try db.run("DELETE FROM mist_parked WHERE zone = ? AND name = ?", binding: [ColumnValue(zone), .text(name)])
     }
 
     func forgetAll(in zone: ZoneRowID) throws {

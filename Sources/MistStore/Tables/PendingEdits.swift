@@ -260,7 +260,7 @@ extension PendingEdits {
     ///   - table: The number of its type.
     /// - Throws: A `DatabaseError` when the file fails.
     func noteFields(after last: FieldID, of row: RecordRowID, _ table: TableID) throws {
-        guard let present = try RecordTypes(db: db).lastField(), present > last else { return }
+        guard try RecordTypes(db: db).hasFields(after: last) else { return }
         try db.run(
             """
             INSERT INTO mist_edit (type, row, field, time, raw, base)
@@ -302,22 +302,21 @@ extension PendingEdits {
     /// Ends the edits of a row that were sent and stored: those with the time that was sent. An edit with another time
     /// was made later: its base is now the value that was sent.
     func acknowledge(_ record: KnownVersionID, row: RecordRowID, _ table: TableID) throws {
-        let sent = SentOperations.field("mist_edit.field", ofRecord: "?3")
-        try db.run(
-            """
-            DELETE FROM mist_edit WHERE type = ?1 AND row = ?2
-                AND EXISTS (SELECT 1 \(sent) AND sent.time = mist_edit.time)
-            """,
-            [table, row, record]
-        )
-        try db.run(
-            """
-            UPDATE mist_edit SET base = (SELECT value \(sent))
-            WHERE type = ?1 AND row = ?2 AND EXISTS (SELECT 1 \(sent))
-            """,
-            [table, row, record]
-        )
+        let key = [ColumnValue(table), ColumnValue(row), ColumnValue(record)]
+        try db.run(Self.deletionOfSent, binding: key)
+        try db.run(Self.rebasing, binding: key)
     }
+
+    private static let deletionOfSent = """
+        DELETE FROM mist_edit WHERE type = ?1 AND row = ?2 AND EXISTS (
+            SELECT 1 \(SentOperations.field("mist_edit.field", ofRecord: "?3")) AND sent.time = mist_edit.time
+        )
+        """
+    private static let rebasing = """
+        UPDATE mist_edit SET base = (SELECT value \(SentOperations.field("mist_edit.field", ofRecord: "?3")))
+        WHERE type = ?1 AND row = ?2
+            AND EXISTS (SELECT 1 \(SentOperations.field("mist_edit.field", ofRecord: "?3")))
+        """
 }
 
 // MARK: - Times

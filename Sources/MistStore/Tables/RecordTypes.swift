@@ -201,8 +201,10 @@ extension RecordTypes {
         try db.run("UPDATE mist_field SET successor = ? WHERE id = ?", [successor, field])
     }
 
-    /// The largest number of a field.
-    func lastField() throws -> FieldID? { try db.value("SELECT max(id) FROM mist_field", as: FieldID.self) }
+    /// Whether there is a field with a larger number.
+    func hasFields(after last: FieldID) throws -> Bool {
+        try db.value("SELECT max(id) > ? FROM mist_field", [last], as: Bool.self) ?? false
+    }
 
     /// The generation of a type's triggers.
     func generation(of type: TableID) throws -> Int64 {

@@ -202,9 +202,15 @@ extension SentOperations {
             INSERT OR REPLACE INTO mist_sent (record, zone, name, operation, times, request)
             VALUES (?, ?, ?, ?, ?, ?)
             """,
-            [record, zone, name, kind, try sealer.sealed(times: times.map { Data($0.bytes) }, of: name), request]
+            binding: [
+                ColumnValue(record), ColumnValue(zone), .text(name), .text(kind.rawValue),
+                try sealer.sealed(times: times.map { Data($0.bytes) }, of: name).map { .blob($0) } ?? .null,
+                ColumnValue(request),
+            ]
         )
-        if kind != .delete { try db.run("DELETE FROM mist_sent_field WHERE record = ?", [record]) }
+        if kind != .delete {
+            try db.run("DELETE FROM mist_sent_field WHERE record = ?", binding: [ColumnValue(record)])
+        }
     }
 
     /// Notes that another copy of the file may have created the records of a type that the service is not known to have.
@@ -274,8 +280,8 @@ extension SentOperations {
 
     /// Forgets an operation, because its outcome is known.
     func forget(_ record: KnownVersionID) throws {
-        try db.run("DELETE FROM mist_sent_field WHERE record = ?", [record])
-        try db.run("DELETE FROM mist_sent WHERE record = ?", [record])
+        try db.run("DELETE FROM mist_sent_field WHERE record = ?", binding: [ColumnValue(record)])
+        try db.run("DELETE FROM mist_sent WHERE record = ?", binding: [ColumnValue(record)])
     }
 
     /// Forgets what was sent of a record, because its outcome is known.

@@ -230,7 +230,9 @@ extension Tombstones {
     func renew(_ record: KnownVersionID, _ stamps: Stamps) throws {
         try db.run(
             "UPDATE mist_tombstone SET tag = ?, created = ?, creator = ?, is_conflicting = 0 WHERE record = ?",
-            [stamps.tag, stamps.created, stamps.creator, record]
+            binding: [
+                ColumnValue(stamps.tag), ColumnValue(stamps.created), ColumnValue(stamps.creator), ColumnValue(record),
+            ]
         )
     }
 

@@ -130,7 +130,7 @@ extension Transfers {
     func forgetReceipts(of name: String, in zone: ZoneRowID) throws -> Bool {
         try db.run(
             "DELETE FROM mist_transfer WHERE direction = ? AND zone = ? AND name = ? AND asset IS NOT NULL",
-            [TransferKey.Direction.upload.rawValue, zone, name]
+            binding: [.text(TransferKey.Direction.upload.rawValue), ColumnValue(zone), .text(name)]
         )
         return db.changesCount > 0
     }
