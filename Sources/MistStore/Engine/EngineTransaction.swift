@@ -124,7 +124,7 @@ extension EngineProcedure {
     var reportedDeletes: ReportedDeletes { ReportedDeletes(db: db) }
     var requests: Requests { Requests(scope: scope, db: db) }
     var sentOperations: SentOperations { SentOperations(db: db, sealer: file.sealer) }
-    var parking: Parking { Parking(scope: scope, db: db) }
+    var parking: Parking { Parking(scope: scope, db: db, sealer: file.sealer) }
     var undelivered: UndeliveredRecords { UndeliveredRecords(scope: scope, db: db) }
     var contents: Contents { Contents(db: db) }
     var transfers: Transfers { Transfers(scope: scope, db: db) }

@@ -80,7 +80,7 @@ struct RecordRelocation {
         try moves.forgetDeparture(of: row.name, from: zone.id)
         try table.place(row.id, in: zone.id, db)
         try pendingEdits.note(nil, of: row.id, table, at: time, raw: raw)
-        try Parking(scope: scope, db: db).forget(row.name, in: row.zone)
+        try Parking(scope: scope, db: db, sealer: file.sealer).forget(row.name, in: row.zone)
     }
 }
 

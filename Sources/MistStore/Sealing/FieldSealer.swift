@@ -96,6 +96,9 @@ struct SealedSubject: Hashable {
     /// The edit times of a record. They have checksums of values.
     static func times(_ recordName: String) -> Self { Self(parts: ["times", recordName]) }
 
+    /// What the service said about a record that it refused.
+    static func message(_ recordName: String) -> Self { Self(parts: ["message", recordName]) }
+
     /// The parts, each with its length before it.
     var bytes: Data {
         parts.reduce(into: Data()) { bytes, part in
@@ -172,6 +175,21 @@ extension Optional where Wrapped == FieldSealer {
     func sealed(times: Data?, of recordName: String) throws -> Data? {
         guard let self, let times else { return times }
         return try self.seal(times, for: .times(recordName))
+    }
+
+    /// A message about a record as it is written to a file: text, or sealed bytes.
+    func sealed(message: String, of recordName: String) throws -> DatabaseValue {
+        guard let self else { return message.databaseValue }
+        return try self.seal(Data(message.utf8), for: .message(recordName)).databaseValue
+    }
+
+    /// A message as it was before ``sealed(message:of:)``. One that cannot be opened says so: it hides no record.
+    func opened(message: DatabaseValue, of recordName: String) -> String {
+        guard case .blob(let sealed) = message.storage else { return String.fromDatabaseValue(message) ?? "" }
+        guard let bytes = try? self?.open(sealed, for: .message(recordName)) else {
+            return "The message is sealed, and cannot be opened."
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Edit times as they were before ``sealed(times:of:)``.

@@ -58,6 +58,8 @@ struct SealedColumns {
         try versions.sealTimes()
         try SentOperations(db: db, sealer: sealer).sealTimes()
         try Moves(db: db, sealer: sealer).sealTimes()
+        // Of all scopes.
+        try Parking(scope: .private, db: db, sealer: sealer).sealMessages()
     }
 
     private func seal(_ field: StoredField) throws {

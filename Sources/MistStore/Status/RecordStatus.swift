@@ -94,7 +94,7 @@ extension StoreReading {
         row: RecordRowID?
     ) throws -> (RecordStatus.State, ParkedRecord?) {
         if try SentOperations(db: db, sealer: database.file.sealer).isSent(name, in: zone) { return (.sending, nil) }
-        let parking = Parking(scope: database.scope, db: db)
+        let parking = Parking(scope: database.scope, db: db, sealer: database.file.sealer)
         if let parked = try parking.record(name, in: zone, row: row, of: table.id) { return (.parked, parked) }
         guard let missing = try RecordTypes(db: db).missingField(of: table.id) else { return (.edited, nil) }
         let type = ParkedRecordType(recordType: table.recordType, missing: missing)

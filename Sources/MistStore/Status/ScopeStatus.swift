@@ -166,7 +166,7 @@ extension LocalDatabase {
     /// - Throws: A ``StoreError`` when the file fails.
     public func retryParked() async throws {
         try await write { writer in
-            try Parking(scope: scope, db: writer.db).forgetAll()
+            try Parking(scope: scope, db: writer.db, sealer: file.sealer).forgetAll()
             try RecordTypes(db: writer.db).retryParked()
             try ScopeState(scope: scope, db: writer.db).endWaits(at: configuration.clock().machineTime)
         }
@@ -213,7 +213,7 @@ extension LocalDatabase {
 
     /// The records that wait, with the reason.
     private func waitingRecords(_ db: Database) throws -> [ParkedRecord] {
-        let parked = try Parking(scope: scope, db: db).records()
+        let parked = try Parking(scope: scope, db: db, sealer: file.sealer).records()
         // Records below a refused new record are not refused themselves, but are not sent before it.
         let refused = Set(parked.map(\.recordName))
         let waiting = try file.recordsWaitingForParents(in: scope, db).filter { !refused.contains($0.name) }

@@ -156,7 +156,7 @@ package struct StoreDiagnostics {
         if let request = try Requests(scope: scope, db: db).underWay() {
             addToScope("request under way", "\(request.kind), sent \(age(of: request.sent)) ago")
         }
-        for (reason, records, since) in try Parking(scope: scope, db: db).summary() {
+        for (reason, records, since) in try Parking(scope: scope, db: db, sealer: nil).summary() {
             addToScope("parked", "\(records) \(Self.word(reason)), the first \(age(of: since)) ago")
         }
         for (message, records, attempts) in try UndeliveredRecords(scope: scope, db: db).summary() {

@@ -10,6 +10,7 @@ struct Parking: TableOwner {
             zone INTEGER NOT NULL,
             name TEXT NOT NULL,
             reason TEXT NOT NULL,
+            -- Sealed where the file is: the service may quote a value.
             message TEXT NOT NULL,
             -- When what was refused was read from the tables: a later edit is a new attempt.
             since INTEGER NOT NULL,
@@ -22,6 +23,7 @@ struct Parking: TableOwner {
 
     let scope: DatabaseScope
     let db: Database
+    let sealer: FieldSealer?
 }
 
 // MARK: - SQL for others
@@ -110,8 +112,19 @@ extension Parking {
                 reason = excluded.reason, message = excluded.message, since = excluded.since, until = excluded.until,
                 attempts = attempts + 1
             """,
-            [zone, name, reason.rawValue, message, since, until]
+            [zone, name, reason.rawValue, try sealer.sealed(message: message, of: name), since, until]
         )
+    }
+
+    /// Seals the messages of a file that was not sealed.
+    func sealMessages() throws {
+        for row in try db.rows("SELECT zone, name, message FROM mist_parked WHERE typeof(message) = 'text'") {
+            let (name, message): (String, String) = (row["name"], row["message"])
+            try db.run(
+                "UPDATE mist_parked SET message = ? WHERE zone = ? AND name = ?",
+                [try sealer.sealed(message: message, of: name), row["zone"] as ZoneRowID, name]
+            )
+        }
     }
 
     /// How often a record was parked in a row.
@@ -157,7 +170,7 @@ extension Parking {
             SELECT name, reason, message, until FROM mist_parked WHERE zone IN (\(Zones.ids(in: "?"))) ORDER BY name
             """,
             [scope.number]
-        ).map { ParkedRecord($0) }
+        ).map { ParkedRecord($0, sealer) }
     }
 
     /// The parked record of a name, unless it is sent again because of a later edit.
@@ -182,18 +195,19 @@ extension Parking {
             )
             """,
             [zone, name, table, row]
-        ).map { ParkedRecord($0) }
+        ).map { ParkedRecord($0, sealer) }
     }
 }
 
 extension ParkedRecord {
     /// Reads a row of `mist_parked`.
-    fileprivate init(_ row: Row) {
+    fileprivate init(_ row: Row, _ sealer: FieldSealer?) {
         let until: MachineTime? = row["until"]
+        let name: String = row["name"]
         self.init(
-            recordName: row["name"],
+            recordName: name,
             reason: ParkingReason(rawValue: row["reason"]),
-            message: row["message"],
+            message: sealer.opened(message: row["message"], of: name),
             until: until.map(ColumnValue.date)
         )
     }

@@ -253,6 +253,32 @@ struct SealedFilesPromiseTests {
         for device in [phone, old, narrow] { #expect(try leaks(of: device, secrets).isEmpty) }
     }
 
+    @Test("43. The words with which the service refuses a record are sealed: they may quote a value")
+    func refusalsAreSealed() async throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone", records: Self.types) { $0.encryptionKey = Self.key }
+        let laptop = try scenario.device("laptop", records: Self.types)
+        let secrets = [Secrets(0), Secrets(1)]
+        let quoted = secrets[0].note.text ?? ""
+        for device in [phone, laptop] {
+            try device.write { try $0.add(secrets[1].note, named: "a") }
+            try device.sync { request in
+                guard case .modify = request else { return .answered }
+                let refusal = CloudKitError.service(.badRequest, reason: "no \(quoted)", record: "a")
+                return .reply(.success(.records([.failure(refusal)])))
+            }
+            let parked = try await device.local.status().parked
+            #expect(parked.map(\.recordName) == ["a"])
+            #expect(parked.first?.message.contains("no \(quoted)") == true)
+            #expect(try await device.local.status(of: Note.self, named: "a")?.parked == parked.first)
+        }
+        #expect(try leaks(of: phone, secrets).isEmpty)
+        #expect(try leaks(of: laptop, [secrets[0]]).contains("mist_parked.message"))
+        try laptop.restart(key: Self.key)
+        #expect(try leaks(of: laptop, secrets).isEmpty)
+        #expect(try await laptop.local.status().parked.first?.message.contains(quoted) == true)
+    }
+
     @Test("43, 11. A record that is moved to another zone keeps its sealed values")
     func movedRecordsStaySealed() throws {
         let scenario = try SyncScenario()
