@@ -330,8 +330,11 @@ extension MistStore {
         if let user {
             place = try folder.file(of: user)
         } else {
-            let hasUsers = FileManager.default.fileExists(atPath: folder.path(of: UserFile.folder))
-            place = check != nil && former.place == .first && !hasUsers ? .first : try folder.signedOutFile()
+            // A file of no one that a crash has left is used from the next sign-out on, so it is used now.
+            let hasOthers = [UserFile.folder, UserFile.signedOut.path].contains {
+                FileManager.default.fileExists(atPath: folder.path(of: $0))
+            }
+            place = check != nil && former.place == .first && !hasOthers ? .first : try folder.signedOutFile()
         }
         if place == former.place, check == nil {
             try note(open: place, removing: nil, user: user)
