@@ -7,7 +7,7 @@ import MistTesting
 /// requests, conflicts and so on.
 ///
 /// ```
-/// SyncSimulations 1 20 3 60 private [files|moves|sessions]
+/// SyncSimulations 1 20 3 60 private [files|moves|sessions|accounts]
 /// // seeds 20 operations 2400 requests 5710 conflicts 296 …
 /// ```
 ///
@@ -18,27 +18,29 @@ import MistTesting
 struct Main {
     /// What the simulations are about besides records.
     private enum Kind: String {
-        case records, files, moves, sessions
+        case records, files, moves, sessions, accounts
     }
 
-    static func main() {
+    static func main() async {
         let numbers = CommandLine.arguments.dropFirst().compactMap { UInt64($0) }
         let words = CommandLine.arguments.dropFirst().filter { UInt64($0) == nil }
         guard numbers.count == 4, let scope = words.first.flatMap(DatabaseScope.init(rawValue:)),
             words.count <= 2, let kind = words.dropFirst().first.map(Kind.init(rawValue:)) ?? .records
         else {
             let usage = """
-                usage: SyncSimulations <first seed> <count> <devices> <operations> private|public [files|moves|sessions]
+                usage: SyncSimulations <first seed> <count> <devices> <operations> private|public [files|moves|sessions|accounts]
 
                 """
             FileHandle.standardError.write(Data(usage.utf8))
             exit(2)
         }
+        if kind == .accounts { return await runAccounts(numbers) }
         let records: [any CloudKitRecord.Type] =
             switch kind {
             case .records, .sessions: [Shelf.self, Book.self]
             case .files: [Shelf.self, Book.self, Cover.self]
             case .moves: [Branch.self, Book.self]
+            case .accounts: []
             }
         var simulation = SyncSimulation(records: records)
         simulation.scope = scope
@@ -77,6 +79,30 @@ struct Main {
             deletes-elsewhere \(counts.deletesElsewhere) stale-forms \(counts.staleForms) copies \(counts.copies) moves \(counts.moves) sessions \(counts.sessions) \
             mass-deletions \(counts.massDeletions) unclear-counts \(counts.unclearCounts) \
             transfers \(counts.transfers) rereferences \(counts.rereferences) collections \(counts.collections)
+            """
+        )
+    }
+
+    /// Runs simulations of accounts. With an odd seed, records that are made signed out join no user.
+    private static func runAccounts(_ numbers: [UInt64]) async {
+        var simulation = AccountSimulation()
+        simulation.devices = Int(numbers[2])
+        simulation.operations = Int(numbers[3])
+        var counts = AccountCounts()
+        for seed in numbers[0]..<numbers[0] + numbers[1] {
+            simulation.joinsRecordsMadeSignedOut = seed % 2 == 0
+            do {
+                counts += try await simulation.run(seed: seed)
+            } catch {
+                FileHandle.standardError.write(Data("\nseed \(seed) fails: \(error)\n".utf8))
+                exit(255)
+            }
+        }
+        print(
+            """
+            seeds \(numbers[1]) operations \(counts.operations) sign-ins \(counts.signIns) \
+            sign-outs \(counts.signOuts) removals \(counts.removals) silent-sessions \(counts.silentSessions) \
+            crashes \(counts.crashes) joined \(counts.joined) records \(counts.records)
             """
         )
     }

@@ -102,8 +102,9 @@ public final class MistStore: Sendable {
         // The files are created in this order, and the first file has a note when both exist. A file that is empty
         // later was cut off. A first file that is gone was removed with its user.
         let hasPublic = StoreFile.hasContent(atPath: files.path(of: StoreFolder.publicPath))
-        let first = try files.open(.first, isExpected: hasPublic)
+        var first = try files.open(.first, isExpected: hasPublic)
         let common = try files.openPublic(isExpected: first.knowsOtherFile())
+        first = try files.completeJoin(first, common)
         try first.noteOtherFile()
         if let service = service.flatMap(StoreService.init) { try common.note(service, isUsed: false) }
         try common.note(StoreDeclaration(records, configuration), at: configuration.clock().machineTime)
@@ -338,8 +339,11 @@ extension MistStore {
         if let user {
             place = try folder.file(of: user)
         } else {
-            let hasUsers = FileManager.default.fileExists(atPath: folder.path(of: UserFile.folder))
-            place = check != nil && former.place == .first && !hasUsers ? .first : try folder.signedOutFile()
+            // A file of no one that a crash has left is used from the next sign-out on, so it is used now.
+            let hasOthers = [UserFile.folder, UserFile.signedOut.path].contains {
+                FileManager.default.fileExists(atPath: folder.path(of: $0))
+            }
+            place = check != nil && former.place == .first && !hasOthers ? .first : try folder.signedOutFile()
         }
         if place == former.place, check == nil {
             try note(open: place, removing: nil, user: user)
@@ -356,7 +360,7 @@ extension MistStore {
                 try former.file.withdraw(check)
                 isRemoval = true
             } else if let file, user != nil, isOfNoOne, configuration.joinsRecordsMadeSignedOut {
-                isRemoval = try join(former.file, to: file)
+                isRemoval = try join(former, to: file, at: place)
             }
             try note(open: place, removing: isRemoval ? former.place : nil, user: user)
         } catch {
@@ -375,23 +379,18 @@ extension MistStore {
         try use(opened, at: place)
     }
 
-    /// Adds the records of no one to those of a user, and withdraws their file.
+    /// Adds the records of no one to those of a user, and withdraws their file. Where an earlier attempt has copied them
+    /// to another user, they are those of that user.
     ///
     /// - Returns: Whether it was done. A file with what cannot be copied stays.
     /// - Throws: A ``StoreError`` when a file fails. Then the file of no one is as it was.
-    private func join(_ former: StoreFile, to file: StoreFile) throws -> Bool {
-        do {
-            try former.withdraw { db in
-                guard let joined = try JoinedRecords.read(former, db) else { throw CannotBeJoined() }
-                try joined.add(to: file, configuration)
-            }
-            return true
-        } catch is CannotBeJoined {
-            return false
-        }
+    private func join(_ former: OpenRecords, to file: StoreFile, at place: UserFile) throws -> Bool {
+        let target = try folder.joinTarget(of: former.place, publicFile) ?? place
+        guard target != place else { return try folder.join(former.place, former.file, to: place, file, publicFile) }
+        let other = try folder.open(target, isExpected: true)
+        defer { try? other.close(because: .accountChanged) }
+        return try folder.join(former.place, former.file, to: target, other, publicFile)
     }
-
-    private struct CannotBeJoined: Error {}
 
     /// Opens the records that another process has opened in the folder since this one looked.
     ///
@@ -450,6 +449,7 @@ extension MistStore {
         try publicFile.wrapping {
             try publicFile.database.write { db in
                 try Accounts(db: db).set(open: place, removing: removing)
+                if removing != nil { try PendingJoins(db: db).end() }
                 try FileState(db).passOn(to: user)
             }
         }

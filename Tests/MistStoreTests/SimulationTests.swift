@@ -83,6 +83,18 @@ struct SimulationTests {
         }
     }
 
+    @Test("28, 29. Users who take turns on folders have their own records, wherever a process dies")
+    func usersHaveTheirOwnRecords() async throws {
+        for joins in [true, false] {
+            var simulation = AccountSimulation()
+            simulation.joinsRecordsMadeSignedOut = joins
+            var counts = AccountCounts()
+            for seed in Self.start..<Self.start + (Self.count ?? 3) { counts += try await simulation.run(seed: seed) }
+            #expect(counts.crashes > 0)
+            #expect((counts.joined > 0) == joins)
+        }
+    }
+
     /// A public database has no change feed: changed records are found by their modification time, and deletes by
     /// missing names.
     @Test func devicesAgreeAboutAPublicDatabase() async throws {

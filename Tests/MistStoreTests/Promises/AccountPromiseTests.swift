@@ -4,6 +4,7 @@ import Foundation
 import GRDB
 import MistKit
 import MistTesting
+import Synchronization
 import TestSupport
 import Testing
 
@@ -132,6 +133,75 @@ struct AccountPromiseTests {
             try await phone.session.signOut(of: store)
             #expect(try await titles(store) == (joins ? [] : ["before", "other", "out"]))
             #expect(try emulator.contents(of: .private, ofUser: ben) == "")
+            try store.close()
+        }
+    }
+
+    @Test("3, 29. Records made signed out go to one user, wherever a crash ends the sign-in")
+    func recordsMadeSignedOutHaveOneUser() async throws {
+        try await withUsers { emulator, folder, mei, ben in
+            let phone = Device("phone", in: folder, emulator)
+            // The folder as it is after each commit of the sign-in.
+            let moments = Mutex<Int?>(nil)
+            var configuration = StoreConfiguration()
+            configuration.onCommit { moment in
+                moments.withLock { number in
+                    guard let present = number, moment == .after else { return }
+                    let copy = folder.appending(path: "moment\(present)")
+                    do { try FileManager.default.copyItem(at: phone.folder, to: copy) } catch { return }
+                    number = present + 1
+                }
+            }
+            let store = try MistStore(
+                at: phone.folder,
+                records: [Shelf.self, Book.self],
+                service: phone.session.service,
+                configuration: configuration
+            )
+            try await phone.session.signIn(mei, to: store)
+            try await phone.session.signIn(ben, to: store)
+            try await phone.session.signOut(of: store)
+            try await store.privateDatabase.add(Book(title: "out"), named: "o")
+            moments.withLock { $0 = 0 }
+            try await phone.session.signIn(mei, to: store)
+            let count = moments.withLock { number in
+                defer { number = nil }
+                return number ?? 0
+            }
+            try store.close()
+            var isOfMei: [Bool] = []
+            for number in 0..<count {
+                let phone = Device("moment\(number)", in: folder, emulator)
+                let store = try phone.open()
+                try await phone.session.signIn(ben, to: store)
+                let ofBen = try await titles(store)
+                try await phone.session.signIn(mei, to: store)
+                let ofMei = try await titles(store)
+                #expect(ofBen + ofMei == ["out"], "Ben has \(ofBen) and Mei has \(ofMei) after commit \(number).")
+                isOfMei.append(ofBen.isEmpty)
+                try store.close()
+            }
+            // From the first commit that names Mei on, they are Mei's.
+            #expect(isOfMei.contains(true))
+            #expect(isOfMei == isOfMei.sorted { !$0 && $1 })
+        }
+    }
+
+    @Test("28, 29. After a removal, the records of no one are the same for the next sign-out, too")
+    func recordsOfNoOneAfterARemoval() async throws {
+        try await withUsers { emulator, folder, mei, _ in
+            let phone = Device("phone", in: folder, emulator)
+            let store = try phone.open()
+            try await phone.session.signIn(mei, to: store)
+            // A crash in a sign-out has left a file of no one without records.
+            let files = try StoreFolder(phone.folder, of: [Shelf.self, Book.self], StoreConfiguration())
+            try files.open(.signedOut, isExpected: false).close(because: .storeIsClosed)
+            try await phone.session.signOut(of: store, .removed(PendingChanges()))
+            try await store.privateDatabase.add(Book(title: "out"), named: "o")
+            try await phone.session.signOut(of: store)
+            #expect(try await titles(store) == ["out"])
+            try await phone.session.signIn(mei, to: store)
+            #expect(try await titles(store) == ["out"])
             try store.close()
         }
     }
