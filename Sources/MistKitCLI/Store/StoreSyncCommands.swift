@@ -210,6 +210,20 @@ struct StoreSession {
         return Settings(values, configurationFile: settings.configurationFile)
     }
 
+    /// What to do where another user is signed in. Without settings, the service is an emulator on this machine, which
+    /// may not be the service that was meant.
+    private static func remedy(forUserOf connection: ServiceConnection) -> String {
+        switch connection.destination {
+        case .embedded:
+            """
+            Without credentials, the service is the \(connection.title). Name its user with --as, another folder with \
+            --data-folder, or set MISTKIT_API_TOKEN and MISTKIT_WEB_AUTH_TOKEN.
+            """
+        case .address:
+            "Sign in as that user with `mistkit auth sign-in`; of the emulator on this machine, name one with --as."
+        }
+    }
+
     /// Refuses a session of no user, or of another user than the owner of the records.
     private static func check(_ connection: ServiceConnection, isOf owner: String) async throws {
         guard connection.identity == .user else {
@@ -225,8 +239,7 @@ struct StoreSession {
                 code: .permission,
                 message:
                     "The store belongs to the user \(owner), and \(caller) is signed in. Nothing was sent or fetched.",
-                remedy:
-                    "Sign in as that user with `mistkit auth sign-in`; of the emulator on this machine, name one with --as."
+                remedy: remedy(forUserOf: connection)
             )
         }
     }
