@@ -548,6 +548,21 @@ struct MovePromiseTests {
         try scenario.synchronise()
         #expect(try scenario.serviceRecord("b")?.fields["later"] == .string("kept"))
         #expect(try laptop.recordsByZone() == ["a b x", "y"])
+        // A device that moves its own copy on has not fetched it.
+        try laptop.run("INSERT INTO Folder (_recordName, title, opened) VALUES ('z', 'z', 0)")
+        try scenario.synchronise()
+        try laptop.move("a", below: "y")
+        var isMovedOn = false
+        try laptop.sync { request in
+            if request.line.contains("delete"), !isMovedOn {
+                isMovedOn = true
+                try laptop.move("a", below: "z")
+            }
+            return .answered
+        }
+        for _ in 0..<3 { try scenario.synchronise() }
+        #expect(try laptop.recordsByZone() == ["a b z", "x", "y"])
+        #expect(try scenario.serviceRecord("b")?.fields["later"] == .string("kept"))
     }
 }
 
