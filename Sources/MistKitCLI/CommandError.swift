@@ -78,7 +78,7 @@ extension CommandError {
         let first = lines.first ?? "The command line cannot be read"
         self.init(
             code: .usage,
-            message: first.hasSuffix(".") ? first : first + ".",
+            message: first.hasSuffix(".") || first.hasSuffix("?") ? first : first + ".",
             remedy: lines.count == 2 ? lines[1] : "`\(help)` lists the arguments and options."
         )
     }

@@ -27,6 +27,10 @@ struct CommandErrorTests {
             "Unknown option '--foo'",
             "mistkit: Unknown option '--foo'.\n  `mistkit --help` lists the arguments and options."
         ),
+        (
+            "Unknown option '--foo'. Did you mean '--for'?",
+            "mistkit: Unknown option '--foo'. Did you mean '--for'?\n  `mistkit --help` lists the arguments and options."
+        ),
         ("A is wrong.\nWrite B.", "mistkit: A is wrong.\n  Write B."),
         ("A is wrong.\nWrite B\nor C.", "mistkit: A is wrong.\n  Write B or C."),
         ("", "mistkit: The command line cannot be read.\n  `mistkit --help` lists the arguments and options."),

@@ -45,7 +45,7 @@ struct DeviceOptions: ParsableArguments {
         } catch let error as CloudKitError {
             failure = CommandFailure(error)
         } catch let error as StoreError {
-            failure = CommandFailure(.failure, "\(error)")
+            failure = CommandFailure(error)
         } catch let error as BoardError {
             failure = CommandFailure(.usage, "\(error)")
         }
@@ -117,4 +117,16 @@ struct DeviceOptions: ParsableArguments {
     }
 
     private static var quietLogger: Logger { Logger(label: "todo") { _ in SwiftLogNoOpLogHandler() } }
+}
+
+extension CommandFailure {
+    /// Explains an error of the store. Its message tells the author of a program what to call; a person is told which
+    /// folder to name.
+    fileprivate init(_ error: StoreError) {
+        if error.code == .otherUser {
+            self.init(.permission, ScopeStatus.otherUserAdvice)
+        } else {
+            self.init(.failure, error.message.oneLine)
+        }
+    }
 }

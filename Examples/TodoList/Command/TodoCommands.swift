@@ -140,6 +140,13 @@ struct EditCommand: AsyncParsableCommand {
     @OptionGroup(title: "Device")
     var device: DeviceOptions
 
+    func validate() throws {
+        guard [title, fields.due, fields.assignee, fields.note, fields.photo].contains(where: { $0 != nil }) else {
+            throw ValidationError("Write what changes: --title, --due, --for, --note or --photo.")
+        }
+        guard title != "" else { throw ValidationError("A to-do has a name.") }
+    }
+
     func run() async throws {
         try await device.withBoard { board in
             var changes = fields.changes

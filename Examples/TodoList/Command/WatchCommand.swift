@@ -27,7 +27,10 @@ struct WatchCommand: AsyncParsableCommand {
     var all = false
 
     @Option(
-        help: ArgumentHelp("The time between two looks at the service while there are changes.", valueName: "seconds")
+        help: ArgumentHelp(
+            "The time between two looks at the service while there are changes; without, it grows to a minute.",
+            valueName: "seconds"
+        )
     )
     var every = 5.0
 

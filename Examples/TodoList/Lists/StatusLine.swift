@@ -19,8 +19,15 @@ extension ScopeStatus {
         return lines
     }
 
+    /// What a person does where the session is not that of the device's owner.
+    package static let otherUserAdvice = """
+        The to-dos of this device belong to another user, or to another service. Nothing of them was sent or fetched. Name a \
+        new folder with --device, or set the service and the user that the device had.
+        """
+
     private var summary: String {
         let changes = pending == 1 ? "1 change waits" : "\(pending) changes wait"
+        if conditions.contains(.otherUser) { return Self.otherUserAdvice }
         if let condition = conditions.first {
             return "\(condition): \(detail?.oneLine ?? changes)\(pending > 0 ? " (\(changes))" : "")"
         }

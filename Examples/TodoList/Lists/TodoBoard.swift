@@ -14,11 +14,13 @@ package struct TodoBoard: Sendable {
     /// - Parameters:
     ///   - folder: The folder. It is created when it does not exist.
     ///   - service: The service to synchronise with.
-    ///   - syncInterval: The time between two synchronisations of `run()` while there are changes.
+    ///   - syncInterval: The time between two synchronisations of `run()` while there are changes. Without changes it
+    ///     grows to a minute: someone is looking.
     /// - Throws: A `StoreError`.
     package init(at folder: URL, service: any SyncService, syncInterval: Duration = .seconds(30)) throws {
         var configuration = StoreConfiguration()
         configuration.syncInterval = syncInterval
+        configuration.longestSyncInterval = max(syncInterval, .seconds(60))
         store = try MistStore(at: folder, records: Self.records, service: service, configuration: configuration)
     }
 

@@ -85,6 +85,7 @@ struct ProgramTests {
         arguments: [
             (["done", "zz"], "No to-do begins with zz."), (["list", "Nope"], "There is no list Nope"),
             (["log", "--restore", "7"], "The log has no entry 7."), (["restore", "/nowhere"], "/nowhere is no backup"),
+            (["add", "Cake", "--photo", "/nowhere"], "todo: The file at /nowhere could not be opened"),
         ]
     )
     func mistakesAreALine(_ arguments: [String], _ message: String) async throws {
@@ -93,6 +94,21 @@ struct ProgramTests {
             #expect(outcome.status != 0)
             #expect(outcome.errors.contains(message), "\(outcome.errors)")
             #expect(outcome.errors.split(separator: "\n").count == 1)
+        }
+    }
+
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: program.path), "the program is not built"))
+    func anEditWithoutAChangeIsRefused() async throws {
+        try await withDevices { devices in
+            _ = try await devices.run("phone", "add", "Milk")
+            let row = try await devices.run("phone", "list").split(separator: "\n").last
+            let outcome = try await devices.start(
+                "phone",
+                ["edit", String(try #require(row?.split(separator: " ").first))]
+            )
+            .outcome()
+            #expect(outcome.status != 0)
+            #expect(outcome.errors.contains("Write what changes: --title, "), "\(outcome.errors)")
         }
     }
 }

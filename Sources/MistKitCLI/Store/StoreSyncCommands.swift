@@ -70,6 +70,7 @@ struct StoreVerifyCommand: AsyncParsableCommand {
             Examples:
               mistkit store verify notes
               mistkit store verify notes --values --repair
+              mistkit store verify notes --format json
             """
     )
 
@@ -82,6 +83,7 @@ struct StoreVerifyCommand: AsyncParsableCommand {
     var resync = false
     @OptionGroup var user: StoreUserOptions
     @OptionGroup var key: StoreKeyOptions
+    @OptionGroup var output: OutputOptions
     @OptionGroup var connection: ConnectionOptions
 
     func validate() throws {
@@ -99,7 +101,10 @@ struct StoreVerifyCommand: AsyncParsableCommand {
                 repair ? .repair : resync ? .resync : .compare,
                 comparing: values ? .values : .versions
             )
-            Terminal.writeLine("\(report)")
+            switch output.format {
+            case .table: Terminal.writeLine("\(report)")
+            case .json, .ndjson, .csv: try ValueList.comparisons.write(ComparisonResult.all(of: report), as: output)
+            }
             guard !report.isEqualNow else { return }
             guard report.isComplete else {
                 throw CommandError(
@@ -205,6 +210,20 @@ struct StoreSession {
         return Settings(values, configurationFile: settings.configurationFile)
     }
 
+    /// What to do where another user is signed in. Without settings, the service is an emulator on this machine, which
+    /// may not be the service that was meant.
+    private static func remedy(forUserOf connection: ServiceConnection) -> String {
+        switch connection.destination {
+        case .embedded:
+            """
+            Without credentials, the service is the \(connection.title). Name its user with --as, another folder with \
+            --data-folder, or set MISTKIT_API_TOKEN and MISTKIT_WEB_AUTH_TOKEN.
+            """
+        case .address:
+            "Sign in as that user with `mistkit auth sign-in`; of the emulator on this machine, name one with --as."
+        }
+    }
+
     /// Refuses a session of no user, or of another user than the owner of the records.
     private static func check(_ connection: ServiceConnection, isOf owner: String) async throws {
         guard connection.identity == .user else {
@@ -220,8 +239,7 @@ struct StoreSession {
                 code: .permission,
                 message:
                     "The store belongs to the user \(owner), and \(caller) is signed in. Nothing was sent or fetched.",
-                remedy:
-                    "Sign in as that user with `mistkit auth sign-in`; of the emulator on this machine, name one with --as."
+                remedy: remedy(forUserOf: connection)
             )
         }
     }
@@ -288,6 +306,91 @@ extension ValueList<ScopeResult> {
             Column("lost") { "\($0.summary.counts.lost)" },
             Column("parked") { "\($0.summary.counts.parked)" },
             Column("waits") { $0.summary.condition?.rawValue },
+        ]
+    )
+}
+
+/// What a verification has found in one zone, as programs read it.
+enum ComparisonResult {
+    case zone(VerifiedZoneReport)
+    /// A database that was not compared to the end, with the reason why it waits.
+    case unfinished(DatabaseScope, SyncCondition?)
+
+    static func all(of report: VerificationReport) -> [ComparisonResult] {
+        report.zones.map(ComparisonResult.zone)
+            + report.unfinished.sorted { $0.key.rawValue < $1.key.rawValue }.map(ComparisonResult.unfinished)
+    }
+
+    fileprivate var scope: DatabaseScope {
+        switch self {
+        case .zone(let zone): zone.scope
+        case .unfinished(let scope, _): scope
+        }
+    }
+
+    fileprivate var zone: VerifiedZoneReport? {
+        guard case .zone(let zone) = self else { return nil }
+        return zone
+    }
+
+    fileprivate var condition: SyncCondition? {
+        guard case .unfinished(_, let condition) = self else { return nil }
+        return condition
+    }
+}
+
+extension ComparisonResult: JSONWritable {
+    func write(json writer: inout JSONWriter) {
+        func text(_ key: StaticString, _ value: String?) {
+            guard let value else { return }
+            writer.key(key)
+            writer.write(value)
+        }
+        func number(_ key: StaticString, _ value: Int) {
+            writer.key(key)
+            writer.write(value)
+        }
+        writer.beginObject()
+        text("database", scope.rawValue)
+        writer.key("isComplete")
+        writer.write(zone.map { $0.failure == nil } ?? false)
+        text("condition", condition?.rawValue)
+        if let zone {
+            text("zone", zone.zoneID.zoneName)
+            number("compared", zone.compared)
+            number("skipped", zone.skipped)
+            text("digestHere", zone.digestHere)
+            text("digestThere", zone.digestThere)
+            writer.key("differences")
+            writer.beginArray()
+            for difference in zone.differences {
+                writer.beginObject()
+                text("recordType", difference.recordType)
+                text("recordName", difference.recordName)
+                text("kind", difference.kind.rawValue)
+                text("outcome", difference.outcome.rawValue)
+                writer.endObject()
+            }
+            writer.endArray()
+            text("failure", zone.failure)
+        }
+        writer.endObject()
+    }
+}
+
+extension ValueList<ComparisonResult> {
+    fileprivate static let comparisons = ValueList(
+        emptyNote: "",
+        columns: [
+            Column("database") { $0.scope.rawValue },
+            Column("zone") { $0.zone?.zoneID.zoneName },
+            Column("compared") { $0.zone.map { "\($0.compared)" } },
+            Column("skipped") { $0.zone.map { "\($0.skipped)" } },
+            Column("differences") { $0.zone.map { "\($0.differences.count)" } },
+            Column("digestHere") { $0.zone?.digestHere },
+            Column("digestThere") { $0.zone?.digestThere },
+            Column("failure") { $0.zone?.failure },
+            Column("waits") { $0.condition?.rawValue },
         ]
     )
 }

@@ -223,7 +223,7 @@ private struct AccountWorld {
         do {
             try await body()
             return true
-        } catch where device.crash.isDead {
+        } catch  where device.crash.isDead {
             return false
         } catch let error as StoreError where codes.contains(error.code) {
             tell("  refused: \(error.code)")
@@ -311,6 +311,7 @@ private struct AccountWorld {
     ///   - device: The device.
     ///   - user: The user in whose sign-in the process has died. Records of no one that are not there any more have
     ///     joined those of this user, although these may not be open.
+    /// - Throws: A `Failure`, or the error of the store.
     private mutating func look(at device: AccountDevice, afterSignInOf user: String? = nil) async throws {
         let owner = try await device.store.account.owner
         let here = Place.noOne(device.number)

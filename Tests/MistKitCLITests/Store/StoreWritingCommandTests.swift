@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import MistKit
 import MistStore
+import StreamingJSON
 import Testing
 
 @testable import MistKitCLI
@@ -90,6 +91,7 @@ struct StoreWritingCommandTests {
                 "\(refused.errors)"
             )
             #expect(refused.errors.contains(" is signed in. Nothing was sent or fetched.\n"))
+            #expect(refused.errors.contains("the service is the embedded emulator, data in "), "\(refused.errors)")
         }
         // Another user's session would stop the public changes of the program.
         try await store.publicDatabase.add(DemoList(name: "More"), named: "more")
@@ -201,6 +203,38 @@ struct StoreWritingCommandTests {
         #expect(both.status == 64)
         #expect(try commands.mistkit("store", "verify", "notes", "--database", "private").status == 64)
         try store.close()
+    }
+
+    @Test func aComparisonIsReadByPrograms() async throws {
+        let store = try await synchronisedStore()
+        try program.execute("DROP TRIGGER \"mist_update_DemoTodo.title\"; UPDATE DemoTodo SET title = 'Beer'")
+        let json = try commands.mistkit("store", "verify", "notes", "--values", "--format", "ndjson")
+        #expect(json.status == 1)
+        #expect(json.errors.hasPrefix("mistkit: The store differs from the service.\n"))
+        let digest = try #require(json.output.firstMatch(of: /"digestHere":"([0-9a-f]{64})"/)).1
+        #expect(
+            json.output == #"{"database":"private","isComplete":true,"zone":"Records","compared":2,"skipped":0,"#
+                + #""digestHere":"\#(digest)","digestThere":"\#(digest)","differences":["#
+                + #"{"recordType":"DemoTodo","recordName":"milk","kind":"otherValues","outcome":"reported"}]}"# + "\n"
+        )
+        let csv = try commands.mistkit("store", "verify", "notes", "--values", "--repair", "--format", "csv")
+        #expect(csv.status == 0, "\(csv.errors)")
+        #expect(
+            csv.output == """
+                database,zone,compared,skipped,differences,digestHere,digestThere,failure,waits\r
+                private,Records,2,0,1,\(digest),\(digest),,\r
+
+                """
+        )
+        let array = try commands.mistkit("store", "verify", "notes", "--format", "json")
+        #expect(array.status == 0, "\(array.errors)")
+        #expect(array.output.hasPrefix("[\n") && array.output.contains(#""differences" : []"#), "\(array.output)")
+        try store.close()
+        let waiting = try JSONWriter.bytes(of: [ComparisonResult.unfinished(.private, .offline)])
+        #expect(
+            String(decoding: waiting, as: UTF8.self)
+                == #"[{"database":"private","isComplete":false,"condition":"offline"}]"#
+        )
     }
 
     @Test func aBackupIsPlannedAndRestored() async throws {

@@ -244,7 +244,7 @@ struct HostileFilePromiseTests {
 
     @Test(
         "34, P8. A file of an earlier format without the row of `mist_state` is repaired",
-        arguments: [1, 2, 3, 4, 6]
+        arguments: 1...6
     )
     func emptiedTablesOfOlderFilesAreRepaired(format: Int) throws {
         let scenario = try SyncScenario()
@@ -257,48 +257,6 @@ struct HostileFilePromiseTests {
         try phone.restart()
         try scenario.synchronise()
         try scenario.expect(["Book a title=AA"])
-    }
-
-    @Test(
-        "34. A file of an earlier format is updated with its pending work, and its request under way has an unknown outcome",
-        arguments: [1, 2, 3, 4, 6],
-        [false, true]
-    )
-    func filesOfEarlierFormatsKeepTheirWork(format: Int, isCarriedOut: Bool) throws {
-        struct Death: Error {}
-        let scenario = try SyncScenario()
-        let (phone, laptop) = try scenario.twoDevices()
-        try phone.run(
-            "INSERT INTO Book (_recordName, title, loans) VALUES ('a', 'A', 1)",
-            "INSERT INTO Book (_recordName, title) VALUES ('b', 'B')"
-        )
-        try scenario.synchronise()
-        try phone.run(
-            "UPDATE Book SET title = 'AA', loans = loans + 2 WHERE _recordName = 'a'",
-            "DELETE FROM Book WHERE _recordName = 'b'",
-            "INSERT INTO Book (_recordName, title) VALUES ('c', 'C')"
-        )
-        // The process of the earlier version dies while the changes are under way.
-        #expect(throws: Death.self) {
-            try phone.sync { request in
-                guard request.isWrite else { return .answered }
-                if isCarriedOut { _ = phone.answer(request) }
-                try phone.takeAwayParts(sinceFormat: format)
-                throw Death()
-            }
-        }
-        #expect(try phone.value("SELECT count(*) FROM mist_request") == 1)
-        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('d', 'D')")
-        try laptop.run("UPDATE Book SET note = 'laptop' WHERE _recordName = 'a'")
-        try phone.restart()
-        #expect(try phone.value("SELECT format FROM mist_state") == SystemTables.format)
-        #expect(try phone.value("SELECT count(*) FROM mist_request") == 0)
-        #expect(try phone.value("SELECT count(*) FROM mist_sent WHERE is_uncertain = 1") == 3)
-        let trace = try phone.go()
-        #expect(trace.lines.first == "changes/zone")
-        #expect(trace.writes == [isCarriedOut ? "modify create d" : "modify update a, create c, create d, delete b"])
-        try scenario.synchronise()
-        try scenario.expect(["Book a loans=3 note=laptop title=AA", "Book c title=C", "Book d title=D"])
     }
 
     @Test(

@@ -218,7 +218,10 @@ struct MovePromiseTests {
     @Test("11, F5. A later move keeps what was changed in the former zone after an earlier copy was made")
     func laterMovesKeepChangesOfTheFormerZone() throws {
         let (scenario, phone, laptop) = try devices()
-        try phone.run("INSERT INTO Folder (_recordName, title, opened) VALUES ('z', 'z', 0)")
+        try phone.run(
+            "INSERT INTO Folder (_recordName, title, opened) VALUES ('z', 'z', 0)",
+            "UPDATE Folder SET opened = opened + 2 WHERE _recordName = 'b'"
+        )
         try scenario.synchronise()
         try phone.move("a", below: "y")
         var seen: [Int64] = []
@@ -236,32 +239,51 @@ struct MovePromiseTests {
             }
             return .answered
         }
-        #expect(seen == [11, 1])
+        #expect(seen == [31, 21])
         for _ in 0..<3 { try scenario.synchronise() }
         try scenario.expect([
-            "Folder a above=→z opened=0 title=a", "Folder b above=→a opened=1 title=edited",
+            "Folder a above=→z opened=0 title=a", "Folder b above=→a opened=3 title=edited",
             "Folder x opened=0 title=x", "Folder y opened=0 title=y", "Folder z opened=0 title=z",
         ])
         #expect(try phone.moves() == 0 && laptop.moves() == 0)
     }
 
-    @Test("11, F5. A device that fetches a record and its copy together has the copy only")
-    func oldRecordsAreNotShownBesideTheirCopies() throws {
+    @Test(
+        "11, F5. A device that fetches a record and its copy together has the copy only, in either order",
+        arguments: [false, true],
+        [false, true]
+    )
+    func oldRecordsAreNotShownBesideTheirCopies(movesBack: Bool, formerIsChanged: Bool) throws {
         let (scenario, phone, laptop) = try devices()
+        let (former, target) = movesBack ? ("y", "x") : ("x", "y")
+        if movesBack {
+            try phone.move("a", below: former)
+            for _ in 0..<2 { try scenario.synchronise() }
+        }
         let tablet = try scenario.device("tablet", records: [Folder.self], zones: .perRoot)
-        try phone.move("a", below: "y")
+        try phone.move("a", below: target)
+        let zones = movesBack ? ["a b x", "y"] : ["a b y", "x"]
         var seen: [[String]] = []
         try phone.sync { request in
-            guard request.line.contains("delete") else { return .answered }
+            guard request.line.contains("delete"), seen.isEmpty else { return .answered }
+            if formerIsChanged {
+                // The service lists the former zone last.
+                try laptop.run("UPDATE Folder SET opened = opened + 1 WHERE _recordName = '\(former)'")
+                try laptop.sync()
+            }
             for device in [tablet, laptop] {
                 try device.sync()
                 seen.append(try device.recordsByZone())
             }
             return .answered
         }
-        #expect(seen == [["a b y", "x"], ["a b y", "x"]])
+        #expect(seen == [zones, zones])
         try scenario.synchronise()
-        try scenario.expect(Self.moved)
+        let counts = ["x", "y"].map { $0 == former && formerIsChanged ? 1 : 0 }
+        try scenario.expect([
+            "Folder a above=→\(target) opened=0 title=a", "Folder b above=→a opened=0 title=b",
+            "Folder x opened=\(counts[0]) title=x", "Folder y opened=\(counts[1]) title=y",
+        ])
     }
 
     @Test("11, 6. A delete wins over a move whose copy never arrived, and over one that ends where it began")
@@ -303,6 +325,7 @@ struct MovePromiseTests {
         #expect(try phone.recordsByZone() == ["a b x", "c d y"])
         #expect(try laptop.recordsByZone() == ["a b x", "c d y"])
         #expect(try laptop.value("SELECT opened FROM Folder WHERE _recordName = 'c'") == 2)
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
     }
 
     @Test("11, F5. A lost reply or a crash at any request of a move leaves no record behind", arguments: 0..<8)
@@ -525,6 +548,21 @@ struct MovePromiseTests {
         try scenario.synchronise()
         #expect(try scenario.serviceRecord("b")?.fields["later"] == .string("kept"))
         #expect(try laptop.recordsByZone() == ["a b x", "y"])
+        // A device that moves its own copy on has not fetched it.
+        try laptop.run("INSERT INTO Folder (_recordName, title, opened) VALUES ('z', 'z', 0)")
+        try scenario.synchronise()
+        try laptop.move("a", below: "y")
+        var isMovedOn = false
+        try laptop.sync { request in
+            if request.line.contains("delete"), !isMovedOn {
+                isMovedOn = true
+                try laptop.move("a", below: "z")
+            }
+            return .answered
+        }
+        for _ in 0..<3 { try scenario.synchronise() }
+        #expect(try laptop.recordsByZone() == ["a b z", "x", "y"])
+        #expect(try scenario.serviceRecord("b")?.fields["later"] == .string("kept"))
     }
 }
 
@@ -558,8 +596,12 @@ extension ScenarioDevice {
         }
     }
 
-    /// The number of moves and deletes that are not at their end.
+    /// The number of moves, deletes and sent operations that are not at their end.
     func moves() throws -> Int64 {
-        try value("SELECT (SELECT count(*) FROM mist_move) + (SELECT count(*) FROM mist_held)")
+        try value(
+            """
+            SELECT (SELECT count(*) FROM mist_move) + (SELECT count(*) FROM mist_held) + (SELECT count(*) FROM mist_sent)
+            """
+        )
     }
 }

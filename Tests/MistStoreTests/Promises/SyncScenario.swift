@@ -509,38 +509,41 @@ extension CloudKitError {
 extension ScenarioDevice {
     /// Makes the file one of an earlier format.
     func takeAwayParts(sinceFormat format: Int) throws {
-        var parts = ["DROP TABLE mist_seal", "ALTER TABLE mist_field DROP COLUMN is_sealed"]
-        if format < 6 { parts += ["DROP TABLE mist_move", "DROP TABLE mist_moved", "DROP TABLE mist_held"] }
-        if format < 5 { parts.append("DROP TABLE mist_delete_count") }
-        if format < 5 {
-            parts += [
-                "state DROP COLUMN machine", "state DROP COLUMN volume", "state DROP COLUMN number",
-                "state DROP COLUMN path", "tombstone DROP COLUMN is_permitted",
-                "recovery DROP COLUMN is_provisional", "scope DROP COLUMN removed",
-                "scope DROP COLUMN mass_removed_at", "scope DROP COLUMN mass_removed",
-                "scope DROP COLUMN mass_removed_of",
-            ].map { "ALTER TABLE mist_\($0)" }
-        }
-        if format < 4 {
-            parts.append("DROP TABLE mist_request_item")
-            parts += ["request DROP COLUMN token", "request DROP COLUMN query", "sent DROP COLUMN request"]
-                .map { "ALTER TABLE mist_\($0)" }
-        }
-        if format < 3 {
-            parts.append("DROP TABLE mist_former_device")
-            parts += [
-                "state DROP COLUMN date_bias", "state DROP COLUMN owner", "state DROP COLUMN visitor",
-                "scope DROP COLUMN held_since", "scope DROP COLUMN held_until", "zone DROP COLUMN held_since",
-                "record DROP COLUMN written", "undelivered DROP COLUMN held_since",
-            ].map { "ALTER TABLE mist_\($0)" }
-        }
-        if format < 2 {
-            parts.append("DROP TABLE mist_undelivered")
-            parts += ["rests_until", "failures", "failure"].map { "ALTER TABLE mist_zone DROP COLUMN \($0)" }
-        }
-        parts.append("UPDATE mist_state SET format = \(format)")
-        try database.write { db in
-            for part in parts { try db.execute(sql: part) }
-        }
+        try database.write { db in try MistStoreTests.takeAwayParts(sinceFormat: format, of: db) }
     }
+}
+
+/// Makes a file one of an earlier format.
+func takeAwayParts(sinceFormat format: Int, of db: Database) throws {
+    var parts = ["DROP TABLE mist_seal", "ALTER TABLE mist_field DROP COLUMN is_sealed"]
+    if format < 6 { parts += ["DROP TABLE mist_move", "DROP TABLE mist_moved", "DROP TABLE mist_held"] }
+    if format < 5 { parts.append("DROP TABLE mist_delete_count") }
+    if format < 5 {
+        parts += [
+            "state DROP COLUMN machine", "state DROP COLUMN volume", "state DROP COLUMN number",
+            "state DROP COLUMN path", "tombstone DROP COLUMN is_permitted",
+            "recovery DROP COLUMN is_provisional", "scope DROP COLUMN removed",
+            "scope DROP COLUMN mass_removed_at", "scope DROP COLUMN mass_removed",
+            "scope DROP COLUMN mass_removed_of",
+        ].map { "ALTER TABLE mist_\($0)" }
+    }
+    if format < 4 {
+        parts.append("DROP TABLE mist_request_item")
+        parts += ["request DROP COLUMN token", "request DROP COLUMN query", "sent DROP COLUMN request"]
+            .map { "ALTER TABLE mist_\($0)" }
+    }
+    if format < 3 {
+        parts.append("DROP TABLE mist_former_device")
+        parts += [
+            "state DROP COLUMN date_bias", "state DROP COLUMN owner", "state DROP COLUMN visitor",
+            "scope DROP COLUMN held_since", "scope DROP COLUMN held_until", "zone DROP COLUMN held_since",
+            "record DROP COLUMN written", "undelivered DROP COLUMN held_since",
+        ].map { "ALTER TABLE mist_\($0)" }
+    }
+    if format < 2 {
+        parts.append("DROP TABLE mist_undelivered")
+        parts += ["rests_until", "failures", "failure"].map { "ALTER TABLE mist_zone DROP COLUMN \($0)" }
+    }
+    parts.append("UPDATE mist_state SET format = \(format)")
+    for part in parts { try db.execute(sql: part) }
 }

@@ -1,0 +1,143 @@
+import Foundation
+import GRDB
+import MistKit
+import MistTesting
+import TestSupport
+import Testing
+
+@testable import MistStore
+
+/// Files of earlier formats that are opened while they have pending work of each kind that the format knew.
+struct EarlierFormatPromiseTests: PhotoTests {
+    private struct Death: Error {}
+
+    @Test(
+        "34, I3. A file of an earlier format is updated with its pending work, and its request under way has an unknown outcome",
+        arguments: 1...6,
+        [false, true]
+    )
+    func filesOfEarlierFormatsKeepTheirWork(format: Int, isCarriedOut: Bool) throws {
+        let scenario = try SyncScenario()
+        let (phone, laptop) = try scenario.twoDevices()
+        try phone.run(
+            "INSERT INTO Book (_recordName, title, loans) VALUES ('a', 'A', 1)",
+            "INSERT INTO Book (_recordName, title) VALUES ('b', 'B')"
+        )
+        try scenario.synchronise()
+        try phone.run(
+            "UPDATE Book SET title = 'AA', loans = loans + 2 WHERE _recordName = 'a'",
+            "DELETE FROM Book WHERE _recordName = 'b'",
+            "INSERT INTO Book (_recordName, title) VALUES ('c', 'C')"
+        )
+        // The process of the earlier version dies while the changes are under way.
+        #expect(throws: Death.self) {
+            try phone.sync { request in
+                guard request.isWrite else { return .answered }
+                if isCarriedOut { _ = phone.answer(request) }
+                try phone.takeAwayParts(sinceFormat: format)
+                throw Death()
+            }
+        }
+        #expect(try phone.value("SELECT count(*) FROM mist_request") == 1)
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('d', 'D')")
+        try laptop.run("UPDATE Book SET note = 'laptop' WHERE _recordName = 'a'")
+        try phone.restart()
+        #expect(try phone.value("SELECT format FROM mist_state") == SystemTables.format)
+        #expect(try phone.value("SELECT count(*) FROM mist_request") == 0)
+        #expect(try phone.value("SELECT count(*) FROM mist_sent WHERE is_uncertain = 1") == 3)
+        let trace = try phone.go()
+        #expect(trace.lines.first == "changes/zone")
+        #expect(trace.writes == [isCarriedOut ? "modify create d" : "modify update a, create c, create d, delete b"])
+        try scenario.synchronise()
+        try scenario.expect(["Book a loans=3 note=laptop title=AA", "Book c title=C", "Book d title=D"])
+    }
+
+    @Test(
+        "34, I3, 11. A file of the format before sealed values goes on with a move, whatever of it was sent",
+        arguments: ["", "create", "delete"],
+        [false, true]
+    )
+    func movesGoOn(request: String, isCarriedOut: Bool) throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone", records: [Folder.self], zones: .perRoot)
+        let laptop = try scenario.device("laptop", records: [Folder.self], zones: .perRoot)
+        try phone.run(
+            "INSERT INTO Folder (_recordName, title, opened) VALUES ('x', 'x', 0), ('y', 'y', 0)",
+            "INSERT INTO Folder (_recordName, above, title, opened) VALUES ('a', 'x', 'a', 0), ('b', 'a', 'b', 1)"
+        )
+        try scenario.synchronise()
+        try phone.run("UPDATE Folder SET opened = opened + 2 WHERE _recordName = 'b'")
+        try phone.move("a", below: "y")
+        if request.isEmpty {
+            try phone.takeAwayParts(sinceFormat: 6)
+        } else {
+            #expect(throws: Death.self) {
+                try phone.sync { sent in
+                    guard sent.line.contains(request) else { return .answered }
+                    if isCarriedOut { _ = phone.answer(sent) }
+                    try phone.takeAwayParts(sinceFormat: 6)
+                    throw Death()
+                }
+            }
+        }
+        #expect(try phone.moves() > 0)
+        try laptop.run("UPDATE Folder SET title = 'edited' WHERE _recordName = 'b'")
+        try phone.restart()
+        #expect(try phone.value("SELECT format FROM mist_state") == SystemTables.format)
+        scenario.clock.advance(by: 600)
+        for _ in 0..<3 { try scenario.synchronise() }
+        try scenario.expect([
+            "Folder a above=→y opened=0 title=a", "Folder b above=→a opened=3 title=edited",
+            "Folder x opened=0 title=x", "Folder y opened=0 title=y",
+        ])
+        for device in [phone, laptop] {
+            #expect(try device.recordsByZone() == ["a b y", "x"])
+            #expect(try device.moves() == 0)
+        }
+    }
+
+    @Test("34, I3, 36. Over HTTP: a file of an earlier format transfers the files that wait", arguments: 5...6)
+    func filesAreTransferred(format: Int) async throws {
+        try await withCloudKitEmulator { emulator in
+            try await inTemporaryFolder { folder in
+                let service = emulator.service(as: .user)
+                func open(_ name: String) throws -> MistStore {
+                    var configuration = StoreConfiguration()
+                    configuration.setDownload(.onDemand, of: \.image, in: Photo.self)
+                    return try MistStore(
+                        at: folder.appending(path: name),
+                        records: [Album.self, Photo.self],
+                        service: service,
+                        configuration: configuration
+                    )
+                }
+                var phone = try open("phone")
+                let laptop = try open("laptop")
+                try await add("a", picture, to: laptop)
+                try await laptop.sync()
+                try await phone.sync()
+                #expect(try await image(of: "a", on: phone) == nil)
+                #expect(try await phone.privateDatabase.requestFile(\.image, of: Photo.self, named: "a"))
+                try await add("b", other, to: phone)
+                try phone.close()
+                for name in ["user.sqlite", "public.sqlite"] {
+                    let queue = try DatabaseQueue(path: folder.appending(path: "phone/\(name)").path)
+                    try await queue.write { db in try takeAwayParts(sinceFormat: format, of: db) }
+                    try queue.close()
+                }
+                phone = try open("phone")
+                try await phone.sync()
+                try await laptop.sync()
+                #expect(try await laptop.privateDatabase.requestFile(\.image, of: Photo.self, named: "b"))
+                try await laptop.sync()
+                #expect(try await image(of: "a", on: phone) == picture)
+                #expect(try await image(of: "b", on: laptop) == other)
+                for store in [phone, laptop] {
+                    #expect(try await store.privateDatabase.status().isSynchronised)
+                    #expect(try await store.privateDatabase.recoveryLog().isEmpty)
+                    try store.close()
+                }
+            }
+        }
+    }
+}
