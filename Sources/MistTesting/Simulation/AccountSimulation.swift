@@ -223,13 +223,13 @@ private struct AccountWorld {
         do {
             try await body()
             return true
-        } catch  where device.crash.isDead {
-            return false
-        } catch let error as StoreError where codes.contains(error.code) {
-            tell("  refused: \(error.code)")
-            return false
-        } catch let error as CloudKitError {
-            tell("  failed: \(error.code)")
+        } catch {
+            if device.crash.isDead { return false }
+            switch error {
+            case let error as StoreError where codes.contains(error.code): tell("  refused: \(error.code)")
+            case let error as CloudKitError: tell("  failed: \(error.code)")
+            default: throw error
+            }
             return false
         }
     }
@@ -311,7 +311,7 @@ private struct AccountWorld {
     ///   - device: The device.
     ///   - user: The user in whose sign-in the process has died. Records of no one that are not there any more have
     ///     joined those of this user, although these may not be open.
-    /// - Throws: A `Failure`, or the error of the store.
+    /// - Throws: A ``SimulationFailure``, or the error of the store.
     private mutating func look(at device: AccountDevice, afterSignInOf user: String? = nil) async throws {
         let owner = try await device.store.account.owner
         let here = Place.noOne(device.number)
