@@ -337,7 +337,7 @@ extension MistStore {
         if former.isClosed { throw StoreError.storeIsClosed }
         let place: UserFile
         if let user {
-            place = try folder.file(of: user)
+            place = try folder.file(of: user, joining: folder.joinTarget(of: former.place, publicFile))
         } else {
             // A file of no one that a crash has left is used from the next sign-out on, so it is used now.
             let hasOthers = [UserFile.folder, UserFile.signedOut.path].contains {
@@ -359,8 +359,8 @@ extension MistStore {
             if let check {
                 try former.file.withdraw(check)
                 isRemoval = true
-            } else if let file, user != nil, isOfNoOne, configuration.joinsRecordsMadeSignedOut {
-                isRemoval = try join(former, to: file, at: place)
+            } else if let file, let user, isOfNoOne, configuration.joinsRecordsMadeSignedOut {
+                isRemoval = try join(former, to: file, JoinTarget(place: place, user: user))
             }
             try note(open: place, removing: isRemoval ? former.place : nil, user: user)
         } catch {
@@ -384,12 +384,12 @@ extension MistStore {
     ///
     /// - Returns: Whether it was done. A file with what cannot be copied stays.
     /// - Throws: A ``StoreError`` when a file fails. Then the file of no one is as it was.
-    private func join(_ former: OpenRecords, to file: StoreFile, at place: UserFile) throws -> Bool {
-        let target = try folder.joinTarget(of: former.place, publicFile) ?? place
-        guard target != place else { return try folder.join(former.place, former.file, to: place, file, publicFile) }
-        let other = try folder.open(target, isExpected: true)
+    private func join(_ former: OpenRecords, to file: StoreFile, _ target: JoinTarget) throws -> Bool {
+        let earlier = try folder.joinTarget(of: former.place, publicFile) ?? target
+        guard earlier != target else { return try folder.join(former.place, former.file, to: target, file, publicFile) }
+        let other = try folder.open(earlier.place, isExpected: true)
         defer { try? other.close(because: .accountChanged) }
-        return try folder.join(former.place, former.file, to: target, other, publicFile)
+        return try folder.join(former.place, former.file, to: earlier, other, publicFile)
     }
 
     /// Opens the records that another process has opened in the folder since this one looked.

@@ -43,9 +43,11 @@ struct JoinedRecords {
     ///
     /// - Parameters:
     ///   - file: The file of the user.
+    ///   - user: The user, who becomes the owner of the file: another one who signs in after a crash gets another file.
     ///   - configuration: The settings of the store.
-    /// - Throws: A ``StoreError`` when a record cannot be added, or a file cannot be copied. Then none was.
-    func add(to file: StoreFile, _ configuration: StoreConfiguration) throws {
+    /// - Throws: A ``StoreError`` when the file is that of another user, when a record cannot be added, or a file cannot
+    ///   be copied. Then none was.
+    func add(to file: StoreFile, of user: String, _ configuration: StoreConfiguration) throws {
         guard !rows.isEmpty else { return }
         var copies: [ContentFolder.Incoming] = []
         // Once a file has its name, there is nothing to remove.
@@ -57,6 +59,7 @@ struct JoinedRecords {
         }
         try file.wrapping {
             try file.database.write { db in
+                guard try FileState(db).noteUser(user) else { throw try StoreError.otherUser(db) }
                 for copy in copies { try file.folder?.keep(copy, at: configuration.clock().machineTime, db) }
                 try db.recordingEdits(at: configuration.ownClock?().machineTime) {
                     for (type, zoneID, row) in rows {

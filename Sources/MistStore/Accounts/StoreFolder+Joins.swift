@@ -11,8 +11,8 @@ extension StoreFolder {
     /// - Parameters:
     ///   - source: The place of the records of no one.
     ///   - former: Their file.
-    ///   - target: The place of the records of the user.
-    ///   - file: Their file.
+    ///   - target: The user, and the place of the user's file.
+    ///   - file: That file.
     ///   - common: The file of the public database.
     /// - Returns: Whether it was done. Then the caller ends it with ``PendingJoins/end()``. A file with what cannot be
     ///   copied stays.
@@ -20,7 +20,7 @@ extension StoreFolder {
     func join(
         _ source: UserFile,
         _ former: StoreFile,
-        to target: UserFile,
+        to target: JoinTarget,
         _ file: StoreFile,
         _ common: StoreFile
     ) throws -> Bool {
@@ -34,7 +34,7 @@ extension StoreFolder {
                 guard try !FileState.isWithdrawn(db), let joined = try JoinedRecords.read(former, db) else {
                     throw CannotBeJoined()
                 }
-                try joined.add(to: file, configuration)
+                try joined.add(to: file, of: target.user, configuration)
                 isCopied = true
             }
             return true
@@ -50,8 +50,8 @@ extension StoreFolder {
         try common.wrapping { try common.database.write { db in try PendingJoins(db: db).end() } }
     }
 
-    /// The user's file to which records of no one are being added; `nil` where none are.
-    func joinTarget(of source: UserFile, _ common: StoreFile) throws -> UserFile? {
+    /// The user to whose file records of no one are being added; `nil` where none are.
+    func joinTarget(of source: UserFile, _ common: StoreFile) throws -> JoinTarget? {
         let row = try common.wrapping { try common.database.read { db in try PendingJoins(db: db).row() } }
         return row?.source == source ? row?.target : nil
     }
@@ -70,11 +70,11 @@ extension StoreFolder {
         var isFirstWithdrawn = false
         if StoreFile.hasContent(atPath: sourcePath), !StoreFile.isWithdrawn(atPath: sourcePath) {
             let former = source == .first ? first : try open(source, isExpected: true)
-            let file = target == .first ? first : try open(target, isExpected: false)
+            let file = target.place == .first ? first : try open(target.place, isExpected: false)
             let isDone = try join(source, former, to: target, file, common)
             isFirstWithdrawn = isDone && source == .first
             if source != .first || isDone { try former.close(because: .accountChanged) }
-            if target != .first { try file.close(because: .accountChanged) }
+            if target.place != .first { try file.close(because: .accountChanged) }
         }
         try removeWithdrawn(source)
         try endJoin(common)

@@ -163,9 +163,15 @@ struct StoreFolder: Sendable {
     }
 
     /// The file of a user: the one that the user has, or the one that the user gets.
-    func file(of user: String) throws -> UserFile {
+    ///
+    /// - Parameters:
+    ///   - user: The user.
+    ///   - joining: The user whom records of no one are joining; `nil` where none are.
+    /// - Returns: The place of the file.
+    /// - Throws: A ``StoreError`` when the first file fails.
+    func file(of user: String, joining: JoinTarget?) throws -> UserFile {
         let own = UserFile.user(user)
-        switch try ownerOfFirstFile() {
+        switch try ownerOfFirstFile() ?? (joining?.place == .first ? joining?.user : nil) {
         case user: return .first
         case nil
         where configuration.joinsRecordsMadeSignedOut && !StoreFile.hasContent(atPath: path(of: own.path)):

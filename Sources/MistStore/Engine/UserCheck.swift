@@ -40,7 +40,12 @@ final class UserCheck: Sendable {
 extension StoreError {
     /// The error of a synchronisation while another user is signed in.
     static func otherUser(_ file: StoreFile) throws -> StoreError {
-        let visit = try file.wrapping { try file.database.read { db in try FileState(db).visit } }
+        try file.wrapping { try file.database.read { db in try otherUser(db) } }
+    }
+
+    /// The error, in a transaction of the file.
+    static func otherUser(_ db: Database) throws -> StoreError {
+        let visit = try FileState(db).visit
         return StoreError(.otherUser, otherUserMessage(owner: visit?.owner ?? "", visitor: visit?.visitor ?? ""))
     }
 

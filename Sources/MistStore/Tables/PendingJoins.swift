@@ -1,5 +1,11 @@
 import GRDB
 
+/// The user whom records of no one join, and the place of the user's file.
+struct JoinTarget: Hashable {
+    let place: UserFile
+    let user: String
+}
+
 /// The row of `mist_join` in the file of the public database: the records of no one are being added to those of a user.
 ///
 /// It is written before the copy, and removed after the source was withdrawn. So after a crash in between, the copy goes
@@ -11,7 +17,7 @@ struct PendingJoins: TableOwner {
             -- The file of no one, and the file of the user.
             file TEXT NOT NULL,
             target TEXT NOT NULL,
-            target_user TEXT
+            user TEXT NOT NULL
         )
         """
 
@@ -19,19 +25,19 @@ struct PendingJoins: TableOwner {
 
     let db: Database
 
-    /// The file of no one, and the file to which its records are added; `nil` where none are.
-    func row() throws -> (source: UserFile, target: UserFile)? {
-        guard let row = try db.row("SELECT file, target, target_user FROM mist_join"),
+    /// The file of no one, and the user to whose file its records are added; `nil` where none are.
+    func row() throws -> (source: UserFile, target: JoinTarget)? {
+        guard let row = try db.row("SELECT file, target, user FROM mist_join"),
             let source = UserFile(kind: row["file"], user: nil),
-            let target = UserFile(kind: row["target"], user: row["target_user"])
+            let place = UserFile(kind: row["target"], user: row["user"])
         else { return nil }
-        return (source, target)
+        return (source, JoinTarget(place: place, user: row["user"]))
     }
 
-    func begin(from source: UserFile, to target: UserFile) throws {
+    func begin(from source: UserFile, to target: JoinTarget) throws {
         try db.run(
-            "INSERT OR REPLACE INTO mist_join (id, file, target, target_user) VALUES (1, ?, ?, ?)",
-            [source.kind.rawValue, target.kind.rawValue, target.user]
+            "INSERT OR REPLACE INTO mist_join (id, file, target, user) VALUES (1, ?, ?, ?)",
+            [source.kind.rawValue, target.place.kind.rawValue, target.user]
         )
     }
 
