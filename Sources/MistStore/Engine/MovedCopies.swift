@@ -31,19 +31,23 @@ extension MovedRecords {
     }
 
     /// Looks whether a version is an earlier copy of a record that this device has moved since, and whose own copy was
-    /// never sent. Then this device moves the record from there: the other one deletes it where both have found it.
+    /// never sent, or was refused. Then this device moves the record from there: the other one deletes it where both
+    /// have found it.
     ///
     /// - Returns: Whether the version was applied.
     func rebase(onto record: Record, named name: String, _ table: RecordTable, in zone: StoredZone) throws -> Bool {
         guard try transaction.hasMoves, let (move, creation, _) = origin(of: record),
             try tombstones.created(name, in: zone.id) == nil
         else { return false }
-        for row in try others(named: name, than: zone.id, table) where try isUnsent(row) {
+        for row in try others(named: name, than: zone.id, table) {
+            let copy = try knownVersions.fetch(named: row.name, in: row.zone)
+            guard try copy.map({ try isRefused($0) }) ?? true else { continue }
             guard let base = try former(of: row, table), base.creation == creation,
                 base.times.isMoved(before: move), let own = try self.move(of: row, base, table), own > move,
                 let entry = try moves.entry(of: name, from: base.zone), base.zone != zone.id
             else { continue }
             try moves.release(name, in: base.zone)
+            if let copy { try knownVersions.forget(copy.id) }
             // The other device made its copy without what was changed in the former zone meanwhile.
             let earlier = try values(of: row, base, table)
             try VersionMerge(
@@ -65,6 +69,11 @@ extension MovedRecords {
             return true
         }
         return false
+    }
+
+    /// Whether the service has refused the create of a copy, so that it does not have the copy.
+    private func isRefused(_ copy: KnownVersion) throws -> Bool {
+        try copy.tag == nil && !sentOperations.isSent(copy.name, in: copy.zone)
     }
 
     /// Whether a version is of a record of which this file has a later copy in another zone: its delete is only a matter

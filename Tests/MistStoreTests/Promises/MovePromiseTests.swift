@@ -215,6 +215,27 @@ struct MovePromiseTests {
         #expect(try phone.moves() == 0 && laptop.moves() == 0)
     }
 
+    @Test("11, F5. A later move whose copy the service has refused for now begins at the copy of an earlier one, too")
+    func refusedCopiesBeginAtEarlierCopies() throws {
+        let (scenario, phone, laptop) = try devices()
+        try phone.run("INSERT INTO Folder (_recordName, title, opened) VALUES ('z', 'z', 0)")
+        try scenario.synchronise()
+        try phone.run("UPDATE Folder SET title = 'edited', opened = opened + 2 WHERE _recordName = 'b'")
+        try phone.move("a", below: "y")
+        try laptop.move("a", below: "z")
+        try laptop.run("UPDATE Folder SET opened = opened + 1 WHERE _recordName = 'b'")
+        try laptop.sync { $0.isWrite ? .reply(.failure(.service(.throttled, retryAfter: 30))) : .answered }
+        try phone.sync()
+        scenario.clock.advance(by: 600)
+        for _ in 0..<3 { try scenario.synchronise() }
+        try scenario.expect([
+            "Folder a above=→z opened=0 title=a", "Folder b above=→a opened=3 title=edited",
+            "Folder x opened=0 title=x", "Folder y opened=0 title=y", "Folder z opened=0 title=z",
+        ])
+        #expect(try phone.recordsByZone() == ["a b z", "x", "y"])
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
+    }
+
     @Test("11, F5. A later move keeps what was changed in the former zone after an earlier copy was made")
     func laterMovesKeepChangesOfTheFormerZone() throws {
         let (scenario, phone, laptop) = try devices()
