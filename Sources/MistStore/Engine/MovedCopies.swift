@@ -73,7 +73,7 @@ extension MovedRecords {
 
     /// Whether the service has refused the create of a copy, so that it does not have the copy.
     private func isRefused(_ copy: KnownVersion) throws -> Bool {
-        try copy.tag == nil && !sentOperations.isSent(copy.name, in: copy.zone)
+        try copy.tag == nil && !copy.isConflicting && !sentOperations.isSent(copy.name, in: copy.zone)
     }
 
     /// Whether a version is of a record of which this file has a later copy in another zone: its delete is only a matter
