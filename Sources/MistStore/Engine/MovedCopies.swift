@@ -60,6 +60,11 @@ extension MovedRecords {
                 movedRow: row
             ).apply()
             try moves.setZone(zone.id, of: entry)
+            if try base.times.move.map({ try fileState.devices.contains($0.device) }) ?? false {
+                // This device has made that copy, so no other one deletes it. The record itself is in the zone of the
+                // version.
+                try tombstones.insertOfMove(base.id, depth: entry.depth)
+            }
             try knownVersions.forget(base.id)
             try sentOperations.forget(name, in: base.zone)
             try keepInsert(of: row.id, table)
