@@ -9,7 +9,7 @@ struct JoinTarget: Hashable {
 /// The row of `mist_join` in the file of the public database: the records of no one are being added to those of a user.
 ///
 /// It is written before the copy, and removed after the source was withdrawn. So after a crash in between, the copy goes
-/// on to the same user, whoever signs in next.
+/// on to the same user, also where another one signs in next.
 struct PendingJoins: TableOwner {
     static let definition = """
         CREATE TABLE IF NOT EXISTS mist_join (

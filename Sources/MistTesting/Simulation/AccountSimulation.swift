@@ -86,14 +86,14 @@ public struct AccountCounts: Hashable, Sendable {
 
 private struct AccountWorld {
     /// Whose a record is.
-    enum Place: Hashable {
+    enum NoteHolder: Hashable {
         case user(String)
         /// It was made on this device while no one was signed in.
         case noOne(Int)
     }
 
     struct ExpectedNote {
-        var place: Place
+        var place: NoteHolder
         var title: String
         var isDeleted = false
         /// Whether a person has removed a change of it that may not have been sent.
@@ -236,7 +236,7 @@ private struct AccountWorld {
 
     private mutating func edit(_ device: AccountDevice) async throws {
         let owner = try await device.store.account.owner
-        let place = owner.map { Place.user($0) } ?? .noOne(device.number)
+        let place = owner.map { NoteHolder.user($0) } ?? .noOne(device.number)
         let database = device.store.privateDatabase
         let present = try await database.find(Query<AccountNote>()).map(\.recordName).sorted()
         let kind = Double.random(in: 0..<1, using: &generator)
@@ -314,12 +314,12 @@ private struct AccountWorld {
     /// - Throws: A ``SimulationFailure``, or the error of the store.
     private mutating func look(at device: AccountDevice, afterSignInOf user: String? = nil) async throws {
         let owner = try await device.store.account.owner
-        let here = Place.noOne(device.number)
-        let place = owner.map { Place.user($0) } ?? here
+        let here = NoteHolder.noOne(device.number)
+        let place = owner.map { NoteHolder.user($0) } ?? here
         let present = try await device.store.privateDatabase.find(Query<AccountNote>())
         for note in present {
             guard let expected = notes[note.recordName] else {
-                throw failure("Nobody has made \(note.recordName).")
+                throw failure("No user has made \(note.recordName).")
             }
             if expected.place == here, place != here, simulation.joinsRecordsMadeSignedOut {
                 counts.joined += 1
