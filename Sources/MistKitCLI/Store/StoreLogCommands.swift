@@ -108,21 +108,14 @@ struct RecoveredEntry {
 
 extension RecoveredEntry: JSONWritable {
     func write(json writer: inout JSONWriter) {
-        func text(_ key: StaticString, _ value: String) {
-            writer.key(key)
-            writer.write(value)
-        }
         writer.beginObject()
-        writer.key("id")
-        writer.write(values.id)
-        text("time", FieldText.describe(values.time))
-        text("reason", values.reason.rawValue)
-        text("recordType", values.recordType)
-        text("recordName", values.recordName)
-        writer.key("zoneID")
-        writer.write(values.zoneID)
-        writer.key("fields")
-        writer.write(values.fields)
+        writer.member("id", values.id)
+        writer.member("time", FieldText.describe(values.time))
+        writer.member("reason", values.reason.rawValue)
+        writer.member("recordType", values.recordType)
+        writer.member("recordName", values.recordName)
+        writer.member("zoneID", values.zoneID)
+        writer.member("fields", values.fields)
         writer.endObject()
     }
 }

@@ -143,19 +143,6 @@ struct StoreDatabaseReport {
 
 extension StoreDatabaseReport: JSONWritable {
     func write(json writer: inout JSONWriter) {
-        func text(_ key: StaticString, _ value: String?) {
-            guard let value else { return }
-            writer.key(key)
-            writer.write(value)
-        }
-        func number(_ key: StaticString, _ value: Int) {
-            writer.key(key)
-            writer.write(value)
-        }
-        func flag(_ key: StaticString, _ value: Bool) {
-            writer.key(key)
-            writer.write(value)
-        }
         func counts(_ key: StaticString, _ counts: [DatabaseCounts.Count]) {
             writer.key(key)
             writer.beginObject()
@@ -166,34 +153,34 @@ extension StoreDatabaseReport: JSONWritable {
             writer.endObject()
         }
         writer.beginObject()
-        text("database", status.scope.rawValue)
-        text("file", file)
-        text("user", user?.name)
-        if let user { flag("isOpen", user.isOpen) }
-        flag("isSynchronised", status.isSynchronised)
-        number("pending", status.pending)
-        flag("hasChangesToFetch", status.hasChangesToFetch)
+        writer.member("database", status.scope.rawValue)
+        writer.member("file", file)
+        writer.member("user", user?.name)
+        if let user { writer.member("isOpen", user.isOpen) }
+        writer.member("isSynchronised", status.isSynchronised)
+        writer.member("pending", status.pending)
+        writer.member("hasChangesToFetch", status.hasChangesToFetch)
         writer.key("conditions")
         writer.beginArray()
         for condition in status.conditions { writer.write(condition.rawValue) }
         writer.endArray()
-        text("detail", status.detail)
-        text("restsUntil", status.restsUntil.map(FieldText.describe))
+        writer.member("detail", status.detail)
+        writer.member("restsUntil", status.restsUntil.map(FieldText.describe))
         if let process = status.synchroniser {
             writer.key("synchroniser")
             writer.beginObject()
-            text("program", process.programName)
-            number("process", Int(process.processIdentifier))
-            text("since", FieldText.describe(process.since))
-            text("lastSign", FieldText.describe(process.lastSign))
+            writer.member("program", process.programName)
+            writer.member("process", Int(process.processIdentifier))
+            writer.member("since", FieldText.describe(process.since))
+            writer.member("lastSign", FieldText.describe(process.lastSign))
             writer.endObject()
         }
         writer.key("parkedTypes")
         writer.beginArray()
         for type in status.parkedTypes {
             writer.beginObject()
-            text("recordType", type.recordType)
-            text("fieldName", type.fieldName)
+            writer.member("recordType", type.recordType)
+            writer.member("fieldName", type.fieldName)
             writer.endObject()
         }
         writer.endArray()
@@ -201,22 +188,22 @@ extension StoreDatabaseReport: JSONWritable {
         writer.beginArray()
         for record in status.parked {
             writer.beginObject()
-            text("recordName", record.recordName)
-            text("reason", record.reason.rawValue)
-            text("message", record.message)
-            text("until", record.until.map(FieldText.describe))
+            writer.member("recordName", record.recordName)
+            writer.member("reason", record.reason.rawValue)
+            writer.member("message", record.message)
+            writer.member("until", record.until.map(FieldText.describe))
             writer.endObject()
         }
         writer.endArray()
-        number("files", status.files.count)
+        writer.member("files", status.files.count)
         if let waiting = status.massDeletion {
             writer.key("massDeletion")
             writer.beginObject()
-            number("deletes", waiting.deletes)
-            number("records", waiting.records)
+            writer.member("deletes", waiting.deletes)
+            writer.member("records", waiting.records)
             writer.endObject()
         }
-        text("copyNoticed", status.copyNoticed.map(FieldText.describe))
+        writer.member("copyNoticed", status.copyNoticed.map(FieldText.describe))
         counts("records", self.counts.records)
         counts("recoveryLog", self.counts.losses)
         writer.endObject()

@@ -281,14 +281,8 @@ extension ScopeResult: JSONWritable {
             writer.key(key)
             writer.write(count)
         }
-        if let condition = summary.condition {
-            writer.key("condition")
-            writer.write(condition.rawValue)
-        }
-        if let detail = summary.detail {
-            writer.key("detail")
-            writer.write(detail)
-        }
+        writer.member("condition", summary.condition?.rawValue)
+        writer.member("detail", summary.detail)
         writer.endObject()
     }
 }
@@ -341,38 +335,28 @@ enum ComparisonResult {
 
 extension ComparisonResult: JSONWritable {
     func write(json writer: inout JSONWriter) {
-        func text(_ key: StaticString, _ value: String?) {
-            guard let value else { return }
-            writer.key(key)
-            writer.write(value)
-        }
-        func number(_ key: StaticString, _ value: Int) {
-            writer.key(key)
-            writer.write(value)
-        }
         writer.beginObject()
-        text("database", scope.rawValue)
-        writer.key("isComplete")
-        writer.write(zone.map { $0.failure == nil } ?? false)
-        text("condition", condition?.rawValue)
+        writer.member("database", scope.rawValue)
+        writer.member("isComplete", zone.map { $0.failure == nil } ?? false)
+        writer.member("condition", condition?.rawValue)
         if let zone {
-            text("zone", zone.zoneID.zoneName)
-            number("compared", zone.compared)
-            number("skipped", zone.skipped)
-            text("digestHere", zone.digestHere)
-            text("digestThere", zone.digestThere)
+            writer.member("zone", zone.zoneID.zoneName)
+            writer.member("compared", zone.compared)
+            writer.member("skipped", zone.skipped)
+            writer.member("digestHere", zone.digestHere)
+            writer.member("digestThere", zone.digestThere)
             writer.key("differences")
             writer.beginArray()
             for difference in zone.differences {
                 writer.beginObject()
-                text("recordType", difference.recordType)
-                text("recordName", difference.recordName)
-                text("kind", difference.kind.rawValue)
-                text("outcome", difference.outcome.rawValue)
+                writer.member("recordType", difference.recordType)
+                writer.member("recordName", difference.recordName)
+                writer.member("kind", difference.kind.rawValue)
+                writer.member("outcome", difference.outcome.rawValue)
                 writer.endObject()
             }
             writer.endArray()
-            text("failure", zone.failure)
+            writer.member("failure", zone.failure)
         }
         writer.endObject()
     }
