@@ -85,56 +85,53 @@ extension MistStore {
     /// - Returns: The service; `nil` where no program has named one.
     /// - Throws: A ``StoreError`` with a code about the file.
     package static func service(ofStoreAt folder: URL) throws -> StoreService? {
-        let path = folder.appendingPathComponent(StoreFolder.publicPath).path
-        return try StoreError.naming(path) {
-            try StoreFile.readPresentFormat(atPath: path) { db in
-                try NotedService.exist(in: db) ? try NotedService(db: db).read() : nil
-            }
+        try readPublicFile(ofStoreAt: folder) { db in
+            try NotedService.exist(in: db) ? try NotedService(db: db).read() : nil
         }
     }
 
     /// The merge policies that a program has changed since a time, as sentences.
     package static func policyChanges(ofStoreAt folder: URL, since time: Date) throws -> [String] {
-        let path = folder.appendingPathComponent(StoreFolder.publicPath).path
-        return try StoreError.naming(path) {
-            try StoreFile.readPresentFormat(atPath: path) { db in
-                try Declarations(db: db).policyChanges().filter { $0.time >= time.machineTime }.map { change in
-                    """
-                    A program has changed the merge policy of \(change.recordType).\(change.fieldName) from \(change.former) to \
-                    \(change.present), \(ColumnValue.date(change.time).formatted(.iso8601)). All programs of the store must have the same one.
-                    """
-                }
+        try readPublicFile(ofStoreAt: folder) { db in
+            try Declarations(db: db).policyChanges().filter { $0.time >= time.machineTime }.map { change in
+                """
+                A program has changed the merge policy of \(change.recordType).\(change.fieldName) from \(change.former) to \
+                \(change.present), \(ColumnValue.date(change.time).formatted(.iso8601)). All programs of the store must have the same one.
+                """
             }
         }
+    }
+
+    /// Reads the file of the public database once, which has what concerns the store as a whole.
+    private static func readPublicFile<Value>(
+        ofStoreAt folder: URL,
+        _ body: (Database) throws -> Value
+    ) throws -> Value {
+        let path = folder.appendingPathComponent(StoreFolder.publicPath).path
+        return try StoreError.naming(path) { try StoreFile.readPresentFormat(atPath: path, body) }
     }
 
     /// Refuses a key for a store that has none: only its program seals it.
     private static func check(_ key: StoreEncryptionKey?, ofStoreAt folder: URL) throws {
         guard key != nil else { return }
-        let path = folder.appendingPathComponent(StoreFolder.publicPath).path
-        try StoreError.naming(path) {
-            try StoreFile.readPresentFormat(atPath: path) { db in
-                guard try Seals(db: db).isSealed else {
-                    throw StoreError(.wrongKey, "The store has no key. Nothing was changed. Leave the key out.")
-                }
+        try readPublicFile(ofStoreAt: folder) { db in
+            guard try Seals(db: db).isSealed else {
+                throw StoreError(.wrongKey, "The store has no key. Nothing was changed. Leave the key out.")
             }
         }
     }
 
     /// What the programs of a store have declared.
     private static func declaration(ofStoreAt folder: URL) throws -> StoreDeclaration {
-        let path = folder.appendingPathComponent(StoreFolder.publicPath).path
-        return try StoreError.naming(path) {
-            try StoreFile.readPresentFormat(atPath: path) { db in
-                if let declaration = try Declarations(db: db).read() { return declaration }
-                throw StoreError(
-                    .needsUpdate,
-                    """
-                    The store does not have the merge policies and settings of its program. Start a program of this version once, which \
-                    stores them when it opens the store.
-                    """
-                )
-            }
+        try readPublicFile(ofStoreAt: folder) { db in
+            if let declaration = try Declarations(db: db).read() { return declaration }
+            throw StoreError(
+                .needsUpdate,
+                """
+                The store does not have the merge policies and settings of its program. Start a program of this version once, which \
+                stores them when it opens the store.
+                """
+            )
         }
     }
 }
