@@ -50,10 +50,14 @@ extension StoreFolder {
         try common.wrapping { try common.database.write { db in try PendingJoins(db: db).end() } }
     }
 
+    private func pendingJoin(_ common: StoreFile) throws -> (source: UserFile, target: JoinTarget)? {
+        try common.wrapping { try common.database.read { db in try PendingJoins(db: db).row() } }
+    }
+
     /// The user to whose file records of no one are being added; `nil` where none are.
     func joinTarget(of source: UserFile, _ common: StoreFile) throws -> JoinTarget? {
-        let row = try common.wrapping { try common.database.read { db in try PendingJoins(db: db).row() } }
-        return row?.source == source ? row?.target : nil
+        let join = try pendingJoin(common)
+        return join?.source == source ? join?.target : nil
     }
 
     /// Completes what a crash has ended between the copy of the records of no one and the withdrawal of their file.
@@ -64,8 +68,7 @@ extension StoreFolder {
     /// - Returns: The first file: another one, where its records have joined those of a user.
     /// - Throws: A ``StoreError`` when a file fails.
     func completeJoin(_ first: StoreFile, _ common: StoreFile) throws -> StoreFile {
-        let row = try common.wrapping { try common.database.read { db in try PendingJoins(db: db).row() } }
-        guard let (source, target) = row else { return first }
+        guard let (source, target) = try pendingJoin(common) else { return first }
         let sourcePath = path(of: source.path)
         var isFirstWithdrawn = false
         if StoreFile.hasContent(atPath: sourcePath), !StoreFile.isWithdrawn(atPath: sourcePath) {

@@ -60,7 +60,7 @@ extension MovedRecords {
                 movedRow: row
             ).apply()
             try moves.setZone(zone.id, of: entry)
-            if try base.times.move.map({ try fileState.devices.contains($0.device) }) ?? false {
+            if try isOwnCopy(base) {
                 // This device has made that copy, so no other one deletes it. The record itself is in the zone of the
                 // version.
                 try tombstones.insertOfMove(base.id, depth: entry.depth)
@@ -74,6 +74,11 @@ extension MovedRecords {
             return true
         }
         return false
+    }
+
+    /// Whether this device has made a copy.
+    private func isOwnCopy(_ version: KnownVersion) throws -> Bool {
+        try version.times.move.map { try fileState.devices.contains($0.device) } ?? false
     }
 
     /// Whether the service has refused the create of a copy, so that it does not have the copy.
@@ -160,7 +165,7 @@ extension MovedRecords {
     ) throws -> Arrival {
         let entries = try moves.entries(of: row.id, table.id)
         let isOwnMove =
-            try !entries.isEmpty || base.times.move.map { try fileState.devices.contains($0.device) } ?? false
+            try !entries.isEmpty || isOwnCopy(base)
         let earlier = isOwnMove ? try values(of: row, base, table) : nil
         // The device that made the later move deletes the record in the zone that it moved it from.
         for entry in entries where try zones.fetch(entry.zone)?.zoneID.zoneName == former {

@@ -259,6 +259,7 @@ extension StoredField {
 extension ColumnValue {
     init(_ number: Int64?) { self = number.map { .integer($0) } ?? .null }
     init(_ text: String?) { self = text.map { .text($0) } ?? .null }
+    init(_ bytes: Data?) { self = bytes.map { .blob($0) } ?? .null }
 
     var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
     var text: String? { if case .text(let value) = self { value } else { nil } }

@@ -420,7 +420,7 @@ extension KnownVersions {
                 ColumnValue(stamps.created), ColumnValue(stamps.creator), ColumnValue(stamps.modified),
                 ColumnValue(stamps.modifier), ColumnValue(record.parent?.recordName),
                 ColumnValue(record.share?.recordName),
-                try sealer.sealed(times: times, of: name).map { .blob($0) } ?? .null,
+                ColumnValue(try sealer.sealed(times: times, of: name)),
                 ColumnValue(try OtherFields.text(try sealer.sealed(other, of: table.recordType, for: .version(name)))),
                 .integer(zone.epoch),
             ]
@@ -443,7 +443,7 @@ extension KnownVersions {
             binding: [
                 ColumnValue(stamps.tag), ColumnValue(stamps.created), ColumnValue(stamps.creator),
                 ColumnValue(stamps.modified), ColumnValue(stamps.modifier),
-                try sealer.sealed(times: times, of: name).map { .blob($0) } ?? .null, .integer(epoch),
+                ColumnValue(try sealer.sealed(times: times, of: name)), .integer(epoch),
                 ColumnValue(record),
             ]
         )

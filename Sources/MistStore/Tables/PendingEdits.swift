@@ -307,15 +307,14 @@ extension PendingEdits {
         try db.run(Self.rebasing, binding: key)
     }
 
+    private static let sentField = SentOperations.field("mist_edit.field", ofRecord: "?3")
     private static let deletionOfSent = """
-        DELETE FROM mist_edit WHERE type = ?1 AND row = ?2 AND EXISTS (
-            SELECT 1 \(SentOperations.field("mist_edit.field", ofRecord: "?3")) AND sent.time = mist_edit.time
-        )
+        DELETE FROM mist_edit WHERE type = ?1 AND row = ?2
+            AND EXISTS (SELECT 1 \(sentField) AND sent.time = mist_edit.time)
         """
     private static let rebasing = """
-        UPDATE mist_edit SET base = (SELECT value \(SentOperations.field("mist_edit.field", ofRecord: "?3")))
-        WHERE type = ?1 AND row = ?2
-            AND EXISTS (SELECT 1 \(SentOperations.field("mist_edit.field", ofRecord: "?3")))
+        UPDATE mist_edit SET base = (SELECT value \(sentField))
+        WHERE type = ?1 AND row = ?2 AND EXISTS (SELECT 1 \(sentField))
         """
 }
 

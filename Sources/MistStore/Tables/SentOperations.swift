@@ -204,7 +204,7 @@ extension SentOperations {
             """,
             binding: [
                 ColumnValue(record), ColumnValue(zone), .text(name), .text(kind.rawValue),
-                try sealer.sealed(times: times.map { Data($0.bytes) }, of: name).map { .blob($0) } ?? .null,
+                ColumnValue(try sealer.sealed(times: times.map { Data($0.bytes) }, of: name)),
                 ColumnValue(request),
             ]
         )
