@@ -59,11 +59,17 @@ final class AccountDevice {
         var configuration = configuration
         configuration.transactionObserver = crash
         self.configuration = configuration
-        store = try MistStore(at: folder, records: [AccountNote.self], service: session, configuration: configuration)
+        store = try Self.opened(folder, session, configuration)
     }
 
-    func open() throws {
-        store = try MistStore(at: folder, records: [AccountNote.self], service: session, configuration: configuration)
+    func open() throws { store = try Self.opened(folder, session, configuration) }
+
+    private static func opened(
+        _ folder: URL,
+        _ session: AccountSession,
+        _ configuration: StoreConfiguration
+    ) throws -> MistStore {
+        try MistStore(at: folder, records: [AccountNote.self], service: session, configuration: configuration)
     }
 
     /// Puts the files back that were there when the process died.
@@ -254,15 +260,8 @@ final class CrashPoint: TransactionObserver, Sendable {
         try manager.createDirectory(at: state.links, withIntermediateDirectories: true)
         for path in try manager.subpathsOfDirectory(atPath: folder.path).sorted() where !path.hasSuffix("-shm") {
             let url = folder.appendingPathComponent(path)
-            var isFolder: Bool = false
-            #if canImport(FoundationEssentials)
-                guard manager.fileExists(atPath: url.path, isDirectory: &isFolder), !isFolder else { continue }
-            #else
-                var isDirectory: ObjCBool = false
-                guard manager.fileExists(atPath: url.path, isDirectory: &isDirectory) else { continue }
-                isFolder = isDirectory.boolValue
-                if isFolder { continue }
-            #endif
+            let kind = try manager.attributesOfItem(atPath: url.path)[.type] as? FileAttributeType
+            guard kind == .typeRegular else { continue }
             let link = state.links.appendingPathComponent("\(state.files.count)")
             try manager.linkItem(at: url, to: link)
             state.files.append((path, link, try Data(contentsOf: url)))
