@@ -21,12 +21,12 @@ struct Folder: Hashable {
 
 /// Promise 11: moves between zones.
 struct MovePromiseTests {
-    /// Two devices with a zone for each root. Roots `x` and `y`; `a` is below `x`, and `b` below `a`.
-    private func devices() throws -> (SyncScenario, ScenarioDevice, ScenarioDevice) {
+    /// Two devices with a zone for each root. Roots `x`, `y` and others; `a` is below `x`, and `b` below `a`.
+    private func devices(and roots: String...) throws -> (SyncScenario, ScenarioDevice, ScenarioDevice) {
         let scenario = try SyncScenario()
         let phone = try scenario.device("phone", records: [Folder.self], zones: .perRoot)
         let laptop = try scenario.device("laptop", records: [Folder.self], zones: .perRoot)
-        for (name, above) in [("x", nil), ("y", nil), ("a", "x"), ("b", "a")] {
+        for (name, above) in [("x", nil), ("y", nil), ("a", "x"), ("b", "a")] + roots.map({ ($0, nil) }) {
             let reference = above.map { "'\($0)'" } ?? "NULL"
             let values = "'\(name)', \(reference), '\(name)', 0"
             try phone.run("INSERT INTO Folder (_recordName, above, title, opened) VALUES (\(values))")
@@ -157,9 +157,7 @@ struct MovePromiseTests {
 
     @Test("11, F5. Of two moves the later one wins, whichever device synchronises first", arguments: [false, true])
     func laterMoveWins(laterIsFirst: Bool) throws {
-        let (scenario, phone, laptop) = try devices()
-        try phone.run("INSERT INTO Folder (_recordName, title, opened) VALUES ('z', 'z', 0)")
-        try scenario.synchronise()
+        let (scenario, phone, laptop) = try devices(and: "z")
         try phone.run("UPDATE Folder SET title = 'edited' WHERE _recordName = 'b'")
         try phone.move("a", below: "y")
         try laptop.move("a", below: "z")
@@ -198,9 +196,7 @@ struct MovePromiseTests {
 
     @Test("11, F5. A later move begins at the copy of an earlier one that was done before it was sent")
     func laterMovesBeginAtEarlierCopies() throws {
-        let (scenario, phone, laptop) = try devices()
-        try phone.run("INSERT INTO Folder (_recordName, title, opened) VALUES ('z', 'z', 0)")
-        try scenario.synchronise()
+        let (scenario, phone, laptop) = try devices(and: "z")
         try phone.run("UPDATE Folder SET title = 'edited' WHERE _recordName = 'b'")
         try phone.move("a", below: "y")
         try laptop.move("a", below: "z")
@@ -217,9 +213,7 @@ struct MovePromiseTests {
 
     @Test("11, F5. A later move whose copy the service has refused for now begins at the copy of an earlier one, too")
     func refusedCopiesBeginAtEarlierCopies() throws {
-        let (scenario, phone, laptop) = try devices()
-        try phone.run("INSERT INTO Folder (_recordName, title, opened) VALUES ('z', 'z', 0)")
-        try scenario.synchronise()
+        let (scenario, phone, laptop) = try devices(and: "z")
         try phone.run("UPDATE Folder SET title = 'edited', opened = opened + 2 WHERE _recordName = 'b'")
         try phone.move("a", below: "y")
         try laptop.move("a", below: "z")
@@ -238,9 +232,7 @@ struct MovePromiseTests {
 
     @Test("11, F5. A device that moves its own copy on deletes it, where it begins again at another device's copy")
     func ownCopiesAreDeleted() throws {
-        let (scenario, phone, laptop) = try devices()
-        try phone.run("INSERT INTO Folder (_recordName, title, opened) VALUES ('z', 'z', 0), ('w', 'w', 0)")
-        try scenario.synchronise()
+        let (scenario, phone, laptop) = try devices(and: "z", "w")
         try laptop.move("a", below: "y")
         scenario.clock.advance(by: 10)
         try phone.move("a", below: "z")
@@ -416,9 +408,7 @@ struct MovePromiseTests {
 
     @Test("11. A record that moves on while its first move is under way ends in the last zone")
     func movesOfAMoveUnderWay() throws {
-        let (scenario, phone, laptop) = try devices()
-        try phone.run("INSERT INTO Folder (_recordName, title, opened) VALUES ('z', 'z', 0)")
-        try scenario.synchronise()
+        let (scenario, phone, laptop) = try devices(and: "z")
         try phone.move("a", below: "y")
         try phone.sync { request in
             if request.line.contains("create") {
