@@ -71,7 +71,7 @@ struct SwitchPromiseTests {
         }
     }
 
-    @Test("28, 33. An observation of the account shows what another process opens, and run() goes on with it")
+    @Test("28, 33. An observation of the account shows what another process opens")
     func switchIsObserved() async throws {
         try await withTwoProcesses { app, tool, mei, ben in
             var accounts = tool.store.accountUpdates.makeAsyncIterator()
@@ -79,16 +79,26 @@ struct SwitchPromiseTests {
             try await app.signIn(ben)
             while let account = try await accounts.next(), account.owner != ben {}
             #expect(try await tool.store.account.owner == ben)
+        }
+    }
 
-            let run = Task { try await tool.store.run() }
-            defer { run.cancel() }
+    @Test("28, 33. run() goes on with the records that another process opens")
+    func runFollowsASwitch() async throws {
+        try await withTwoProcesses { app, tool, mei, ben in
+            try await app.signIn(ben)
             try await tool.signIn(ben)
+            // Nothing is asked in the session of one user for the records of the other, which would end the run.
+            try await tool.session.end()
+            let run = Task { try await tool.store.run() }
             try await app.signIn(mei)
+            while tool.store.openPlace != app.store.openPlace { try await Task.sleep(for: .milliseconds(20)) }
             try await tool.session.begin(mei)
             try await app.store.privateDatabase.add(Book(title: "Mei's"), named: "m")
             var pending = app.store.privateDatabase.statusUpdates().makeAsyncIterator()
             while let status = try await pending.next(), status.pending > 0 {}
             #expect(try await tool.store.account.owner == mei)
+            run.cancel()
+            await #expect(throws: CancellationError.self) { try await run.value }
         }
     }
 
