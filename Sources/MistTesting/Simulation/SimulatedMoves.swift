@@ -219,9 +219,8 @@ extension SimulatedWorld {
         }.joined()
     }
 
-    /// The values of records in the recovery logs that ended with a delete, or with the end of a move.
-    func receiptsOfDeletes() throws -> [String: [[String: FieldValue]]] {
-        let reasons: [LossReason] = [.deleted, .deletedWithTarget, .moveUndone]
+    /// The values of records in the recovery logs, of entries with one of the reasons.
+    func receipts(of reasons: [LossReason]) throws -> [String: [[String: FieldValue]]] {
         var receipts: [String: [[String: FieldValue]]] = [:]
         for device in devices {
             let rows = try device.read { db in

@@ -1390,7 +1390,10 @@ struct SimulatedWorld {
         try checkFiles(of: records)
         if simulation.faults.clockError == 0, !model.isRelaxed {
             var model = model
-            if simulation.moves > 0 { try model.forgetEditsThatEnded(as: receiptsOfDeletes()) }
+            if simulation.moves > 0 {
+                try model.forgetEditsThatEnded(as: receipts(of: [.deleted, .deletedWithTarget, .moveUndone]))
+                model.hasUndoneMoves = Set(try receipts(of: [.moveUndone]).keys)
+            }
             let outlived = ledger.outlived
             if let problem = model.problem(with: records, simulation.schemas, unclear: unclear, outlived: outlived) {
                 throw failure(simulation.moves > 0 ? problem + (try receipts()) : problem)
@@ -1607,6 +1610,8 @@ struct ReferenceModel {
     var isJoinedNoMore: Set<String> = []
     /// The records of which edits that were not sent have ended with a delete on the same device.
     var hasEndedEdits: Set<String> = []
+    /// The records of which a device has undone a move.
+    var hasUndoneMoves: Set<String> = []
     /// How much earlier than the latest edit the winner may be, in milliseconds.
     var tolerance: Int64 = 0
 
@@ -1665,6 +1670,21 @@ struct ReferenceModel {
         }
     }
 
+    /// Whether a record has no parent because its move was undone when the former parent had been deleted.
+    private func isRoot(
+        _ name: String,
+        _ field: RecordSchema.Field,
+        _ value: FieldValue?,
+        in records: [String: Record],
+        after winner: Edit
+    ) -> Bool {
+        guard field.isParent, value == nil, hasUndoneMoves.contains(name), let former = winner.value?.referenceValue
+        else {
+            return false
+        }
+        return records[former.recordName] == nil && mayBeDeleted(former.recordName)
+    }
+
     /// Whether a record was deleted, or may have been deleted with another record.
     private func mayBeDeleted(_ name: String) -> Bool {
         var seen: Set<String> = []
@@ -1711,7 +1731,7 @@ struct ReferenceModel {
                     let isClose = edits.contains {
                         $0.time > winner.time - tolerance && $0.value?.brief == value?.brief
                     }
-                    if isClose { continue }
+                    if isClose || isRoot(name, field, value, in: byName, after: winner) { continue }
                     return """
                         \(name).\(field.name) is \(value?.brief ?? "absent"), and the latest edit was \
                         \(winner.value?.brief ?? "absent") at \(winner.time).
