@@ -64,13 +64,7 @@ public struct LocalDatabase: Sendable {
         do {
             return try await file.database.write { db in
                 try file.checkSeal(db)
-                // Public changes are sent in the name of the user who made them.
-                if scope == .public, let visit = try FileState(db).visit {
-                    throw StoreError(
-                        .otherUser,
-                        StoreError.otherUserMessage(owner: visit.owner, visitor: visit.visitor)
-                    )
-                }
+                if scope == .public { try PublicAuthor(db: db).checkChange() }
                 return try db.recordingEdits(at: configuration.ownClock?().machineTime) {
                     let value = try body(StoreWriter(database: self, db: db))
                     try Cascades(file: file, db: db).complete()

@@ -122,6 +122,9 @@ public final class MistStore: Sendable {
             if account.open == .first { try user.noteOtherFile() }
         }
         try files.sealOthers(than: account.open)
+        if let owner = try user.wrapping({ try user.database.read { db in try FileState(db).owner } }) {
+            try common.note(author: owner)
+        }
         self.folder = files
         publicFile = common
         self.service = service
@@ -450,6 +453,7 @@ extension MistStore {
             try publicFile.database.write { db in
                 try Accounts(db: db).set(open: place, removing: removing)
                 if removing != nil { try PendingJoins(db: db).end() }
+                try PublicAuthor(db: db).note(user)
                 try FileState(db).passOn(to: user)
             }
         }

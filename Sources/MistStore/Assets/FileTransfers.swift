@@ -94,7 +94,7 @@ struct FileTransfers: EngineProcedure {
     /// Whether files of the scope may be transferred now in a direction: no person has to sign in, and the user who is
     /// signed in is the owner of the file.
     private func isOpen(_ direction: TransferKey.Direction) throws -> Bool {
-        scope == .public && direction == .download || transaction.userCheck.state == .passed
+        try scope == .public && direction == .download || ownerIsSignedIn()
     }
 
     /// The next transfers.

@@ -21,7 +21,7 @@ extension RequestReply {
     private func applyRefusal(_ error: CloudKitError) throws {
         switch request.kind {
         case .modify: try pushReply()?.apply(error)
-        case .caller where try needsNoUser(error): transaction.userCheck.state = .passed
+        case .caller where try needsNoUser(error): transaction.userCheck.state = .passed(nil)
         case .query where [.badRequest, .notFound, .accessDenied].contains(error.code):
             try followedPage()?.endFailedPass(because: .schema, error)
         case .databaseChanges where error.mayConcernToken: try applyRefusedList(error)

@@ -48,11 +48,8 @@ struct NextStep: EngineProcedure {
 
     /// The check of the user that is needed before user data are sent or fetched; `nil` for none.
     private func checkOfUser() throws -> SyncEngine.Step? {
-        switch transaction.userCheck.state {
-        case .passed: nil
-        case .due: try send(.caller, .user)
-        case .refused: .blocked(.otherUser)
-        }
+        if transaction.userCheck.state == .refused { return .blocked(.otherUser) }
+        return try ownerIsSignedIn() ? nil : send(.caller, .user)
     }
 
     private func listOfChangedZones(_ state: ScopeRow) throws -> SyncEngine.Step? {

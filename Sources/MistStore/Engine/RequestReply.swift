@@ -20,7 +20,7 @@ struct RequestReply: EngineProcedure {
 
     private func apply(_ reply: SyncReply) throws {
         switch reply {
-        case .caller(let user): transaction.userCheck.state = try fileState.noteUser(user) ? .passed : .refused
+        case .caller(let user): transaction.userCheck.state = try fileState.noteUser(user) ? .passed(user) : .refused
         case .databaseChanges(let page): try apply(page)
         case .zoneChanges(let pages) where request.kind == .listing:
             for page in pages { try verification.apply(page, to: request) }

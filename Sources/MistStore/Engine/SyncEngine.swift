@@ -23,7 +23,7 @@ package struct SyncEngine: Sendable {
         self.file = file
         self.scope = scope
         self.configuration = configuration
-        userCheck = UserCheck(configuration.checksUser ? .due : .passed)
+        userCheck = UserCheck(configuration.checksUser ? .due : .passed(nil))
     }
 
     /// What to do next.

@@ -223,6 +223,7 @@ final class SyncLoop: Sendable {
             let scopeSummary = try engine.scopeSummary(of: cycle, at: now)
             if let removal = scopeSummary.massRemoval { observer.report(removal) }
             summary.scopes[engine.scope] = scopeSummary
+            if engine.scope == .private, let owner = try engine.owner { try publicFile.note(author: owner) }
             for other in engines where other.keepsUsers {
                 if let user = try engine.confirmedUser { try other.note(user: user) }
             }

@@ -13,8 +13,9 @@ final class UserCheck: Sendable {
     enum State: Hashable {
         /// The user is not known.
         case due
-        /// The user is the owner, or the session has no user and needs none.
-        case passed
+        /// This user is signed in, and was the owner; `nil` where the session has no user and needs none. The file of
+        /// the public database may be another user's since.
+        case passed(String?)
         /// Another user is signed in. Nothing is sent.
         case refused
     }
@@ -34,6 +35,14 @@ final class UserCheck: Sendable {
     var recordAsked: MachineTime? {
         get { content.withLock { $0.recordAsked } }
         set { content.withLock { $0.recordAsked = newValue } }
+    }
+}
+
+extension EngineProcedure {
+    /// Whether the user who is signed in was compared with the owner of the file, and is the owner.
+    func ownerIsSignedIn() throws -> Bool {
+        guard case .passed(let user) = transaction.userCheck.state else { return false }
+        return try user == nil || user == fileState.owner
     }
 }
 

@@ -30,11 +30,14 @@ extension SyncEngine {
     /// Whether the scope has the records of users.
     var keepsUsers: Bool { scope == .public && file.tables[ContainerSchema.userType] != nil }
 
+    /// The user whose records the file has.
+    var owner: String? { get throws { try read { db in try FileState(db).owner } } }
+
     /// The owner of the private records, if the service has said that this user is signed in.
     var confirmedUser: String? {
         get throws {
-            guard scope == .private, userCheck.state == .passed else { return nil }
-            return try read { db in try FileState(db).owner }
+            guard scope == .private, case .passed = userCheck.state else { return nil }
+            return try owner
         }
     }
 

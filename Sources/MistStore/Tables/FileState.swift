@@ -299,7 +299,8 @@ extension FileState {
     }
 
     /// Passes the file of the public database on to the user whose private records are open. Changes are sent in the
-    /// name of the user who made them: while there are some of another user, that user stays the owner.
+    /// name of the user who made them: while there are some of another user, that user stays the owner. Those that were
+    /// made while no one was signed in become those of the user.
     ///
     /// - Parameter user: The user; `nil` for no one.
     /// - Throws: A `DatabaseError` when the file fails.
@@ -308,7 +309,7 @@ extension FileState {
         try db.run(
             """
             UPDATE mist_state SET
-                owner = CASE WHEN ?2 THEN owner ELSE ?1 END,
+                owner = CASE WHEN ?2 THEN coalesce(owner, ?1) ELSE ?1 END,
                 visitor = CASE WHEN ?2 AND owner <> ?1 THEN ?1 END
             """,
             [user, hasChanges]

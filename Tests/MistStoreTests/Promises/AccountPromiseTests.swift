@@ -361,6 +361,72 @@ struct AccountPromiseTests {
         }
     }
 
+    @Test("28. A public change is that of the user whose records are open, also where another user's session begins")
+    func publicChangesAreThoseOfTheOpenRecords() async throws {
+        try await withUsers { emulator, folder, mei, ben in
+            let phone = Device("phone", in: folder, emulator)
+            let store = try phone.open()
+            let session = phone.session
+            func author(of name: String) async throws -> String? {
+                try await session.service.publicDatabase.fetch(name).created?.userRecordName
+            }
+            // The first user signs in without a call of the store.
+            try await session.begin(mei)
+            try await store.sync()
+            try await session.begin(ben)
+            try await store.publicDatabase.add(Book(title: "Mei's"), named: "m")
+            var error = await #expect(throws: StoreError.self) { try await store.sync() }
+            #expect(error?.code == .otherUser)
+            #expect(try emulator.contents(of: .public) == "")
+
+            // The changes of one user are sent while the records of another one are open.
+            try await session.signIn(ben, to: store)
+            try await session.begin(mei)
+            error = await #expect(throws: StoreError.self) { try await store.sync() }
+            #expect(error?.code == .otherUser)
+            #expect(try await author(of: "m") == mei)
+            try await store.publicDatabase.add(Book(title: "Ben's"), named: "b")
+            error = await #expect(throws: StoreError.self) { try await store.sync() }
+            #expect(error?.code == .otherUser)
+            #expect(try await store.publicDatabase.status().pending == 1)
+            try await session.begin(ben)
+            #expect(try await store.sync().sent == 1)
+            #expect(try await author(of: "b") == ben)
+            try store.close()
+        }
+    }
+
+    @Test("28, 29. A public change made signed out waits for no other user's changes, and is that of the next user")
+    func publicChangesMadeSignedOut() async throws {
+        try await withUsers { emulator, folder, mei, ben in
+            let phone = Device("phone", in: folder, emulator)
+            let store = try phone.open()
+            let session = phone.session
+            try await session.signIn(mei, to: store)
+            try await store.publicDatabase.add(Book(title: "Mei's"), named: "m")
+            try await session.signOut(of: store)
+            let error = await #expect(throws: StoreError.self) {
+                try await store.publicDatabase.add(Book(title: "no one's"), named: "n")
+            }
+            #expect(error?.code == .otherUser)
+            #expect(error?.message.contains("changes of the user \(mei) that were not sent yet") == true)
+            try await session.signIn(mei, to: store)
+            #expect(try await store.sync().sent == 1)
+            try await session.signOut(of: store)
+            try await store.publicDatabase.add(Book(title: "no one's"), named: "n")
+            try await session.signIn(ben, to: store)
+            // The session of the other user takes nothing over.
+            try await session.begin(mei)
+            await #expect(throws: StoreError.self) { try await store.sync() }
+            try await session.begin(ben)
+            #expect(try await store.sync().sent == 1)
+            for (name, user) in [("m", mei), ("n", ben)] {
+                #expect(try await session.service.publicDatabase.fetch(name).created?.userRecordName == user)
+            }
+            try store.close()
+        }
+    }
+
     @Test("29, 36. The file of a record that was made signed out goes with it into the records of the user")
     func filesGoWithRecordsMadeSignedOut() async throws {
         try await withUsers { emulator, folder, mei, _ in

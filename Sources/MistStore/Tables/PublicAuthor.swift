@@ -1,0 +1,70 @@
+import GRDB
+
+/// The row of `mist_author` in the file of the public database: the user whose private records are open. What the
+/// program changes in the public database is this user's.
+///
+/// The owner of the file (``FileState/owner``) is the user whose changes wait. While another user's records are open,
+/// the two differ until those changes were sent.
+struct PublicAuthor: TableOwner {
+    static let definition = """
+        CREATE TABLE IF NOT EXISTS mist_author (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            -- NULL: the open records are those of no one.
+            user TEXT
+        )
+        """
+
+    static let areNeededForReading = false
+
+    let db: Database
+
+    /// Whether another user than this one is noted, or none yet.
+    func differs(from user: String?) throws -> Bool {
+        guard let row = try db.row("SELECT user FROM mist_author") else { return true }
+        return row["user"] != user
+    }
+
+    /// Notes the user whose private records are open; `nil` for no one.
+    func note(_ user: String?) throws {
+        try db.run(
+            "INSERT INTO mist_author (id, user) VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET user = ?1",
+            [user]
+        )
+    }
+
+    /// Makes the file that of the author, before a change of the program. Changes are sent in the name of the user who
+    /// made them: while there are some of another user, the change is refused.
+    ///
+    /// - Throws: A ``StoreError`` with the code `otherUser`, or a `DatabaseError`.
+    func checkChange() throws {
+        let state = FileState(db)
+        if let row = try db.row("SELECT user FROM mist_author") {
+            let author: String? = row["user"]
+            if try state.owner != author { try state.passOn(to: author) }
+            if let owner = try state.owner, owner != author {
+                throw StoreError(
+                    .otherUser,
+                    """
+                    The public database has changes of the user \(owner) that were not sent yet, and \
+                    \(author.map { "the records of the user \($0)" } ?? "those of no one") are open. Changes are sent in the name of the \
+                    user who made them, so nothing was changed. Sign in as \(owner), and synchronise.
+                    """
+                )
+            }
+        }
+        if try state.visit != nil { throw try StoreError.otherUser(db) }
+    }
+}
+
+extension StoreFile {
+    /// Notes in the file of the public database to whom the private records belong that are open.
+    func note(author user: String) throws {
+        try wrapping {
+            guard try database.read({ db in try PublicAuthor(db: db).differs(from: user) }) else { return }
+            try database.write { db in
+                try PublicAuthor(db: db).note(user)
+                try FileState(db).passOn(to: user)
+            }
+        }
+    }
+}
