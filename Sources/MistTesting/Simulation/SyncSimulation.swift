@@ -1391,7 +1391,8 @@ struct SimulatedWorld {
         if simulation.faults.clockError == 0, !model.isRelaxed {
             var model = model
             if simulation.moves > 0 {
-                try model.forgetEditsThatEnded(as: receipts(of: [.deleted, .deletedWithTarget, .moveUndone]))
+                let ended = try receipts(of: [.deleted, .deletedWithTarget, .moveUndone])
+                model.forgetEditsThatEnded(as: ended, besides: records)
                 model.hasUndoneMoves = Set(try receipts(of: [.moveUndone]).keys)
             }
             let outlived = ledger.outlived
@@ -1654,15 +1655,23 @@ struct ReferenceModel {
     }
 
     /// Forgets the edits that ended with a delete of their record, of which a copy in another zone has outlived it.
-    mutating func forgetEditsThatEnded(as receipts: [String: [[String: FieldValue]]]) {
+    ///
+    /// - Parameters:
+    ///   - receipts: The values that ended. Among them are some that the service had as well.
+    ///   - records: The service's records. Edits that have won in them did not end.
+    fileprivate mutating func forgetEditsThatEnded(
+        as receipts: [String: [[String: FieldValue]]],
+        besides records: [Record]
+    ) {
+        func brief(_ value: FieldValue?) -> String? { value.flatMap { $0.isNull ? nil : $0.brief } }
+        let present = Dictionary(records.map { ($0.recordName ?? "", $0.fields) }, uniquingKeysWith: { $1 })
         for (name, fields) in edits {
             guard let ended = receipts[name] else { continue }
             for (field, list) in fields {
                 edits[name]?[field] = list.filter { edit in
-                    !ended.contains { receipt in
-                        guard let value = receipt[field] else { return false }
-                        return (value.isNull ? nil : value)?.brief == edit.value?.brief
-                    }
+                    let value = brief(edit.value)
+                    if let record = present[name], brief(record[field]) == value { return true }
+                    return !ended.contains { $0[field].map { brief($0) == value } ?? false }
                 }
             }
             // What of the other values was pending is not in a receipt.
