@@ -165,7 +165,9 @@ struct PushCandidates: EngineProcedure {
                 visit.emptied.insert(field.name)
                 continue
             }
-            if field.schema.isParent || link.action == .validate { visit.bindings.insert(name) }
+            if try field.schema.isParent || link.action == .validate || endsWithEarlierLife(link) {
+                visit.bindings.insert(name)
+            }
             guard !excluded.contains(name) else { continue }
             switch try target(named: name, first: visit.table) {
             case .absent: visit.bindings.remove(name)
@@ -176,6 +178,12 @@ struct PushCandidates: EngineProcedure {
             }
         }
         return nil
+    }
+
+    /// Whether the service would remove a record with its target now: a record of the target's name is still to be
+    /// deleted there, and takes with it what refers to it.
+    private func endsWithEarlierLife(_ link: Reference) throws -> Bool {
+        try link.action == .deleteSelf && tombstones.created(link.recordName, in: zone.id) != nil
     }
 
     /// A record that the service does not have, and that another record refers to.

@@ -58,6 +58,29 @@ struct RelationPromiseTests {
         try scenario.expect([])
     }
 
+    @Test(
+        "5, 12. A record that refers to the next life of a name does not go with the delete of the earlier one",
+        arguments: [true, false]
+    )
+    func nextLivesKeepWhatRefersToThem(isNew: Bool) throws {
+        let scenario = try SyncScenario()
+        let (phone, _) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('a', 'first life')")
+        if !isNew { try phone.run("INSERT INTO Book (_recordName, title) VALUES ('b', 'B')") }
+        try scenario.synchronise()
+        try phone.run(
+            "DELETE FROM Book WHERE _recordName = 'a'",
+            "INSERT INTO Book (_recordName, title) VALUES ('a', 'second life')",
+            isNew
+                ? "INSERT INTO Book (_recordName, title, sequel, _sequel_action) VALUES ('b', 'B', 'a', 1)"
+                : "UPDATE Book SET sequel = 'a', _sequel_action = 1 WHERE _recordName = 'b'"
+        )
+        let trace = try phone.sync()
+        #expect(trace.writes == ["modify delete a", "modify create a, \(isNew ? "create" : "update") b"])
+        try scenario.synchronise()
+        try scenario.expect(["Book a title=second life", "Book b sequel=→a title=B"])
+    }
+
     @Test("12, E4. A record created elsewhere below a deleted parent goes with it")
     func newChildrenGoWithTheirParent() throws {
         for parentIsDeletedFirst in [true, false] {
