@@ -158,9 +158,13 @@ struct RestoreCommand: AsyncParsableCommand {
                 ? try await database.restorePlan(from: backup, removesOthers: removeOthers)
                 : try await database.restore(from: backup, removesOthers: removeOthers)
             print(result)
-            for change in result.changes {
+            // A person reads some of many; the counts are above them.
+            for change in result.changes.prefix(plan ? .max : 20) {
                 let fields = change.kind == .changed ? " (\(change.fields.joined(separator: ", ")))" : ""
                 print("  \(change.kind)  \(change.recordType) \(change.recordName.oneLine)\(fields)")
+            }
+            if !plan, result.changes.count > 20 {
+                print("  … and \(result.changes.count - 20) more; --plan shows all before a restore")
             }
             for obstacle in result.obstacles {
                 print("  not restored  \(obstacle.recordName?.oneLine ?? obstacle.recordType): \(obstacle.reason)")

@@ -129,8 +129,11 @@ struct StoreDatabaseReport {
 
     private func synchroniser(at now: Date) -> String? {
         guard let process = status.synchroniser else { return "none at present" }
+        let name = "\(process.programName), process \(process.processIdentifier)"
         let age = Self.duration(now, after: process.lastSign)
-        return "\(process.programName), process \(process.processIdentifier), last sign \(age) ago"
+        return process.isSilent(at: now)
+            ? "\(name), without a sign for \(age): it was stopped or killed, and the next one takes over"
+            : "\(name), last sign \(age) ago"
     }
 
     private static func duration(_ end: Date, after begin: Date) -> String {
@@ -139,6 +142,11 @@ struct StoreDatabaseReport {
         if let unit = units.first(where: { seconds >= 2 * $0.0 }) { return .counting(seconds / unit.0, unit.1) }
         return .counting(seconds, "second")
     }
+}
+
+extension Synchroniser {
+    /// Whether its process shows no life: it does so about once a second, and others take over after five seconds.
+    func isSilent(at now: Date) -> Bool { now.timeIntervalSince(lastSign) > 5 }
 }
 
 extension StoreDatabaseReport: JSONWritable {

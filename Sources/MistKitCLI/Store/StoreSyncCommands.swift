@@ -162,7 +162,7 @@ struct StoreSession {
         }
         let store = try MistStore(operatingStoreAt: folder.url, of: user, service: opened.service, key: key.key())
         defer { try? store.close() }
-        if let process = try await store.privateDatabase.status().synchroniser {
+        if let process = try await store.privateDatabase.status().synchroniser, !process.isSilent(at: Date()) {
             Terminal.writeHint(
                 "Waiting for \(process.programName), process \(process.processIdentifier), which synchronises."
             )

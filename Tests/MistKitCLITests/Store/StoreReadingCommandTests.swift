@@ -64,6 +64,21 @@ struct StoreReadingCommandTests {
         try store.close()
     }
 
+    @Test(arguments: [2, 40])
+    func theStatusSaysWhetherTheProcessThatSynchronisesLives(secondsSinceItsLastSign seconds: Int) async throws {
+        let store = try program.open()
+        try await store.sync()
+        let time = "unixepoch() * 1000 - \(seconds) * 1000"
+        try program.execute(
+            "UPDATE mist_lease SET holder = 1, process = 'todo', process_id = 99999, taken_at = \(time), beat_at = \(time)"
+        )
+        let line = try #require(try commands.mistkit("store", "status", "notes").lines.first { $0.contains("todo, ") })
+        #expect(line.hasPrefix("  synchroniser  todo, process 99999, "), "\(line)")
+        #expect(line.contains("without a sign for") == (seconds > 5), "\(line)")
+        #expect(line.contains(", last sign ") == (seconds <= 5), "\(line)")
+        try store.close()
+    }
+
     @Test func theStatusNamesTheRecordsThatWait() async throws {
         let store = try program.open()
         try await store.privateDatabase.add(DemoList(name: "Home"), named: "home")
