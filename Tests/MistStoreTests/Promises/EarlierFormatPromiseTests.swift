@@ -1,3 +1,4 @@
+import CloudKitModel
 import Foundation
 import GRDB
 import MistKit
@@ -94,6 +95,46 @@ struct EarlierFormatPromiseTests: PhotoTests {
             #expect(try device.recordsByZone() == ["a b y", "x"])
             #expect(try device.moves() == 0)
         }
+    }
+
+    @Test(
+        "34, I3, 25. A record that is parked in a file of an earlier format stays parked, and is sent later",
+        arguments: 1...6
+    )
+    func parkedRecordsStayParked(format: Int) async throws {
+        let scenario = try SyncScenario()
+        let (phone, _) = try scenario.twoDevices()
+        try phone.run("INSERT INTO Book (_recordName, title) VALUES ('fine', 'F'), ('refused', 'R'), ('early', 'E')")
+        // The service stores one record, refuses one, and does not have yet what the third one refers to.
+        try phone.sync { request in
+            guard case .modify(let operations, let zone, let isAtomic) = request else { return .answered }
+            let stored = operations.filter { $0.record.recordName == "fine" }
+            guard case .records(let results) = try phone.answer(.modify(stored, zone: zone, isAtomic: isAtomic)).get()
+            else { return .answered }
+            let failures: [Result<ServiceRecord, CloudKitError>] = [
+                .failure(.service(.badRequest, reason: "no", record: "refused")),
+                .failure(.service(.validatingReferenceError, record: "early")),
+            ]
+            return .reply(.success(.records(results + failures)))
+        }
+        let pending = try phone.pending()
+        #expect(pending.suffix(2) == ["phone: parked early reference", "phone: parked refused BAD_REQUEST"])
+        let parked = try await phone.local.status().parked
+        #expect(parked.map { "\($0.recordName) \($0.reason)" } == ["early reference", "refused BAD_REQUEST"])
+        try phone.takeAwayParts(sinceFormat: format)
+        try phone.restart()
+        #expect(try phone.value("SELECT format FROM mist_state") == SystemTables.format)
+        #expect(try phone.pending() == pending)
+        #expect(try await phone.local.status().parked == parked)
+        #expect(try phone.sync().writes == [])
+        // Only one of them is sent again at a time of the store's own choice.
+        scenario.clock.advance(by: 60)
+        #expect(try phone.sync().writes == ["modify create early"])
+        #expect(try await phone.local.status().parked == parked.suffix(1))
+        try await phone.local.retryParked()
+        #expect(try phone.sync().writes == ["modify create refused"])
+        try scenario.synchronise()
+        try scenario.expect(["Book early title=E", "Book fine title=F", "Book refused title=R"])
     }
 
     @Test("34, I3, 36. Over HTTP: a file of an earlier format transfers the files that wait", arguments: 5...6)
