@@ -137,6 +137,86 @@ struct EarlierFormatPromiseTests: PhotoTests {
         try scenario.expect(["Book early title=E", "Book fine title=F", "Book refused title=R"])
     }
 
+    private static let books = (0...9).map { "Book b\($0)" }
+
+    /// A phone with a small limit of deletes and a laptop, both with the books `b0` to `b9`.
+    private func devicesWithTenBooks() throws -> (SyncScenario, ScenarioDevice) {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone") {
+            $0.massDeletionLimit = MassDeletionLimit(records: 3, fraction: 1.0 / 3)
+        }
+        _ = try scenario.device("laptop")
+        for number in 0...9 { try phone.run("INSERT INTO Book (_recordName) VALUES ('b\(number)')") }
+        try scenario.synchronise()
+        return (scenario, phone)
+    }
+
+    @Test(
+        "34, I3, 40. Many deletes that wait in a file of an earlier format wait for a permission after the update",
+        arguments: 1...6
+    )
+    func heldDeletesStayHeld(format: Int) async throws {
+        let (scenario, phone) = try devicesWithTenBooks()
+        try phone.run("DELETE FROM Book WHERE _recordName < 'b6'")
+        #expect(try phone.sync().writes == [])
+        let waiting = MassDeletion(deletes: 6, sentBefore: 0, records: 10)
+        #expect(try await phone.local.status().massDeletion == waiting)
+        try phone.takeAwayParts(sinceFormat: format)
+        try phone.restart()
+        try phone.run("UPDATE Book SET title = 'edited' WHERE _recordName = 'b9'")
+        #expect(try phone.sync().writes == ["modify update b9"])
+        let status = try await phone.local.status()
+        #expect(status.conditions == [.massDeletion] && status.massDeletion == waiting)
+        #expect(try scenario.serviceRecords().count == 10)
+        #expect(try await phone.local.allowMassDeletion() == 6)
+        try scenario.synchronise()
+        try scenario.expect(Self.books[6...8] + ["Book b9 title=edited"])
+    }
+
+    @Test(
+        "34, I3, 40. A permission for many deletes in a file of an earlier format holds after the update",
+        arguments: 5...6
+    )
+    func permissionsAreKept(format: Int) async throws {
+        let (scenario, phone) = try devicesWithTenBooks()
+        try phone.run("DELETE FROM Book WHERE _recordName < 'b6'")
+        #expect(try await phone.local.allowMassDeletion() == 6)
+        try phone.takeAwayParts(sinceFormat: format)
+        try phone.restart()
+        try phone.run("DELETE FROM Book")
+        #expect(try phone.sync().writes == ["modify delete b0, delete b1, delete b2, delete b3, delete b4, delete b5"])
+        #expect(
+            try await phone.local.status().massDeletion == MassDeletion(deletes: 4, sentBefore: 0, records: 4)
+        )
+        try await phone.local.allowMassDeletion()
+        try scenario.synchronise()
+        try scenario.expect([])
+    }
+
+    @Test(
+        "34, I3, 40. Deletes that were sent before the update of a file count for a day, if its format counted them",
+        arguments: 1...6
+    )
+    func sentDeletesCount(format: Int) async throws {
+        let (scenario, phone) = try devicesWithTenBooks()
+        try phone.run("DELETE FROM Book WHERE _recordName < 'b3'")
+        #expect(try phone.sync().writes.count == 1)
+        try phone.takeAwayParts(sinceFormat: format)
+        scenario.clock.advance(by: 20 * 3600)
+        try phone.restart()
+        try phone.run("DELETE FROM Book WHERE _recordName < 'b6'")
+        let isCounted = format >= 5
+        #expect(try phone.sync().writes == (isCounted ? [] : ["modify delete b3, delete b4, delete b5"]))
+        var configuration = phone.configuration
+        configuration.clock = { [clock = scenario.clock] in clock.now }
+        let local = LocalDatabase(file: phone.file, scope: .private, configuration: configuration)
+        let waiting = isCounted ? MassDeletion(deletes: 3, sentBefore: 3, records: 10) : nil
+        #expect(try await local.status().massDeletion == waiting)
+        scenario.clock.advance(by: 5 * 3600)
+        try scenario.synchronise()
+        try scenario.expect(Array(Self.books[6...9]))
+    }
+
     @Test("34, I3, 36. Over HTTP: a file of an earlier format transfers the files that wait", arguments: 5...6)
     func filesAreTransferred(format: Int) async throws {
         try await withCloudKitEmulator { emulator in
