@@ -217,6 +217,55 @@ struct EarlierFormatPromiseTests: PhotoTests {
         try scenario.expect(Array(Self.books[6...9]))
     }
 
+    @Test(
+        "34, I3, 11. A held delete in a file of an earlier format is decided on when all zones were read",
+        arguments: [false, true]
+    )
+    func heldDeletesAreDecided(isMoved: Bool) throws {
+        let scenario = try SyncScenario()
+        let phone = try scenario.device("phone", records: [Folder.self], zones: .perRoot)
+        let laptop = try scenario.device("laptop", records: [Folder.self], zones: .perRoot)
+        try phone.run(
+            "INSERT INTO Folder (_recordName, title, opened) VALUES ('x', 'x', 0), ('y', 'y', 0)",
+            "INSERT INTO Folder (_recordName, above, title, opened) VALUES ('a', 'x', 'a', 0), ('b', 'a', 'b', 0)"
+        )
+        try scenario.synchronise()
+        let target = try #require(try laptop.zone(of: "y"))
+        try laptop.run("UPDATE Folder SET title = 'edited' WHERE _recordName = 'b'")
+        if isMoved {
+            try phone.move("a", below: "y")
+        } else {
+            try phone.run(
+                "DELETE FROM Folder WHERE _recordName = 'a'",
+                "UPDATE Folder SET opened = opened + 1 WHERE _recordName = 'y'"
+            )
+        }
+        try phone.sync()
+        // The service does not deliver the changes of the other zone, in which copies may be.
+        try laptop.sync { try laptop.reply(to: $0, withoutChangesOf: target) }
+        #expect(try laptop.value("SELECT count(*) FROM mist_held") == 2)
+        try laptop.takeAwayParts(sinceFormat: 6)
+        try laptop.restart()
+        #expect(try laptop.value("SELECT format FROM mist_state") == SystemTables.format)
+        try laptop.sync { try laptop.reply(to: $0, withoutChangesOf: target) }
+        #expect(try laptop.value("SELECT count(*) FROM mist_held") == 2)
+        #expect(try laptop.recordsByZone() == ["a b x", "y"])
+        for _ in 0..<2 { try scenario.synchronise() }
+        if isMoved {
+            try scenario.expect([
+                "Folder a above=→y opened=0 title=a", "Folder b above=→a opened=0 title=edited",
+                "Folder x opened=0 title=x", "Folder y opened=0 title=y",
+            ])
+            #expect(try laptop.recordsByZone() == ["a b y", "x"])
+        } else {
+            try scenario.expect(
+                ["Folder x opened=0 title=x", "Folder y opened=1 title=y"],
+                recovery: ["laptop: Folder b deleted above=→a opened=0 title=edited"]
+            )
+        }
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
+    }
+
     @Test("34, I3, 36. Over HTTP: a file of an earlier format transfers the files that wait", arguments: 5...6)
     func filesAreTransferred(format: Int) async throws {
         try await withCloudKitEmulator { emulator in

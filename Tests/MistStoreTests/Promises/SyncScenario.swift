@@ -359,6 +359,17 @@ final class ScenarioDevice {
         return service.result(of: request, in: scope)
     }
 
+    /// The reply to a request, with an error in place of the changes of a zone.
+    func reply(to request: SyncRequest, withoutChangesOf zone: ZoneID) throws -> Delivery {
+        guard case .zoneChanges(let cursors) = request, case .zoneChanges(var pages) = try answer(request).get() else {
+            return .answered
+        }
+        for (index, cursor) in cursors.enumerated() where cursor.zoneID == zone {
+            pages[index] = .failure(.service(.zoneBusy))
+        }
+        return .reply(.success(.zoneChanges(pages)))
+    }
+
     // MARK: State
 
     /// The records of each zone, by name: `s b1 b2`.
