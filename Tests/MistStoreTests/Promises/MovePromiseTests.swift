@@ -369,6 +369,75 @@ struct MovePromiseTests {
         #expect(try phone.moves() == 0 && laptop.moves() == 0)
     }
 
+    @Test("11, 3, P9. A create of unknown outcome ends with its record's copy in another zone; its zone goes on")
+    func createsOfUnknownOutcomeEndWithTheCopy() throws {
+        let (scenario, phone, laptop) = try devices()
+        let target = try #require(try laptop.zone(of: "y"))
+        try laptop.run("INSERT INTO Folder (_recordName, above, title, opened) VALUES ('c', 'x', 'c', 2)")
+        try laptop.sync { $0.line.contains("create") ? .lostReply : .answered }
+        try phone.sync()
+        try phone.move("c", below: "y")
+        try phone.sync()
+        // The laptop gets an error in place of the delete in the former zone, and no copy. A lookup finds nothing, and
+        // the process dies before the zone of the copy is read.
+        try laptop.sync { request in
+            guard case .reply(.success(.zoneChanges(var pages))) = try laptop.reply(to: request, without: "c"),
+                case .zoneChanges(let cursors) = request
+            else { return .answered }
+            for (index, cursor) in cursors.enumerated() where cursor.zoneID == target {
+                pages[index] = .failure(.service(.zoneBusy))
+            }
+            return .reply(.success(.zoneChanges(pages)))
+        }
+        var isLookedUp = false
+        let trace = try laptop.sync { request in
+            if isLookedUp { return .crashBefore }
+            if case .lookup = request { isLookedUp = true }
+            return try laptop.reply(to: request, withoutChangesOf: target)
+        }
+        #expect(isLookedUp && trace.writes == [])
+        #expect(try laptop.value("SELECT count(*) FROM mist_sent WHERE is_uncertain") == 1)
+        #expect(try laptop.value("SELECT count(*) FROM mist_held") == 1)
+        #expect(try laptop.recordsByZone() == ["a b c x", "y"])
+        try laptop.run("UPDATE Folder SET title = 'later' WHERE _recordName = 'x'")
+        for _ in 0..<2 { try scenario.synchronise() }
+        try scenario.expect(
+            [
+                "Folder a above=→x opened=0 title=a", "Folder b above=→a opened=0 title=b",
+                "Folder c above=→y opened=2 title=c", "Folder x opened=0 title=later", "Folder y opened=0 title=y",
+            ],
+            recovery: ["laptop: Folder c laterEdit above=→x"]
+        )
+        #expect(try laptop.recordsByZone() == ["a b x", "c y"])
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
+    }
+
+    @Test("11, 3, P9. A create of unknown outcome ends with its record's delete after a move; its zone goes on")
+    func createsOfUnknownOutcomeEndWithTheDelete() throws {
+        let (scenario, phone, laptop) = try devices()
+        try laptop.run("INSERT INTO Folder (_recordName, above, title, opened) VALUES ('c', 'x', 'c', 2)")
+        try laptop.sync { $0.line.contains("create") ? .lostReply : .answered }
+        try phone.sync()
+        try phone.run("DELETE FROM Folder WHERE _recordName = 'c'")
+        try phone.sync()
+        // The laptop gets an error in place of the delete.
+        try laptop.sync { try laptop.reply(to: $0, without: "c") }
+        #expect(try laptop.value("SELECT count(*) FROM mist_sent WHERE is_uncertain") == 1)
+        try laptop.move("c", below: "y")
+        try laptop.run("UPDATE Folder SET title = 'later' WHERE _recordName = 'x'")
+        let trace = try laptop.sync()
+        #expect(trace.lines.contains("lookup c") && trace.writes == ["modify update x"])
+        for _ in 0..<2 { try scenario.synchronise() }
+        try scenario.expect(
+            [
+                "Folder a above=→x opened=0 title=a", "Folder b above=→a opened=0 title=b",
+                "Folder x opened=0 title=later", "Folder y opened=0 title=y",
+            ],
+            recovery: ["laptop: Folder c deleted above=→y opened=2 title=c"]
+        )
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
+    }
+
     @Test("11, F5. A lost reply or a crash at any request of a move leaves no record behind", arguments: 0..<8)
     func lostRepliesAndCrashes(request: Int) throws {
         for delivery in [ScenarioDevice.Delivery.lostReply, .lostRequest, .crashBefore, .crashAfter] {

@@ -351,7 +351,7 @@ struct UndeliveredPromiseTests {
 
 extension ScenarioDevice {
     /// The reply to a request, with an error in place of one record.
-    fileprivate func reply(
+    func reply(
         to request: SyncRequest,
         without name: String,
         isNamed: Bool = true
