@@ -438,6 +438,53 @@ struct MovePromiseTests {
         #expect(try phone.moves() == 0 && laptop.moves() == 0)
     }
 
+    @Test(
+        "11, 25. The copies of a move are one atomic request, with the new records below them",
+        arguments: [false, true]
+    )
+    func copiesOfAMoveAreAtomic(isNew: Bool) throws {
+        let scenario = try SyncScenario()
+        // In the order of the tables, the last record of the move is beyond the limit.
+        let phone = try scenario.device("phone", records: [Folder.self], zones: .perRoot) { $0.batchSize = 3 }
+        let laptop = try scenario.device("laptop", records: [Folder.self], zones: .perRoot)
+        try phone.run(
+            "INSERT INTO Folder (_recordName, title, opened) VALUES ('x', 'x', 0), ('y', 'y', 0)",
+            "INSERT INTO Folder (_recordName, above, title, opened) VALUES ('a', 'x', 'a', 0), ('b', 'a', 'b', 0)",
+            "INSERT INTO Folder (_recordName, above, title, opened) VALUES ('n', 'y', 'n', 0)"
+        )
+        let last = "INSERT INTO Folder (_recordName, above, title, opened) VALUES ('c', 'a', 'c', 0)"
+        if !isNew { try phone.run(last) }
+        try scenario.synchronise()
+        if isNew { try phone.run(last) }
+        try phone.run("UPDATE Folder SET title = 'edited' WHERE _recordName = 'n'")
+        try phone.move("a", below: "y")
+        var seen: [[String]] = []
+        let trace = try phone.sync { request in
+            guard request.isWrite else { return .answered }
+            try laptop.sync()
+            seen.append(try laptop.recordsByZone())
+            return .answered
+        }
+        let before = isNew ? ["a b x", "n y"] : ["a b c x", "n y"]
+        let after = ["a b c n y", "x"]
+        #expect(seen == [before, after, after])
+        let first = try #require(trace.requests.first { $0.isWrite })
+        guard case .modify(_, _, let isAtomic) = first else {
+            Issue.record("\(trace.writes)")
+            return
+        }
+        #expect(first.line == "modify create a, create b, create c" && isAtomic)
+        let deletes = isNew ? "modify delete b, delete a" : "modify delete b, delete c, delete a"
+        #expect(trace.writes.dropFirst() == [deletes, "modify update n"])
+        try scenario.synchronise()
+        try scenario.expect([
+            "Folder a above=→y opened=0 title=a", "Folder b above=→a opened=0 title=b",
+            "Folder c above=→a opened=0 title=c", "Folder n above=→y opened=0 title=edited",
+            "Folder x opened=0 title=x", "Folder y opened=0 title=y",
+        ])
+        #expect(try phone.moves() == 0 && laptop.moves() == 0)
+    }
+
     @Test("11, F5. A lost reply or a crash at any request of a move leaves no record behind", arguments: 0..<8)
     func lostRepliesAndCrashes(request: Int) throws {
         for delivery in [ScenarioDevice.Delivery.lostReply, .lostRequest, .crashBefore, .crashAfter] {
