@@ -153,6 +153,7 @@ extension NextStep {
                         UNION \(SentOperations.uncertainNames(in: "?1")) AND ?2
                     )
                     WHERE name NOT IN (\(UndeliveredRecords.names(in: "?1")) AND until > ?3)
+                        AND name NOT IN (\(Moves.heldNames(in: "?1")))
                     LIMIT 200
                     """
             ),

@@ -115,6 +115,9 @@ struct Moves: TableOwner {
 extension Moves {
     /// A row if the delete of the current row of a type's table is to be decided on.
     static let holding = "SELECT 1 FROM mist_held AS held WHERE held.zone = _zone AND held.name = _recordName"
+
+    /// The names in a zone of which a delete is to be decided on. The service does not have the records any more.
+    static func heldNames(in zone: String) -> String { "SELECT name FROM mist_held WHERE zone = \(zone)" }
 }
 
 // MARK: - Moves

@@ -438,6 +438,38 @@ struct MovePromiseTests {
         #expect(try phone.moves() == 0 && laptop.moves() == 0)
     }
 
+    @Test("11. A record that was in conflict is not looked up again while its delete waits for a zone that rests")
+    func heldDeletesAreNotLookedUp() throws {
+        let (scenario, phone, laptop) = try devices()
+        let busy = try #require(try laptop.zone(of: "y"))
+        try laptop.run("UPDATE Folder SET title = 'laptop' WHERE _recordName = 'b'")
+        var lookups = 0
+        let trace = try laptop.sync { request in
+            if request.isWrite {
+                try phone.run("UPDATE Folder SET opened = 1 WHERE _recordName = 'b'")
+                try phone.sync()
+            }
+            if request.line.hasPrefix("lookup") {
+                lookups += 1
+                if lookups == 1 {
+                    try phone.run(
+                        "DELETE FROM Folder WHERE _recordName = 'b'",
+                        "UPDATE Folder SET title = 'phone' WHERE _recordName = 'y'"
+                    )
+                    try phone.sync()
+                }
+            }
+            return lookups > 5 ? .lostRequest : try laptop.reply(to: request, withoutChangesOf: busy)
+        }
+        #expect(lookups == 1, "\(trace.lines)")
+        scenario.clock.advance(by: 600)
+        for _ in 0..<2 { try scenario.synchronise() }
+        try scenario.expect(
+            ["Folder a above=→x opened=0 title=a", "Folder x opened=0 title=x", "Folder y opened=0 title=phone"],
+            recovery: ["laptop: Folder b deleted above=→a opened=0 title=laptop"]
+        )
+    }
+
     @Test(
         "11, 25. The copies of a move are one atomic request, with the new records below them",
         arguments: [false, true]
